@@ -47,7 +47,7 @@ extension AccountOperations {
         ) { user, challenge, attempt in
             var plan = UpdatePlan(user.account)
             try plan.ask(
-                .removeMethod(
+                RemoveMethodQuestion(
                     account: user.account,
                     enabledProviders: enabledProviders(of: user.account),
                     method: method,

@@ -112,7 +112,7 @@ extension AccountOperations {
         }
         var claim = AddressClaim.free
         if let email = update.email { claim = try await store.claim(on: email, tenant: tenant, at: attempt.now) }
-        let question = UpdateQuestion.updateByAdmin(
+        let question = UpdateByAdminQuestion(
             account: user.account,
             update: update,
             emailOwner: claim.owner?.account,
@@ -125,7 +125,7 @@ extension AccountOperations {
         // Providers are deleted first, and then one is linked: what is to be linked stays.
         var removal = request.removal
         if let linked = update.identity?.provider { removal.providers.remove(linked) }
-        let unlinking = UpdateQuestion.unlink(
+        let unlinking = UnlinkQuestion(
             account: plan.account,
             enabledProviders: enabledProviders(of: plan.account),
             removal: removal,

@@ -39,21 +39,21 @@ struct UpdatePlan: Sendable {
     }
 
     /// Adds what the rules answer to a question about methods, which is kept unless nothing was asked to change.
-    mutating func ask(_ question: UpdateQuestion, _ policy: LinkPolicy) throws {
+    mutating func ask(_ question: some Question<UpdateDecision>, _ policy: LinkPolicy) throws {
         guard refusal == nil else { return }
-        let verdict = question.verdict(policy)
+        let verdict = question.decide(policy)
         if case .unchanged = verdict.decision {
         } else {
-            decisions.append(DecisionRecord(.update(question), under: policy))
+            decisions.append(DecisionRecord(question, under: policy))
         }
         try add(verdict)
     }
 
     /// Adds what the rules answer to a link of a password to the account of the session, which ends in tokens.
-    mutating func ask(linking question: SignInQuestion, _ policy: LinkPolicy) throws {
+    mutating func ask(linking question: LinkPasswordQuestion, _ policy: LinkPolicy) throws {
         guard refusal == nil else { return }
-        decisions.append(DecisionRecord(.signIn(question), under: policy))
-        let verdict = question.verdict(policy)
+        decisions.append(DecisionRecord(question, under: policy))
+        let verdict = question.decide(policy)
         switch verdict.decision {
         case .refuse(let reason): refusal = Verdict(verdict.rule, reason)
         case .signIn(_, let next, _):

@@ -70,9 +70,9 @@ struct SignInAttempt: Sendable {
     var decision: DecisionID { DecisionID(eventID) }
 
     /// What the rules answer; kept with what comes of it.
-    mutating func ask(_ question: SignInQuestion, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        decisions.append(DecisionRecord(.signIn(question), under: policy))
-        return question.verdict(policy)
+    mutating func ask(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decisions.append(DecisionRecord(question, under: policy))
+        return question.decide(policy)
     }
 
     func newUser(_ rule: Rule) throws -> UserRecord {

@@ -153,8 +153,8 @@ extension AccountOperations {
                     )
                 }
             }
-            func question(passwordMatches: Bool) -> UpdateQuestion {
-                .restorePassword(
+            func question(passwordMatches: Bool) -> RestorePasswordQuestion {
+                RestorePasswordQuestion(
                     account: user.account,
                     isQuarantined: found != nil,
                     isSessionRecent: challenge == nil,

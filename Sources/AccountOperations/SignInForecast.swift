@@ -35,18 +35,20 @@ extension AccountOperations {
         case .success(let verified): credential = verified.incoming
         }
         let found = try await matchingAccounts(for: credential, target: nil, tenant: tenant)
-        let question = SignInQuestion.idp(
-            accounts: found.accounts,
+        let question = SignInWithIdpQuestion(
+            identityOwner: found.identityOwner?.account,
+            emailOwner: found.emailOwner?.account,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
             createsUsers: true,
-            secondFactorProvenBy: nil
+            secondFactorProvenBy: nil,
+            reservation: found.claim.reservation
         )
-        let verdict = question.respecting(found.claim.reservation).verdict(policy)
+        let verdict = question.decide(policy)
         return .success(
             SignInForecast(
                 address: .init(
-                    policy.emailClaim(of: credential, isAddressTaken: found.accounts.emailOwner != nil)
+                    policy.emailClaim(of: credential, isAddressTaken: found.emailOwner != nil)
                 ),
                 ending: .init(verdict.decision),
                 rule: verdict.rule

@@ -23,7 +23,10 @@ extension AccountOperations {
             var attempt = attempt
             let existing = try await store.user(token.user, tenant: tenant)
             let isMergedAway = existing == nil ? try await store.isMergedAway(token.user, tenant: tenant) : false
-            let verdict = attempt.ask(.customToken(existing: existing?.account, isMergedAway: isMergedAway), policy)
+            let verdict = attempt.ask(
+                SignInWithCustomTokenQuestion(existing: existing?.account, isMergedAway: isMergedAway),
+                policy
+            )
             return try await complete(verdict, loaded: [existing], attempt)
         }
     }

@@ -147,7 +147,7 @@ extension AccountOperations {
                 guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
                 attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
-            let question: SignInQuestion
+            let question: any Question<SignInDecision>
             var isSessionRecent = false
             if let caller {
                 let target: UserRecord
@@ -156,27 +156,29 @@ extension AccountOperations {
                 case .success(let user): target = user
                 }
                 isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
-                question = .linkIdp(
+                question = LinkWithIdpQuestion(
                     target: target.account,
-                    accounts: found.accounts,
+                    identityOwner: found.identityOwner?.account,
+                    emailOwner: found.emailOwner?.account,
                     credential: incoming,
                     isProviderEnabled: isAccepted(incoming),
                     secondFactorProvenBy: provenBy,
-                    request: LinkRequest(
-                        isSessionRecent: isSessionRecent,
-                        settlesConflict: pending?.conflict.isOpenedBySignIn(to: target.id) ?? false
-                    )
+                    isSessionRecent: isSessionRecent,
+                    settlesConflict: pending?.conflict.isOpenedBySignIn(to: target.id) ?? false,
+                    reservation: found.claim.reservation
                 )
             } else {
-                question = .idp(
-                    accounts: found.accounts,
+                question = SignInWithIdpQuestion(
+                    identityOwner: found.identityOwner?.account,
+                    emailOwner: found.emailOwner?.account,
                     credential: incoming,
                     isProviderEnabled: isAccepted(incoming),
                     createsUsers: request.createsUsers,
-                    secondFactorProvenBy: nil
+                    secondFactorProvenBy: nil,
+                    reservation: found.claim.reservation
                 )
             }
-            var verdict = attempt.ask(question.respecting(found.claim.reservation), policy)
+            var verdict = attempt.ask(question, policy)
             attempt.companions += found.claim.clearing
             // To a stranger only where the answer tells of the account anyway: a write for some addresses and none for
             // others would tell whose is taken.
@@ -309,10 +311,6 @@ struct FoundAccounts: Sendable {
     var target: UserRecord?
 
     var emailOwner: UserRecord? { claim.owner }
-
-    var accounts: MatchingAccounts {
-        MatchingAccounts(identityOwner: identityOwner?.account, emailOwner: emailOwner?.account)
-    }
 
     var loaded: [UserRecord?] { [target, identityOwner, emailOwner] }
 }

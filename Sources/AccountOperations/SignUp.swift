@@ -60,7 +60,7 @@ extension AccountOperations {
         attempt.signUpLimits = limits(on: .signUps, from: client.address)
         return try await decideAndApply { [attempt] in
             var attempt = attempt
-            let verdict = attempt.ask(.signUp(.anonymous, emailOwner: nil, displayName: displayName), policy)
+            let verdict = attempt.ask(SignUpAnonymouslyQuestion(displayName: displayName), policy)
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -72,9 +72,8 @@ extension AccountOperations {
         client: PasswordClient,
         tenant: TenantID
     ) async throws -> Outcome<SignedIn> {
-        let request = SignUpRequest.password(email)
         // A look first: hashing for an address that is taken would be work for nothing.
-        let outlook = try await outlook(of: request, for: email, tenant: tenant)
+        let outlook = try await outlook(with: email, tenant: tenant)
         if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
         if let objection = objection(toNew: password, for: email) { return .denied(objection) }
         let limits = limits(on: .signUps, from: client.address)
@@ -94,8 +93,13 @@ extension AccountOperations {
         return try await decideAndApply { [attempt] in
             var attempt = attempt
             let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
-            let question = SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: displayName)
-            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+            let question = SignUpQuestion(
+                email: email,
+                emailOwner: claim.owner?.account,
+                displayName: displayName,
+                reservation: claim.reservation
+            )
+            let verdict = attempt.ask(question, policy)
             attempt.companions = claim.clearing
             return try await complete(verdict, loaded: [], attempt)
         }
@@ -103,13 +107,16 @@ extension AccountOperations {
 
     /// What the rules say to a sign-up now.
     private func outlook(
-        of request: SignUpRequest,
-        for email: EmailAddress,
+        with email: EmailAddress,
         tenant: TenantID
     ) async throws -> Verdict<SignInDecision> {
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
-        return SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: nil)
-            .respecting(claim.reservation).verdict(policy)
+        let question = SignUpQuestion(
+            email: email,
+            emailOwner: claim.owner?.account,
+            reservation: claim.reservation
+        )
+        return question.decide(policy)
     }
 
     private func link(
@@ -152,13 +159,15 @@ extension AccountOperations {
             }
             let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
             let policy = policy
-            let request = SignUpRequest.linkPassword(
-                email,
-                to: target.account,
-                isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now)
+            let question = LinkPasswordQuestion(
+                email: email,
+                target: target.account,
+                isSessionRecent: caller.isRecent(for: .changePassword, policy: policy, now: attempt.now),
+                emailOwner: claim.owner?.account,
+                displayName: displayName,
+                reservation: claim.reservation
             )
-            let question = SignInQuestion.signUp(request, emailOwner: claim.owner?.account, displayName: displayName)
-            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+            let verdict = attempt.ask(question, policy)
             attempt.companions = claim.clearing
             return try await complete(verdict, loaded: [target], attempt)
         }
@@ -182,7 +191,7 @@ extension AccountOperations {
                 return decideTakeAddress(change, by: caller.user.id, reservation: reserved.reservation)?.rule
             }
         case .denied:
-            let outlook = try await outlook(of: .password(email), for: email, tenant: tenant)
+            let outlook = try await outlook(with: email, tenant: tenant)
             return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
         }
     }

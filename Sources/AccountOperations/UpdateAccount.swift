@@ -113,13 +113,14 @@ extension AccountOperations {
         var plan = UpdatePlan(user.account)
         if let email, request.password != nil, user.email == nil || user.email?.address == email {
             // Address and password for an account that has no other address: a sign-up in place.
-            let link = SignUpRequest.linkPassword(
-                email,
-                to: plan.account,
-                isSessionRecent: isRecent(for: .changePassword)
+            let question = LinkPasswordQuestion(
+                email: email,
+                target: plan.account,
+                isSessionRecent: isRecent(for: .changePassword),
+                emailOwner: claim.owner?.account,
+                reservation: claim.reservation
             )
-            let question = SignInQuestion.signUp(link, emailOwner: claim.owner?.account, displayName: nil)
-            try plan.ask(linking: question.respecting(claim.reservation), policy)
+            try plan.ask(linking: question, policy)
         } else {
             if let email {
                 try plan.add(
@@ -150,7 +151,7 @@ extension AccountOperations {
             )
         )
         try plan.ask(
-            .unlink(
+            UnlinkQuestion(
                 account: plan.account,
                 enabledProviders: enabledProviders(of: plan.account),
                 removal: request.removal,

@@ -7,7 +7,11 @@ package struct JSONWriter: Sendable {
     private var needsComma = false
 
     package init() {
-        bytes.reserveCapacity(512)
+        self.init(capacity: 512)
+    }
+
+    init(capacity: Int) {
+        bytes.reserveCapacity(capacity)
     }
 
     /// A document that is one object.
@@ -78,12 +82,9 @@ package struct JSONWriter: Sendable {
     // MARK: Values
 
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
-        separate()
-        bytes.append(UInt8(ascii: "{"))
-        needsComma = false
+        begin("{")
         body(&self)
-        bytes.append(UInt8(ascii: "}"))
-        needsComma = true
+        end("}")
     }
 
     package mutating func array<Elements: Sequence>(
@@ -97,11 +98,19 @@ package struct JSONWriter: Sendable {
 
     /// An array of whatever values `body` writes.
     package mutating func array(_ body: (inout JSONWriter) -> Void) {
-        separate()
-        bytes.append(UInt8(ascii: "["))
-        needsComma = false
+        begin("[")
         body(&self)
-        bytes.append(UInt8(ascii: "]"))
+        end("]")
+    }
+
+    mutating func begin(_ bracket: Unicode.Scalar) {
+        separate()
+        bytes.append(UInt8(ascii: bracket))
+        needsComma = false
+    }
+
+    mutating func end(_ bracket: Unicode.Scalar) {
+        bytes.append(UInt8(ascii: bracket))
         needsComma = true
     }
 

@@ -157,14 +157,13 @@ struct SignInWithEmailLinkTests {
             email: AccountEmail(address: address, proof: nil),
             hasSecondFactor: true
         )
-        let verdict = decideSignInWithEmailLink(
-            policy: policy,
+        let verdict = SignInWithEmailLinkQuestion(
             email: address,
             owner: account,
             target: nil,
             isSessionRecent: false,
             secondFactorProvenBy: nil
-        )
+        ).decide(policy)
         #expect(verdict == Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(id)))
     }
 

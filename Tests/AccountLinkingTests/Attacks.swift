@@ -8,22 +8,21 @@ struct Attacks {
     /// What each way in makes of an account that somebody else prepared.
     private func arrivals(at prepared: Account) -> [(String, Account)] {
         var arrivals: [(String, Account)] = []
-        let byProvider = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: prepared),
+        let byProvider = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: prepared,
             credential: .trusted,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
-        let byLink = decideSignInWithEmailLink(
-            policy: LinkPolicy(),
+        ).decide(LinkPolicy())
+        let byLink = SignInWithEmailLinkQuestion(
             email: ann,
             owner: prepared,
             target: nil,
             isSessionRecent: false,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         for (way, verdict) in [("provider", byProvider), ("link", byLink)] {
             guard case .signIn(_, let change, _) = verdict.decision else { continue }
             #expect(change.voidsOutstandingProofs)
@@ -31,7 +30,7 @@ struct Attacks {
         }
         for unlinks in [true, false] {
             let policy = LinkPolicy.policy { $0.passwordResetUnlinksProviders = unlinks }
-            let reset = decideResetPassword(policy: policy, account: prepared, address: ann)
+            let reset = ResetPasswordQuestion(account: prepared, address: ann).decide(policy)
             guard case .apply(_, let change, _) = reset.decision else { continue }
             #expect(change.voidsOutstandingProofs)
             arrivals.append(("reset", prepared.applying(change)))
@@ -43,13 +42,12 @@ struct Attacks {
     @Test func `classic-federated merge: the password set before the owner came lets nobody in`() {
         let prepared = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: prepared) where way != "reset" {
-            let attacker = decideSignInWithPassword(
-                policy: LinkPolicy(),
+            let attacker = SignInWithPasswordQuestion(
                 owner: account,
                 isLocked: false,
                 passwordMatches: true,
                 secondFactorProvenBy: nil
-            )
+            ).decide(LinkPolicy())
             #expect(attacker.rule == .wrongPassword, "after \(way)")
         }
     }
@@ -130,7 +128,7 @@ struct Attacks {
         // The same for a proven account whose owner resets or changes the password to be rid of an intruder.
         let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         let rescues = [
-            decideResetPassword(policy: LinkPolicy(), account: proven, address: ann),
+            ResetPasswordQuestion(account: proven, address: ann).decide(LinkPolicy()),
             decideChangePassword(policy: LinkPolicy(), account: proven, isSessionRecent: true),
         ]
         for rescue in rescues {
@@ -177,28 +175,27 @@ struct Attacks {
     ) {
         for policy in [LinkPolicy(), .enumerable] {
             let victim = Account.fixture("v", email: bob, proof: .provider(.google), providers: [.google: "victim"])
-            let removed = decideUnlink(
-                policy: policy,
-                enabledProviders: [.google],
+            let removed = UnlinkQuestion(
                 account: victim,
+                enabledProviders: [.google],
                 removal: Removal(email: true),
                 request: .client(isSessionRecent: true)
-            )
+            ).decide(policy)
             guard case .apply(_, let removal, _) = removed.decision else {
                 Issue.record("the session was refused")
                 return
             }
             let without = victim.applying(removal)
             #expect(without.email == nil && without.hasInitialEmail)
-            let linked = decideLinkWithIdp(
-                policy: policy,
+            let linked = LinkWithIdpQuestion(
                 target: without,
-                accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+                identityOwner: nil,
+                emailOwner: nil,
                 credential: thief,
                 isProviderEnabled: true,
                 secondFactorProvenBy: nil,
-                request: LinkRequest(isSessionRecent: true)
-            )
+                isSessionRecent: true
+            ).decide(policy)
             guard case .signIn(_, let link, _) = linked.decision else {
                 Issue.record("the session was refused: \(linked.rule)")
                 return
@@ -225,29 +222,27 @@ struct Attacks {
             guard policy.codesVoided(byTakeoverOf: prepared) != .all else { continue }
             #expect(hasSecondFactor && isAsked)
             // The owner of the address is not in: it takes the attacker's second factor.
-            let byLink = decideSignInWithEmailLink(
-                policy: policy,
+            let byLink = SignInWithEmailLinkQuestion(
                 email: ann,
                 owner: prepared,
                 target: nil,
                 isSessionRecent: false,
                 secondFactorProvenBy: nil
-            )
-            let byProvider = decideSignInWithIdp(
-                policy: policy,
-                accounts: MatchingAccounts(identityOwner: nil, emailOwner: prepared),
+            ).decide(policy)
+            let byProvider = SignInWithIdpQuestion(
+                identityOwner: nil,
+                emailOwner: prepared,
                 credential: .trusted,
                 isProviderEnabled: true,
                 createsUsers: true,
                 secondFactorProvenBy: nil
-            )
-            let byPassword = decideSignInWithPassword(
-                policy: policy,
+            ).decide(policy)
+            let byPassword = SignInWithPasswordQuestion(
                 owner: prepared,
                 isLocked: false,
                 passwordMatches: true,
                 secondFactorProvenBy: nil
-            )
+            ).decide(policy)
             for verdict in [byLink, byProvider, byPassword] {
                 #expect(verdict.decision == .secondFactorRequired(prepared.id))
             }
@@ -301,23 +296,23 @@ struct Attacks {
         attacker: ProviderID
     ) {
         let owner = Account.fixture("m", email: bob, proof: .emailCode, password: true)
-        let verdict = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+        let verdict = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: owner,
             credential: incoming(attacker, "attacker", bob, flagged: true),
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         #expect(verdict.rule == .untrustedEmailConflict)
     }
 
     @Test func `nOAuth: an address written into a work directory is nobody's word`() {
         let mailbox = address("ann@outlook.com")
         let owner = Account.fixture("m", email: mailbox, proof: .emailCode, password: true)
-        let verdict = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+        let verdict = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: owner,
             credential: incoming(
                 .microsoft,
                 "attacker",
@@ -328,7 +323,7 @@ struct Attacks {
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         #expect(verdict.rule == .untrustedEmailConflict)
     }
 
@@ -351,14 +346,14 @@ struct Attacks {
             ) == Verdict(.pendingOfOtherAccount, .invalid)
         )
         // Without a session it is worth what it was worth when it came: another conflict.
-        let again = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: victim),
+        let again = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: victim,
             credential: .untrusted,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         #expect(again.rule == .untrustedEmailConflict)
     }
 
@@ -395,8 +390,7 @@ struct Attacks {
         )
         #expect(attacker?.rule == .nextSignInLeavesConflict)
         // The owner goes on.
-        let settled = decideResolveConflict(
-            policy: LinkPolicy(),
+        let settled = ResolveConflictQuestion(
             conflict: facts,
             handleTenant: .project,
             isProver: true,
@@ -406,7 +400,7 @@ struct Attacks {
             credential: incoming(.facebook, "facebook-ann", ann),
             isProviderEnabled: true,
             now: now
-        )
+        ).decide(LinkPolicy())
         guard case .resolve(_, let change) = settled.decision else {
             Issue.record("the owner was refused: \(settled.rule)")
             return
@@ -420,14 +414,14 @@ struct Attacks {
     @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         for trust in [EmailTrust.declared, .asserted] {
-            let verdict = decideSignInWithIdp(
-                policy: .policy { $0.emailTrust = trust },
-                accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+            let verdict = SignInWithIdpQuestion(
+                identityOwner: nil,
+                emailOwner: owner,
                 credential: incoming(provider("oidc.work"), "attacker", ann, flagged: false),
                 isProviderEnabled: true,
                 createsUsers: true,
                 secondFactorProvenBy: nil
-            )
+            ).decide(.policy { $0.emailTrust = trust })
             #expect(verdict.rule == .untrustedEmailConflict)
         }
     }

@@ -104,14 +104,14 @@ struct ConflictMatrix {
     @Test(arguments: lines)
     func `an account and five ways to arrive at it`(line: Line) {
         func byProvider(_ credential: IncomingCredential) -> Rule {
-            decideSignInWithIdp(
-                policy: LinkPolicy(),
-                accounts: MatchingAccounts(identityOwner: nil, emailOwner: line.account),
+            SignInWithIdpQuestion(
+                identityOwner: nil,
+                emailOwner: line.account,
                 credential: credential,
                 isProviderEnabled: true,
                 createsUsers: true,
                 secondFactorProvenBy: nil
-            ).rule
+            ).decide(LinkPolicy()).rule
         }
         let microsoft = incoming(.microsoft, "m", address("ann@outlook.com"), flagged: true)
         let saml = incoming(provider("saml.work"), "s", ann)
@@ -125,26 +125,24 @@ struct ConflictMatrix {
             #expect(byProvider(credential) == line.untrusted)
         }
         #expect(
-            decideSignInWithEmailLink(
-                policy: LinkPolicy(),
+            SignInWithEmailLinkQuestion(
                 email: ann,
                 owner: line.account,
                 target: nil,
                 isSessionRecent: false,
                 secondFactorProvenBy: nil
-            ).rule == line.link
+            ).decide(LinkPolicy()).rule == line.link
         )
         #expect(
-            decideSignUp(policy: LinkPolicy(), request: .password(ann), emailOwner: line.account).rule == line.signUp
+            SignUpRequest.password(ann).decide(LinkPolicy(), emailOwner: line.account).rule == line.signUp
         )
         #expect(
-            decideSignInWithPassword(
-                policy: LinkPolicy(),
+            SignInWithPasswordQuestion(
                 owner: line.account,
                 isLocked: false,
                 passwordMatches: true,
                 secondFactorProvenBy: nil
-            ).rule == line.password
+            ).decide(LinkPolicy()).rule == line.password
         )
     }
 }

@@ -226,8 +226,7 @@ struct ResolveConflictRows {
         policy: LinkPolicy = LinkPolicy(),
         enabled: Bool = true
     ) -> Verdict<ResolutionDecision> {
-        decideResolveConflict(
-            policy: policy.asInForce,
+        ResolveConflictQuestion(
             conflict: conflict,
             handleTenant: .project,
             isProver: isProver,
@@ -237,7 +236,7 @@ struct ResolveConflictRows {
             credential: credential,
             isProviderEnabled: enabled,
             now: noon
-        )
+        ).decide(policy.asInForce)
     }
 
     private let proven = conflict(.proven, proof: proof())
@@ -474,8 +473,7 @@ enum ConflictCase {
                         (true, true, LinkPolicy.secondFactors), (true, false, .secondFactors),
                         (false, true, .secondFactors), (true, true, .onlySessions),
                     ] {
-                        let verdict = decideResolveConflict(
-                            policy: policy.asInForce,
+                        let verdict = ResolveConflictQuestion(
                             conflict: facts,
                             handleTenant: .project,
                             isProver: isProver,
@@ -485,7 +483,7 @@ enum ConflictCase {
                             credential: credential,
                             isProviderEnabled: isEnabled,
                             now: noon
-                        )
+                        ).decide(policy.asInForce)
                         all.append((facts, isProver, verdict))
                     }
                 }

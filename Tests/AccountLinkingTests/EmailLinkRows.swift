@@ -9,14 +9,13 @@ struct EmailLinkRows {
         recent: Bool = true,
         proven: UserID? = nil
     ) -> Verdict<SignInDecision> {
-        decideSignInWithEmailLink(
-            policy: policy,
+        SignInWithEmailLinkQuestion(
             email: ann,
             owner: owner,
             target: target,
             isSessionRecent: recent,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 
     @Test func `M0: without the method nobody signs in by link`() {

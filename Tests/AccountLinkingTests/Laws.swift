@@ -258,7 +258,7 @@ struct LinkWithIdpLaws {
             guard case .signIn(_, let change, _) = decision else { return nil }
             let after = point.target.applying(change)
             let replaced: Set<ProviderID> =
-                point.request.settlesConflict && point.request.isSessionRecent
+                point.settlesConflict && point.isSessionRecent
                 ? [point.credential.identity.provider] : []
             return change.unlinkedProviders.isSubset(of: replaced) && change.password == .keep && change.phone == .keep
                 && change.emailLink == nil && !change.endsSessions && change.profile == .keep

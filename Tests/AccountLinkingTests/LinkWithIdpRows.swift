@@ -13,15 +13,16 @@ struct LinkWithIdpRows {
         isSessionRecent: Bool = true,
         settlesConflict: Bool = false
     ) -> Verdict<SignInDecision> {
-        decideLinkWithIdp(
-            policy: policy,
+        LinkWithIdpQuestion(
             target: target,
-            accounts: MatchingAccounts(identityOwner: identityOwner, emailOwner: emailOwner),
+            identityOwner: identityOwner,
+            emailOwner: emailOwner,
             credential: credential,
             isProviderEnabled: enabled,
             secondFactorProvenBy: proven,
-            request: LinkRequest(isSessionRecent: isSessionRecent, settlesConflict: settlesConflict)
-        )
+            isSessionRecent: isSessionRecent,
+            settlesConflict: settlesConflict
+        ).decide(policy)
     }
 
     private func linked(

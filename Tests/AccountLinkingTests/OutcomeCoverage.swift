@@ -20,7 +20,10 @@ struct OutcomeCoverage {
 
         for existing in [nil, account, disabled] {
             for isMergedAway in [false, true] {
-                let verdict = decideSignInWithCustomToken(existing: existing, isMergedAway: isMergedAway)
+                let verdict = SignInWithCustomTokenQuestion(
+                    existing: existing,
+                    isMergedAway: isMergedAway
+                ).decide(LinkPolicy())
                 all.append((verdict.rule, verdict.decision.refusal))
             }
         }
@@ -126,13 +129,13 @@ struct OutcomeCoverage {
         for (account, phoneOwner, identityOwner) in [
             (nil, nil, nil), (account, neighbour, nil), (account, nil, neighbour),
         ] as [(Account?, Account?, Account?)] {
-            let verdict = decideUpdateByAdmin(
+            let verdict = UpdateByAdminQuestion(
                 account: account,
                 update: AdminUpdate(),
                 emailOwner: nil,
                 phoneOwner: phoneOwner,
                 identityOwner: identityOwner
-            )
+            ).decide(LinkPolicy())
             all.append((verdict.rule, verdict.decision.refusal))
         }
         for account in [account, disabled] {

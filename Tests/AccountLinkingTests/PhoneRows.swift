@@ -10,15 +10,14 @@ struct PhoneRows {
         policy: LinkPolicy = LinkPolicy(),
         isSessionRecent: Bool = true
     ) -> Verdict<SignInDecision> {
-        decideSignInWithPhone(
-            policy: policy,
+        SignInWithPhoneQuestion(
             number: annsNumber,
             owner: owner,
             target: target,
             operation: operation,
-            shownBy: proof,
+            proof: proof,
             isSessionRecent: isSessionRecent
-        )
+        ).decide(policy)
     }
 
     private let off = LinkPolicy.policy { $0.allowsPhoneSignIn = false }

@@ -172,9 +172,9 @@ struct PolicyComparisonTests {
         flagged: VerifiedFlag,
         hosted: Bool
     ) -> String {
-        let verdict = decideSignInWithIdp(
-            policy: terms.policy,
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: account),
+        let verdict = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: account,
             credential: incoming(
                 provider,
                 "new",
@@ -186,7 +186,7 @@ struct PolicyComparisonTests {
             isProviderEnabled: terms.enabledProviders.contains(provider),
             createsUsers: true,
             secondFactorProvenBy: account.id
-        )
+        ).decide(terms.policy)
         switch (verdict.rule, verdict.decision) {
         case (.takeoverByProvider, _): return "takes over"
         case (_, .signIn): return "links"
@@ -390,29 +390,25 @@ struct PolicyComparisonTests {
 
     @Test func `a question is asked with the providers that are enabled, and nothing else is touched`() {
         for point in SignInWithIdpCase.all {
-            let question = Question.signIn(
-                .idp(
-                    accounts: point.accounts,
-                    credential: point.credential,
-                    isProviderEnabled: point.isProviderEnabled,
-                    createsUsers: point.createsUsers,
-                    secondFactorProvenBy: point.proven
-                )
+            let question = SignInWithIdpQuestion(
+                identityOwner: point.accounts.identityOwner,
+                emailOwner: point.accounts.emailOwner,
+                credential: point.credential,
+                isProviderEnabled: point.isProviderEnabled,
+                createsUsers: point.createsUsers,
+                secondFactorProvenBy: point.proven
             )
             let provider = point.credential.identity.provider
             for isEnabled in [true, false] {
                 let terms = PolicyTerms(policy: point.policy, enabledProviders: isEnabled ? [provider] : [])
                 let answer = question.answer(under: terms)
-                let verdict = decideSignInWithIdp(
-                    policy: point.policy,
-                    accounts: point.accounts,
-                    credential: point.credential,
-                    isProviderEnabled: isEnabled,
-                    createsUsers: point.createsUsers,
-                    secondFactorProvenBy: point.proven
-                )
-                #expect(answer.rule == verdict.rule && answer.outcome == verdict.outcome)
-                if isEnabled == point.isProviderEnabled { #expect(question.under(terms) == question) }
+                var asked = question
+                asked.isProviderEnabled = isEnabled
+                let verdict = asked.decide(point.policy)
+                #expect(answer.rule == verdict.rule && answer.outcome == verdict.decision.outcome)
+                var enabled = question
+                enabled.enable(terms.enabledProviders)
+                #expect(enabled == asked)
             }
         }
     }

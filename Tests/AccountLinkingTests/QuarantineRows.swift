@@ -14,14 +14,13 @@ struct QuarantineRows {
         locked: Bool = false,
         right: Bool = true
     ) -> Verdict<UpdateDecision> {
-        decideRestorePassword(
-            policy: policy,
+        RestorePasswordQuestion(
             account: account,
             isQuarantined: quarantined,
             isSessionRecent: recent,
             isLocked: locked,
             passwordMatches: right
-        )
+        ).decide(policy)
     }
 
     private func discard(

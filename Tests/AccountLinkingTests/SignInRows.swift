@@ -9,13 +9,12 @@ struct PasswordRows {
         policy: LinkPolicy = LinkPolicy(),
         proven: UserID? = nil
     ) -> Verdict<SignInDecision> {
-        decideSignInWithPassword(
-            policy: policy,
+        SignInWithPasswordQuestion(
             owner: owner,
             isLocked: locked,
             passwordMatches: matches,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 
     @Test func `S1: without password sign-in no password signs in`() {
@@ -94,21 +93,24 @@ struct PasswordRows {
 struct CustomTokenRows {
     @Test func `C1: an unknown uid becomes an account`() {
         #expect(
-            decideSignInWithCustomToken(existing: nil, isMergedAway: false)
+            SignInWithCustomTokenQuestion(existing: nil, isMergedAway: false).decide(LinkPolicy())
                 == Verdict(.signUpByCustomToken, .createUser(.only { $0.usesCustomTokens = true }))
         )
     }
 
     @Test func `C4: a uid that is another account now becomes no account of its own`() {
         #expect(
-            decideSignInWithCustomToken(existing: nil, isMergedAway: true)
+            SignInWithCustomTokenQuestion(existing: nil, isMergedAway: true).decide(LinkPolicy())
                 == Verdict(.customTokenAccountMerged, .refuse(.accountMerged))
         )
     }
 
     @Test func `C2: a disabled account is refused`() {
         #expect(
-            decideSignInWithCustomToken(existing: .fixture("u", disabled: true), isMergedAway: false)
+            SignInWithCustomTokenQuestion(
+                existing: .fixture("u", disabled: true),
+                isMergedAway: false
+            ).decide(LinkPolicy())
                 == Verdict(.customTokenAccountDisabled, .refuse(.userDisabled))
         )
     }
@@ -116,14 +118,20 @@ struct CustomTokenRows {
     @Test func `C3: a known uid signs in, without its second factor, and is marked once`() {
         let first = Account.fixture("u", email: ann, password: true, secondFactor: true)
         #expect(
-            decideSignInWithCustomToken(existing: first, isMergedAway: false)
+            SignInWithCustomTokenQuestion(
+                existing: first,
+                isMergedAway: false
+            ).decide(LinkPolicy())
                 == Verdict(
                     .signInByCustomToken,
                     .signIn(user("u"), .only { $0.usesCustomTokens = true }, emailWasRecycled: false)
                 )
         )
         #expect(
-            decideSignInWithCustomToken(existing: .fixture("u", customTokens: true), isMergedAway: false)
+            SignInWithCustomTokenQuestion(
+                existing: .fixture("u", customTokens: true),
+                isMergedAway: false
+            ).decide(LinkPolicy())
                 == Verdict(.signInByCustomToken, .signIn(user("u"), .nothing, emailWasRecycled: false))
         )
     }

@@ -12,14 +12,14 @@ struct SignInWithIdpRows {
         createsUsers: Bool = true,
         proven: UserID? = nil
     ) -> Verdict<SignInDecision> {
-        decideSignInWithIdp(
-            policy: policy,
-            accounts: MatchingAccounts(identityOwner: identityOwner, emailOwner: emailOwner),
+        SignInWithIdpQuestion(
+            identityOwner: identityOwner,
+            emailOwner: emailOwner,
             credential: credential,
             isProviderEnabled: enabled,
             createsUsers: createsUsers,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 
     @Test func `I0: a provider that is not enabled signs nobody in`() {

@@ -7,7 +7,7 @@ struct SignUpRows {
         owner: Account? = nil,
         policy: LinkPolicy = LinkPolicy()
     ) -> Verdict<SignInDecision> {
-        decideSignUp(policy: policy, request: request, emailOwner: owner)
+        request.decide(policy, emailOwner: owner)
     }
 
     private func link(_ target: Account, recent: Bool = true) -> SignUpRequest {
@@ -129,13 +129,12 @@ struct SignUpRows {
 
     @Test func `P7: an address stays taken after its password is unlinked`() {
         let account = Account.fixture("o", email: ann, proof: .emailCode, password: true, emailLink: true)
-        let unlinked = decideUnlink(
-            policy: LinkPolicy(),
-            enabledProviders: [],
+        let unlinked = UnlinkQuestion(
             account: account,
+            enabledProviders: [],
             removal: Removal(providers: [.password]),
             request: .client(isSessionRecent: true)
-        )
+        ).decide(LinkPolicy())
         guard case .apply(_, let change, _) = unlinked.decision else {
             Issue.record("the password was not unlinked")
             return
@@ -249,12 +248,7 @@ struct SignUpRows {
 
     @Test func `a display name changes no decision, and goes with every one that writes`() {
         checkLaw(SignUpCase.all) { point in
-            let named = decideSignUp(
-                policy: point.policy,
-                request: point.request,
-                emailOwner: point.owner,
-                displayName: "Ann"
-            )
+            let named = point.request.decide(point.policy, emailOwner: point.owner, displayName: "Ann")
             guard named.rule == point.verdict.rule else { return false }
             switch (named.decision, point.verdict.decision) {
             case (.createUser(var change), .createUser(let without)),

@@ -49,7 +49,13 @@ func everyPoint<Point>(_ choose: (inout Choices) -> Point) -> [Point] {
 /// An `oidc.*` provider of Google's.
 let workspace = provider("oidc.workspace")
 
-/// One point of the space of `decideSignInWithIdp`.
+/// The accounts that a provider's credential is judged by.
+struct MatchingAccounts {
+    var identityOwner: Account?
+    var emailOwner: Account?
+}
+
+/// One point of the space of `SignInWithIdpQuestion`.
 struct SignInWithIdpCase {
     var policy = LinkPolicy()
     var credential: IncomingCredential
@@ -121,20 +127,20 @@ struct SignInWithIdpCase {
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideSignInWithIdp(
-            policy: policy,
-            accounts: accounts,
+        SignInWithIdpQuestion(
+            identityOwner: accounts.identityOwner,
+            emailOwner: accounts.emailOwner,
             credential: credential,
             isProviderEnabled: isProviderEnabled,
             createsUsers: createsUsers,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 
     var claim: EmailClaim { policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil) }
 }
 
-/// One point of the space of `decideLinkWithIdp`.
+/// One point of the space of `LinkWithIdpQuestion`.
 struct LinkWithIdpCase {
     var policy = LinkPolicy()
     var target: Account
@@ -142,7 +148,8 @@ struct LinkWithIdpCase {
     var accounts: MatchingAccounts
     var isProviderEnabled = true
     var proven: UserID?
-    var request = LinkRequest(isSessionRecent: true)
+    var isSessionRecent = true
+    var settlesConflict = false
 
     static let all = everyPoint(choose)
     static let verdicts = all.map(\.verdict)
@@ -179,29 +186,30 @@ struct LinkWithIdpCase {
         point.policy.isOneAccountPerEmail = choices.chooseBool()
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, target.id]) }
-        point.request.isSessionRecent = choices.chooseBool()
+        point.isSessionRecent = choices.chooseBool()
         point.policy.linkingNeedsRecentSignIn = choices.chooseBool()
         if !isOwnIdentity, target.linkedProviders[provider] != nil {
-            point.request.settlesConflict = choices.chooseBool()
+            point.settlesConflict = choices.chooseBool()
             point.policy.subjectChange = choices.choose(from: [.conflict, .replace])
         }
         return point
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideLinkWithIdp(
-            policy: policy,
+        LinkWithIdpQuestion(
             target: target,
-            accounts: accounts,
+            identityOwner: accounts.identityOwner,
+            emailOwner: accounts.emailOwner,
             credential: credential,
             isProviderEnabled: isProviderEnabled,
             secondFactorProvenBy: proven,
-            request: request
-        )
+            isSessionRecent: isSessionRecent,
+            settlesConflict: settlesConflict
+        ).decide(policy)
     }
 }
 
-/// One point of the space of `decideSignInWithEmailLink`.
+/// One point of the space of `SignInWithEmailLinkQuestion`.
 struct EmailLinkCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -244,18 +252,17 @@ struct EmailLinkCase {
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideSignInWithEmailLink(
-            policy: policy,
+        SignInWithEmailLinkQuestion(
             email: ann,
             owner: owner,
             target: target,
             isSessionRecent: isSessionRecent,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 }
 
-/// One point of the space of `decideSignInWithPhone`.
+/// One point of the space of `SignInWithPhoneQuestion`.
 struct PhoneCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -300,19 +307,41 @@ struct PhoneCase {
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideSignInWithPhone(
-            policy: policy,
+        SignInWithPhoneQuestion(
             number: annsNumber,
             owner: owner,
             target: target,
             operation: operation,
-            shownBy: proof,
+            proof: proof,
             isSessionRecent: isSessionRecent
-        )
+        ).decide(policy)
     }
 }
 
-/// One point of the space of `decideSignUp`.
+/// The three questions of a sign-up.
+enum SignUpRequest {
+    case anonymous
+    case password(EmailAddress)
+    case linkPassword(EmailAddress, to: Account, isSessionRecent: Bool)
+
+    func decide(_ policy: LinkPolicy, emailOwner: Account?, displayName: String? = nil) -> Verdict<SignInDecision> {
+        switch self {
+        case .anonymous: SignUpAnonymouslyQuestion(displayName: displayName).decide(policy)
+        case .password(let email):
+            SignUpQuestion(email: email, emailOwner: emailOwner, displayName: displayName).decide(policy)
+        case .linkPassword(let email, let target, let isSessionRecent):
+            LinkPasswordQuestion(
+                email: email,
+                target: target,
+                isSessionRecent: isSessionRecent,
+                emailOwner: emailOwner,
+                displayName: displayName
+            ).decide(policy)
+        }
+    }
+}
+
+/// One point of the space of sign-ups.
 struct SignUpCase {
     var policy = LinkPolicy()
     var request: SignUpRequest
@@ -356,11 +385,11 @@ struct SignUpCase {
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideSignUp(policy: policy, request: request, emailOwner: owner)
+        request.decide(policy, emailOwner: owner)
     }
 }
 
-/// One point of the space of `decideSignInWithPassword`.
+/// One point of the space of `SignInWithPasswordQuestion`.
 struct PasswordCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -383,13 +412,12 @@ struct PasswordCase {
     }
 
     var verdict: Verdict<SignInDecision> {
-        decideSignInWithPassword(
-            policy: policy,
+        SignInWithPasswordQuestion(
             owner: owner,
             isLocked: isLocked,
             passwordMatches: passwordMatches,
             secondFactorProvenBy: proven
-        )
+        ).decide(policy)
     }
 }
 
@@ -427,7 +455,7 @@ struct UpdateCase {
         case .resetPassword:
             policy.passwordResetUnlinksProviders = choices.chooseBool()
             policy.allowsPasswordSignIn = choices.chooseBool()
-            verdict = decideResetPassword(policy: policy, account: account, address: ann)
+            verdict = ResetPasswordQuestion(account: account, address: ann).decide(policy)
         case .changeEmail:
             policy.protectsEmailEnumeration = choices.chooseBool()
             policy.isOneAccountPerEmail = choices.chooseBool()
@@ -480,47 +508,43 @@ struct UpdateCase {
             policy.firstProofEndsSessions = choices.chooseBool()
             policy.requiresEnrolledSecondFactors = choices.chooseBool()
             account.hasSecondFactor = choices.chooseBool()
-            verdict = decideVerifyEmail(
-                policy: policy,
+            verdict = VerifyEmailQuestion(
                 account: account,
                 address: ann,
                 answer: choices.choose(from: ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown])
-            )
+            ).decide(policy)
         case .changePassword:
             policy.allowsPasswordSignIn = choices.chooseBool()
             verdict = decideChangePassword(policy: policy, account: account, isSessionRecent: choices.chooseBool())
         case .unlink:
             policy.keepsLastSignInMethod = choices.chooseBool()
             policy.linkingNeedsRecentSignIn = choices.chooseBool()
-            verdict = decideUnlink(
-                policy: policy,
-                enabledProviders: choices.choose(from: [[], [.facebook]]),
+            verdict = UnlinkQuestion(
                 account: account,
+                enabledProviders: choices.choose(from: [[], [.facebook]]),
                 removal: choices.choose(from: [
                     Removal(), Removal(providers: [.password]), Removal(providers: [.phone]),
                     Removal(providers: [.facebook]), Removal(providers: [.password, .phone, .facebook]),
                     Removal(email: true), Removal(password: true),
                 ]),
                 request: .client(isSessionRecent: choices.chooseBool())
-            )
+            ).decide(policy)
         case .removeMethod:
-            verdict = decideRemoveMethod(
-                policy: policy,
-                enabledProviders: choices.choose(from: [[], [.facebook]]),
+            verdict = RemoveMethodQuestion(
                 account: account,
+                enabledProviders: choices.choose(from: [[], [.facebook]]),
                 method: choices.choose(from: [.password, .emailLink, .phone, .provider(.facebook)]),
                 isSessionRecent: choices.chooseBool()
-            )
+            ).decide(policy)
         case .restorePassword:
             policy.allowsPasswordSignIn = choices.chooseBool()
-            verdict = decideRestorePassword(
-                policy: policy,
+            verdict = RestorePasswordQuestion(
                 account: account,
                 isQuarantined: choices.chooseBool(),
                 isSessionRecent: choices.chooseBool(),
                 isLocked: choices.chooseBool(),
                 passwordMatches: choices.chooseBool()
-            )
+            ).decide(policy)
         case .updateByAdmin:
             let update = choices.choose(from: [
                 AdminUpdate(), AdminUpdate(email: ann), AdminUpdate(email: ann, isEmailVerified: true),
@@ -529,13 +553,13 @@ struct UpdateCase {
                 AdminUpdate(isDisabled: true), AdminUpdate(isDisabled: false),
                 AdminUpdate(identity: identity(.facebook, "new")), AdminUpdate(revokesSessions: true),
             ])
-            verdict = decideUpdateByAdmin(
+            verdict = UpdateByAdminQuestion(
                 account: account,
                 update: update,
                 emailOwner: update.email == nil ? nil : owner(),
                 phoneOwner: nil,
                 identityOwner: nil
-            )
+            ).decide(LinkPolicy())
         }
         return UpdateCase(kind: kind, account: account, verdict: verdict)
     }

@@ -17,14 +17,14 @@ struct StolenAndRecycled {
         to owner: Account,
         _ policy: LinkPolicy
     ) -> Verdict<SignInDecision> {
-        decideSignInWithIdp(
-            policy: policy,
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
+        SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: owner,
             credential: credential,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(policy)
     }
 
     @Test(arguments: [ProviderID.apple, .yahoo, .microsoft, .google, provider("oidc.work"), provider("saml.work")])
@@ -42,14 +42,14 @@ struct StolenAndRecycled {
         let former = incoming(.apple, "former", owner.email?.address, flagged: true)
         #expect(signIn(former, to: owner, LinkPolicy()).rule == .untrustedEmailConflict)
         #expect(signIn(former, to: owner, .firebase).rule == .linkByProvenEmail)
-        let newcomer = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+        let newcomer = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: nil,
             credential: former,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         guard case .createUser(let change) = newcomer.decision, case .set(_, let proof) = change.email else {
             Issue.record("a new account was refused")
             return
@@ -120,8 +120,7 @@ struct StolenAndRecycled {
                 attempts: 0,
                 expiresAt: noon.adding(seconds: 60)
             )
-            return decideResolveConflict(
-                policy: policy,
+            return ResolveConflictQuestion(
                 conflict: ConflictFacts(
                     state: .proven,
                     expiresAt: noon.adding(seconds: 60),
@@ -137,7 +136,7 @@ struct StolenAndRecycled {
                 credential: next,
                 isProviderEnabled: true,
                 now: noon
-            )
+            ).decide(policy)
         }
         #expect(settle(.mailbox, LinkPolicy()) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
         #expect(settle(.session, .firebase) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
@@ -151,34 +150,32 @@ struct StolenAndRecycled {
     }
 
     @Test func `an old stolen session brings in no way of its own, and takes off none of the owner's`() {
-        let link = decideLinkWithIdp(
-            policy: LinkPolicy(),
+        let link = LinkWithIdpQuestion(
             target: owner,
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+            identityOwner: nil,
+            emailOwner: nil,
             credential: incoming(.gitHub, "thief", bob, flagged: true),
             isProviderEnabled: true,
             secondFactorProvenBy: nil,
-            request: LinkRequest(isSessionRecent: false)
-        )
+            isSessionRecent: false
+        ).decide(LinkPolicy())
         #expect(link == Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld)))
-        let number = decideSignInWithPhone(
-            policy: LinkPolicy(),
+        let number = SignInWithPhoneQuestion(
             number: annsNumber,
             owner: nil,
             target: owner,
             operation: .link,
-            shownBy: .code,
+            proof: .code,
             isSessionRecent: false
-        )
+        ).decide(LinkPolicy())
         #expect(number == Verdict(.numberNeedsRecentSignIn, .refuse(.credentialTooOld)))
         func unlink(_ enabled: Set<ProviderID>, _ policy: LinkPolicy) -> Rule {
-            decideUnlink(
-                policy: policy,
-                enabledProviders: enabled,
+            UnlinkQuestion(
                 account: owner,
+                enabledProviders: enabled,
                 removal: Removal(providers: [.google]),
                 request: .client(isSessionRecent: false)
-            ).rule
+            ).decide(policy).rule
         }
         #expect(unlink([.google], LinkPolicy()) == .unlinkNeedsRecentSignIn)
         // A method that lets nobody in can go.
@@ -204,25 +201,22 @@ struct StolenAndRecycled {
         func link(_ policy: LinkPolicy) -> Rule {
             var policy = policy
             policy.protectsEmailEnumeration = false
-            return decideSignUp(
-                policy: policy,
-                request: .linkPassword(ann, to: squatter, isSessionRecent: true),
-                emailOwner: nil
-            ).rule
+            return SignUpRequest.linkPassword(ann, to: squatter, isSessionRecent: true).decide(policy, emailOwner: nil)
+                .rule
         }
         #expect(link(LinkPolicy()) == .passwordNeedsProvenAddress)
         #expect(link(.firebase) == .emailAndPasswordLinked)
         // Nor by the address of a provider whose word is no proof.
         let withoutAddress = Account.fixture("s", providers: [.google: "s"], secondFactor: true)
-        let linked = decideLinkWithIdp(
-            policy: LinkPolicy(),
+        let linked = LinkWithIdpQuestion(
             target: withoutAddress,
-            accounts: MatchingAccounts(identityOwner: nil, emailOwner: nil),
+            identityOwner: nil,
+            emailOwner: nil,
             credential: .untrusted,
             isProviderEnabled: true,
             secondFactorProvenBy: nil,
-            request: LinkRequest(isSessionRecent: true)
-        )
+            isSessionRecent: true
+        ).decide(LinkPolicy())
         guard case .signIn(_, let added, _) = linked.decision else {
             Issue.record("the link was refused: \(linked.rule)")
             return
@@ -233,7 +227,7 @@ struct StolenAndRecycled {
     @Test func `who confirms the address of an account that an intruder began leaves the intruder no session`() {
         let begun = Account.fixture("i", email: ann, password: true, providers: [.facebook: "intruder"])
         func answer(_ answer: VerifyEmailAnswer, _ policy: LinkPolicy) -> (rule: Rule, after: Account?) {
-            let verdict = decideVerifyEmail(policy: policy, account: begun, address: ann, answer: answer)
+            let verdict = VerifyEmailQuestion(account: begun, address: ann, answer: answer).decide(policy)
             guard case .apply(_, let change, issuesTokens: false) = verdict.decision else { return (verdict.rule, nil) }
             return (verdict.rule, begun.applying(change))
         }
@@ -254,14 +248,13 @@ struct StolenAndRecycled {
     @Test func `an old stolen session of an account without an address does not link the thief's mailbox`() {
         let victim = Account.fixture("v", phone: true, providers: [.apple: "victim"])
         func link(_ policy: LinkPolicy, owner: Account? = nil) -> Verdict<SignInDecision> {
-            decideSignInWithEmailLink(
-                policy: policy,
+            SignInWithEmailLinkQuestion(
                 email: bob,
                 owner: owner,
                 target: victim,
                 isSessionRecent: false,
                 secondFactorProvenBy: nil
-            )
+            ).decide(policy)
         }
         let refused = Verdict<SignInDecision>(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(link(LinkPolicy()) == refused)
@@ -313,17 +306,16 @@ struct StolenAndRecycled {
         #expect(after.signInMethods == [.provider(.apple)] && after.email?.address == ann && !after.hasSecondFactor)
         #expect(change.endsSessions && change.quarantinesRemovals)
         // The owner enters by the mailbox, and no factor of the thief's is asked for.
-        let link = decideSignInWithEmailLink(
-            policy: .secondFactors,
+        let link = SignInWithEmailLinkQuestion(
             email: ann,
             owner: after,
             target: nil,
             isSessionRecent: false,
             secondFactorProvenBy: nil
-        )
+        ).decide(.secondFactors)
         #expect(link.rule == .signInByEmailLink)
         let keeping = LinkPolicy.policy { $0.passwordResetUnlinksProviders = false }
-        #expect(decideResetPassword(policy: keeping, account: after, address: ann).rule == .resetKeepsProviders)
+        #expect(ResetPasswordQuestion(account: after, address: ann).decide(keeping).rule == .resetKeepsProviders)
     }
 
     @Test func `an intruder who registered an address and moved on is out when its owner takes it back`() {
@@ -362,18 +354,17 @@ struct StolenAndRecycled {
             if case .signIn(_, let change, _) = byGoogle.decision {
                 entries.append((byGoogle.rule, former.applying(change)))
             }
-            let byLink = decideSignInWithEmailLink(
-                policy: policy,
+            let byLink = SignInWithEmailLinkQuestion(
                 email: johns,
                 owner: former,
                 target: nil,
                 isSessionRecent: false,
                 secondFactorProvenBy: nil
-            )
+            ).decide(policy)
             if case .signIn(_, let change, _) = byLink.decision {
                 entries.append((byLink.rule, former.applying(change)))
             }
-            let byReset = decideResetPassword(policy: policy, account: former, address: johns)
+            let byReset = ResetPasswordQuestion(account: former, address: johns).decide(policy)
             if case .apply(_, let change, _) = byReset.decision {
                 entries.append((byReset.rule, former.applying(change)))
             }
@@ -391,14 +382,14 @@ struct StolenAndRecycled {
         // A sign-in by Google that was linked in a session is better proof than Apple's word, and suspends nothing.
         var withGoogle = former
         withGoogle.linkedProviders[.google] = "present"
-        let own = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: withGoogle, emailOwner: withGoogle),
+        let own = SignInWithIdpQuestion(
+            identityOwner: withGoogle,
+            emailOwner: withGoogle,
             credential: google,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         #expect(
             own
                 == Verdict(
@@ -499,8 +490,7 @@ struct StolenAndRecycled {
                     expiresAt: noon.adding(seconds: 60)
                 )
             )
-            let resolved = decideResolveConflict(
-                policy: LinkPolicy(),
+            let resolved = ResolveConflictQuestion(
                 conflict: facts,
                 handleTenant: .project,
                 isProver: true,
@@ -510,7 +500,7 @@ struct StolenAndRecycled {
                 credential: next,
                 isProviderEnabled: true,
                 now: noon
-            )
+            ).decide(LinkPolicy())
             #expect(resolved.rule == (settles ? .credentialLinkedAfterProof : .resolveSecondSubject))
             let waits = refusalOfNextSignIn(
                 conflict: facts,

@@ -71,11 +71,10 @@ struct TakeAddressRows {
     }
 
     @Test func `a question is told what stands on its address, and answers otherwise without`() {
-        let question = SignInQuestion.signUp(.password(ann), emailOwner: nil, displayName: nil)
+        let question = SignUpQuestion(email: ann, emailOwner: nil, reservation: proven)
         let policy = LinkPolicy()
-        #expect(question.respecting(nil) == question)
-        #expect(question.respecting(proven).verdict(policy).rule == .addressReserved)
-        let alternatives = Question.signIn(question.respecting(proven)).alternatives(policy)
+        #expect(question.decide(policy).rule == .addressReserved)
+        let alternatives = question.alternatives(to: .addressReserved, policy)
         #expect(alternatives.contains(Alternative(fact: .emailTaken, rule: .signUpByPassword)))
     }
 }

@@ -7,7 +7,7 @@ struct ResetPasswordRows {
         to address: EmailAddress = ann,
         policy: LinkPolicy = LinkPolicy()
     ) -> Verdict<UpdateDecision> {
-        decideResetPassword(policy: policy, account: account, address: address)
+        ResetPasswordQuestion(account: account, address: address).decide(policy)
     }
 
     private let gentle = LinkPolicy.policy { $0.passwordResetUnlinksProviders = false }
@@ -252,14 +252,14 @@ struct ChangeEmailRows {
 
     @Test func `U8: a provider that still has the old address does not bring it back`() {
         let account = Account.fixture("t", email: bob, proof: .emailCode, providers: [.google: "google-ann"])
-        let verdict = decideSignInWithIdp(
-            policy: LinkPolicy(),
-            accounts: MatchingAccounts(identityOwner: account, emailOwner: nil),
+        let verdict = SignInWithIdpQuestion(
+            identityOwner: account,
+            emailOwner: nil,
             credential: .trusted,
             isProviderEnabled: true,
             createsUsers: true,
             secondFactorProvenBy: nil
-        )
+        ).decide(LinkPolicy())
         #expect(verdict == Verdict(.signInByIdentity, .signIn(user("t"), .nothing, emailWasRecycled: false)))
     }
 
@@ -525,7 +525,7 @@ struct VerifyEmailRows {
         _ answer: VerifyEmailAnswer = .confirm(from: .absent),
         _ policy: LinkPolicy = LinkPolicy()
     ) -> Verdict<UpdateDecision> {
-        decideVerifyEmail(policy: policy, account: account, address: ann, answer: answer)
+        VerifyEmailQuestion(account: account, address: ann, answer: answer).decide(policy)
     }
 
     @Test(arguments: answers) func `V1: a code for an account or an address that is no more is invalid`(
@@ -710,13 +710,12 @@ struct UnlinkRows {
         request: RequestOrigin? = nil,
         enabled: Set<ProviderID> = [.gitHub, .google]
     ) -> Verdict<UpdateDecision> {
-        decideUnlink(
-            policy: policy,
-            enabledProviders: enabled,
+        UnlinkQuestion(
             account: account,
+            enabledProviders: enabled,
             removal: removal,
             request: request ?? .client(isSessionRecent: recent)
-        )
+        ).decide(policy)
     }
 
     private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {
@@ -776,13 +775,12 @@ struct UnlinkRows {
         from account: Account,
         recent: Bool = true
     ) -> Verdict<UpdateDecision> {
-        decideRemoveMethod(
-            policy: LinkPolicy(),
-            enabledProviders: [.gitHub],
+        RemoveMethodQuestion(
             account: account,
+            enabledProviders: [.gitHub],
             method: method,
             isSessionRecent: recent
-        )
+        ).decide(LinkPolicy())
     }
 
     @Test func `K6: on Concord's own routes the sign-in has to be recent, unless it would not help`() {
@@ -951,13 +949,13 @@ struct UpdateByAdminRows {
         phoneOwner: Account? = nil,
         identityOwner: Account? = nil
     ) -> Verdict<UpdateDecision> {
-        decideUpdateByAdmin(
+        UpdateByAdminQuestion(
             account: account,
             update: update,
             emailOwner: emailOwner,
             phoneOwner: phoneOwner,
             identityOwner: identityOwner
-        )
+        ).decide(LinkPolicy())
     }
 
     private func applied(_ build: (inout AccountChange) -> Void) -> Verdict<UpdateDecision> {

@@ -12,7 +12,6 @@ import Testing
         var chance = Chance(seed: 20_261_121)
         let user = userID("asked-\(nextNumber())")
         var rules: Set<Rule> = []
-        var asked: [Question] = []
         for batch in 0..<100 {
             var decisions: [DecisionRecord] = []
             for _ in 0..<100 {
@@ -21,7 +20,6 @@ import Testing
                 let record = DecisionRecord(question, under: policy)
                 #expect(record.rule == question.rule(policy), "other names make another answer: \(question)")
                 rules.insert(record.rule)
-                asked.append(question)
                 decisions.append(record)
             }
             let event = AccountEvent(
@@ -63,7 +61,10 @@ import Testing
                 #expect(!text.contains(secret), "\(secret) stands in \(text)")
             }
             let read = try #require(DecisionRecord(stored: JSONValue(parsing: writer.bytes), policyVersion: 3))
-            #expect(read.question == record.question && read.rule == record.rule && read.answer == record.answer)
+            #expect(
+                AnyHashable(read.question) == AnyHashable(record.question) && read.rule == record.rule
+                    && read.answer == record.answer
+            )
             #expect(Set(read.alternatives) == Set(record.alternatives))
             #expect(read.policy == record.policy)
         }
@@ -83,14 +84,13 @@ import Testing
     @Test func `why a conflict and no link: the provider's word, or the account that is not proven`() throws {
         let owner = Account.of("o", email: address("o@example.com"), proof: .emailCode)
         let credential = IncomingCredential.of(identity(.gitHub, "1"), address("o@example.com"))
-        let question = Question.signIn(
-            .idp(
-                accounts: MatchingAccounts(identityOwner: nil, emailOwner: owner),
-                credential: credential,
-                isProviderEnabled: true,
-                createsUsers: true,
-                secondFactorProvenBy: nil
-            )
+        let question = SignInWithIdpQuestion(
+            identityOwner: nil,
+            emailOwner: owner,
+            credential: credential,
+            isProviderEnabled: true,
+            createsUsers: true,
+            secondFactorProvenBy: nil
         )
         let record = DecisionRecord(question, under: LinkPolicy())
         #expect(record.rule == .untrustedEmailConflict)
@@ -103,7 +103,7 @@ import Testing
         let label = String(repeating: "d", count: 61)
         let long = try #require(EmailAddress("z@\(label).\(label).\(label).\(label).ddddd"))
         #expect(long.canonical.utf8.count == 255)
-        let record = DecisionRecord(.update(.resetPassword(account: nil, address: long)), under: LinkPolicy())
+        let record = DecisionRecord(ResetPasswordQuestion(account: nil, address: long), under: LinkPolicy())
         var writer = JSONWriter()
         record.write(to: &writer)
         #expect(!writer.text.contains("z@"))
@@ -111,9 +111,8 @@ import Testing
 
     @Test func `what another version kept is not read`() throws {
         var writer = JSONWriter()
-        DecisionRecord(.signIn(.customToken(existing: nil, isMergedAway: false)), under: LinkPolicy()).write(
-            to: &writer
-        )
+        DecisionRecord(SignInWithCustomTokenQuestion(existing: nil, isMergedAway: false), under: LinkPolicy())
+            .write(to: &writer)
         let good = try JSONValue(parsing: writer.bytes)
         #expect(DecisionRecord(stored: good, policyVersion: 1) != nil)
         // What was kept before there was sign-in by a number is read as if it had been off.
@@ -234,10 +233,6 @@ private struct Chance {
         return credential
     }
 
-    private mutating func accounts() -> MatchingAccounts {
-        MatchingAccounts(identityOwner: perhaps { $0.account("F") }, emailOwner: perhaps { $0.account("M") })
-    }
-
     private mutating func prover() -> UserID? { pick([nil, nil, userID("F"), userID("T")]) }
 
     mutating func policy(version: Int64) -> LinkPolicy {
@@ -262,110 +257,101 @@ private struct Chance {
         return policy
     }
 
-    mutating func question() -> Question {
-        let question = questionAboutFreeAddress()
-        guard isLucky(oneIn: 4) else { return question }
-        let reservation = AddressReservation(address: email(), account: userID(pick(["R", "T"])), wasProven: isLucky())
-        switch question {
-        case .signIn(let question): return .signIn(question.respecting(reservation))
-        case .resolution(var question):
-            question.reservation = reservation
-            return .resolution(question)
-        case .update: return question
-        }
+    private mutating func reservation() -> AddressReservation? {
+        guard isLucky(oneIn: 4) else { return nil }
+        return AddressReservation(address: email(), account: userID(pick(["R", "T"])), wasProven: isLucky())
     }
 
-    private mutating func questionAboutFreeAddress() -> Question {
+    mutating func question() -> any Question {
         switch next() % 10 {
         case 0, 1:
-            return .signIn(
-                .idp(
-                    accounts: accounts(),
-                    credential: credential(),
-                    isProviderEnabled: !isLucky(oneIn: 8),
-                    createsUsers: !isLucky(oneIn: 6),
-                    secondFactorProvenBy: prover()
-                )
+            return SignInWithIdpQuestion(
+                identityOwner: perhaps { $0.account("F") },
+                emailOwner: perhaps { $0.account("M") },
+                credential: credential(),
+                isProviderEnabled: !isLucky(oneIn: 8),
+                createsUsers: !isLucky(oneIn: 6),
+                secondFactorProvenBy: prover(),
+                reservation: reservation()
             )
         case 2:
-            return .signIn(
-                .linkIdp(
-                    target: account("T"),
-                    accounts: accounts(),
-                    credential: credential(),
-                    isProviderEnabled: !isLucky(oneIn: 8),
-                    secondFactorProvenBy: prover(),
-                    request: LinkRequest(isSessionRecent: isLucky(), settlesConflict: isLucky(oneIn: 3))
-                )
+            return LinkWithIdpQuestion(
+                target: account("T"),
+                identityOwner: perhaps { $0.account("F") },
+                emailOwner: perhaps { $0.account("M") },
+                credential: credential(),
+                isProviderEnabled: !isLucky(oneIn: 8),
+                secondFactorProvenBy: prover(),
+                isSessionRecent: isLucky(),
+                settlesConflict: isLucky(oneIn: 3),
+                reservation: reservation()
             )
         case 3:
-            return .signIn(
-                .emailLink(
-                    email: email(),
-                    owner: perhaps { $0.account($0.pick(["M", "T"])) },
-                    target: perhaps { $0.account("T") },
-                    isSessionRecent: isLucky(),
-                    secondFactorProvenBy: prover()
-                )
+            return SignInWithEmailLinkQuestion(
+                email: email(),
+                owner: perhaps { $0.account($0.pick(["M", "T"])) },
+                target: perhaps { $0.account("T") },
+                isSessionRecent: isLucky(),
+                secondFactorProvenBy: prover(),
+                reservation: reservation()
             )
         case 4:
             if isLucky() {
-                return .signIn(
-                    .phone(
-                        number: pick([PhoneNumber("+441234567890"), PhoneNumber("+441234567891")].compactMap(\.self)),
-                        owner: perhaps { $0.account($0.pick(["M", "T"])) },
-                        target: perhaps { $0.account("T") },
-                        operation: pick(PhoneOperation.allCases),
-                        shownBy: pick(PhoneProof.allCases),
-                        isSessionRecent: isLucky()
-                    )
+                return SignInWithPhoneQuestion(
+                    number: pick([PhoneNumber("+441234567890"), PhoneNumber("+441234567891")].compactMap(\.self)),
+                    owner: perhaps { $0.account($0.pick(["M", "T"])) },
+                    target: perhaps { $0.account("T") },
+                    operation: pick(PhoneOperation.allCases),
+                    proof: pick(PhoneProof.allCases),
+                    isSessionRecent: isLucky()
                 )
             }
-            return .signIn(
-                .password(
-                    owner: perhaps { $0.account("M") },
-                    isLocked: isLucky(oneIn: 4),
-                    passwordMatches: isLucky(),
-                    secondFactorProvenBy: prover()
-                )
+            return SignInWithPasswordQuestion(
+                owner: perhaps { $0.account("M") },
+                isLocked: isLucky(oneIn: 4),
+                passwordMatches: isLucky(),
+                secondFactorProvenBy: prover()
             )
         case 5:
-            let request: SignUpRequest =
-                switch next() % 3 {
-                case 0: .anonymous
-                case 1: .password(email())
-                default: .linkPassword(email(), to: account("T"), isSessionRecent: !isLucky(oneIn: 4))
-                }
-            return .signIn(
-                .signUp(
-                    request,
-                    emailOwner: perhaps { $0.account($0.pick(["M", "T"])) },
-                    displayName: pick([nil, "Ann Example"])
+            let name = pick([nil, "Ann Example"])
+            switch next() % 3 {
+            case 0: return SignUpAnonymouslyQuestion(displayName: name)
+            case 1:
+                return SignUpQuestion(
+                    email: email(),
+                    emailOwner: perhaps { $0.account("M") },
+                    displayName: name,
+                    reservation: reservation()
                 )
-            )
-        case 6:
-            if isLucky(oneIn: 3) {
-                return .update(
-                    .restorePassword(
-                        account: account("T"),
-                        isQuarantined: !isLucky(oneIn: 4),
-                        isSessionRecent: !isLucky(oneIn: 4),
-                        isLocked: isLucky(oneIn: 4),
-                        passwordMatches: isLucky()
-                    )
+            default:
+                return LinkPasswordQuestion(
+                    email: email(),
+                    target: account("T"),
+                    isSessionRecent: !isLucky(oneIn: 4),
+                    emailOwner: perhaps { $0.account($0.pick(["M", "T"])) },
+                    displayName: name,
+                    reservation: reservation()
                 )
             }
-            return isLucky()
-                ? .signIn(.customToken(existing: perhaps { $0.account("T") }, isMergedAway: isLucky()))
-                : .update(
-                    isLucky()
-                        ? .resetPassword(account: perhaps { $0.account("T") }, address: email())
-                        : .verifyEmail(
-                            account: perhaps { $0.account("T") },
-                            address: email(),
-                            answer: pick(ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown])
-                        )
+        case 6:
+            if isLucky(oneIn: 3) {
+                return RestorePasswordQuestion(
+                    account: account("T"),
+                    isQuarantined: !isLucky(oneIn: 4),
+                    isSessionRecent: !isLucky(oneIn: 4),
+                    isLocked: isLucky(oneIn: 4),
+                    passwordMatches: isLucky()
                 )
+            }
+            if isLucky() {
+                return SignInWithCustomTokenQuestion(existing: perhaps { $0.account("T") }, isMergedAway: isLucky())
+            }
+            if isLucky() { return ResetPasswordQuestion(account: perhaps { $0.account("T") }, address: email()) }
+            return VerifyEmailQuestion(
+                account: perhaps { $0.account("T") },
+                address: email(),
+                answer: pick(ProvingSession.allCases.map(VerifyEmailAnswer.confirm) + [.disown])
+            )
         case 7:
             let removal = Removal(
                 providers: Set([ProviderID.google, .password, .phone].filter { _ in isLucky() }),
@@ -375,22 +361,18 @@ private struct Chance {
             )
             let enabled = Set([ProviderID.google, .gitHub].filter { _ in isLucky() })
             if isLucky() {
-                return .update(
-                    .removeMethod(
-                        account: account("T"),
-                        enabledProviders: enabled,
-                        method: pick([.password, .emailLink, .phone, .provider(.google)]),
-                        isSessionRecent: isLucky()
-                    )
-                )
-            }
-            return .update(
-                .unlink(
+                return RemoveMethodQuestion(
                     account: account("T"),
                     enabledProviders: enabled,
-                    removal: removal,
-                    request: isLucky(oneIn: 4) ? .administrator : .client(isSessionRecent: isLucky())
+                    method: pick([.password, .emailLink, .phone, .provider(.google)]),
+                    isSessionRecent: isLucky()
                 )
+            }
+            return UnlinkQuestion(
+                account: account("T"),
+                enabledProviders: enabled,
+                removal: removal,
+                request: isLucky(oneIn: 4) ? .administrator : .client(isSessionRecent: isLucky())
             )
         case 8:
             let update = AdminUpdate(
@@ -402,21 +384,19 @@ private struct Chance {
                 identity: pick([nil, identity(.google, "subject-3")]),
                 revokesSessions: isLucky(oneIn: 3)
             )
-            return .update(
-                .updateByAdmin(
-                    account: perhaps { $0.account("T") },
-                    update: update,
-                    emailOwner: isLucky(oneIn: 4) ? account("M") : nil,
-                    phoneOwner: isLucky(oneIn: 4) ? account("N") : nil,
-                    identityOwner: isLucky(oneIn: 4) ? account("F") : nil
-                )
+            return UpdateByAdminQuestion(
+                account: perhaps { $0.account("T") },
+                update: update,
+                emailOwner: isLucky(oneIn: 4) ? account("M") : nil,
+                phoneOwner: isLucky(oneIn: 4) ? account("N") : nil,
+                identityOwner: isLucky(oneIn: 4) ? account("F") : nil
             )
         default:
-            return .resolution(resolution())
+            return resolution()
         }
     }
 
-    private mutating func resolution() -> ResolutionQuestion {
+    private mutating func resolution() -> ResolveConflictQuestion {
         let target = account("T")
         let kind = pick(ConflictProofKind.allCases)
         let version = Int64(1 + next() % 100)
@@ -432,7 +412,7 @@ private struct Chance {
             account: target.id,
             proof: isLucky(oneIn: 8) ? nil : proof
         )
-        return ResolutionQuestion(
+        return ResolveConflictQuestion(
             conflict: conflict,
             handleTenant: isLucky(oneIn: 8) ? TenantID("other") : .project,
             isProver: !isLucky(oneIn: 4),
@@ -441,7 +421,8 @@ private struct Chance {
             emailOwner: pick([nil, target.id, userID("F")]),
             credential: credential(),
             isProviderEnabled: !isLucky(oneIn: 8),
-            now: origin
+            now: origin,
+            reservation: reservation()
         )
     }
 }

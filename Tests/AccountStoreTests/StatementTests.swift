@@ -41,7 +41,9 @@ private let statementsOfDecisions: [Statement] = {
         occurredAt: origin,
         kind: .signedIn,
         rule: .signInByPassword,
-        decisions: [DecisionRecord(.signIn(.customToken(existing: nil, isMergedAway: false)), under: LinkPolicy())]
+        decisions: [
+            DecisionRecord(SignInWithCustomTokenQuestion(existing: nil, isMergedAway: false), under: LinkPolicy())
+        ]
     )
     let mailbox = address("user7@example.com")
     let email = Identifier.email(mailbox)

@@ -1,70 +1,131 @@
-/// Facts about the session that links a provider, and about what it links.
-package struct LinkRequest: Sendable, Hashable {
+/// A link of a provider's credential by a signed-in user: rows L. Linking never removes anything.
+package struct LinkWithIdpQuestion {
+    /// The account of the session.
+    package var target: Account
+    /// The account that has the identity of the credential.
+    package var identityOwner: Account?
+    /// The account that has the address of the credential.
+    package var emailOwner: Account?
+    package var credential: IncomingCredential
+    package var isProviderEnabled: Bool
+    /// The target, if the session carries its second factor.
+    package var secondFactorProvenBy: UserID?
     /// True if the session signed in a moment ago (`SensitiveOperation.linkProvider`).
     package var isSessionRecent: Bool
-    /// True if a sign-in opened a conflict about the account of the session, and the credential waits in it.
+    /// True if a sign-in opened a conflict about the account of the session, and the credential waits in it. A recent session
+    /// that settles a conflict replaces another subject of the provider (`SubjectChange.conflict`).
     package var settlesConflict: Bool
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
 
-    package init(isSessionRecent: Bool, settlesConflict: Bool = false) {
+    package init(
+        target: Account,
+        identityOwner: Account?,
+        emailOwner: Account?,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        secondFactorProvenBy: UserID?,
+        isSessionRecent: Bool,
+        settlesConflict: Bool = false,
+        reservation: AddressReservation? = nil
+    ) {
+        self.target = target
+        self.identityOwner = identityOwner
+        self.emailOwner = emailOwner
+        self.credential = credential
+        self.isProviderEnabled = isProviderEnabled
+        self.secondFactorProvenBy = secondFactorProvenBy
         self.isSessionRecent = isSessionRecent
         self.settlesConflict = settlesConflict
+        self.reservation = reservation
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
+    }
+
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        guard isProviderEnabled else { return Verdict(.linkProviderNotEnabled, .refuse(.operationNotAllowed)) }
+        if target.isDisabled { return Verdict(.linkAccountDisabled, .refuse(.userDisabled)) }
+        // Before the owners are looked at: a stolen old session must not find out who has an account.
+        if policy.linkingNeedsRecentSignIn, !isSessionRecent {
+            return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
+        }
+        let identity = credential.identity
+        let claim = policy.emailClaim(of: credential, isAddressTaken: emailOwner != nil)
+
+        if let owner = identityOwner {
+            if owner.id == target.id {
+                return Verdict(.linkIdentityAlreadyLinked, .refuse(.federatedIdentityAlreadyLinked))
+            }
+            return Verdict(.linkIdentityInUse, .conflict(.credentialAlreadyInUse(account: owner.id)))
+        }
+        if policy.isOneAccountPerEmail, claim != .absent, let owner = emailOwner, owner.id != target.id {
+            return Verdict(.linkEmailInUse, .conflict(.emailAlreadyInUse(account: owner.id)))
+        }
+        let replacesSubject = target.linkedProviders[identity.provider] != nil
+        let isOwnersChoice = settlesConflict && isSessionRecent && policy.subjectChange == .conflict
+        if replacesSubject, !isOwnersChoice {
+            return Verdict(.linkOfSecondSubject, .conflict(.credentialAlreadyInUse(account: target.id)))
+        }
+        if policy.needsSecondFactor(target, provenBy: secondFactorProvenBy) {
+            return Verdict(.linkNeedsSecondFactor, .secondFactorRequired(target.id))
+        }
+
+        var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
+        if replacesSubject {
+            change.unlinkedProviders = [identity.provider]
+            return Verdict(.subjectReplacedByOwner, .signIn(target.id, change, emailWasRecycled: false))
+        }
+        let rule: Rule =
+            target.isAnonymous
+            ? .anonymousUpgradedByProvider
+            : policy.isOneAccountPerEmail ? .providerLinked : .providerLinkedDuplicateEmails
+        return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
     }
 }
 
-/// Decides what happens when a signed-in user presents a provider's credential: rows L.
-///
-/// Total and pure; the first matching rule wins. Linking never removes anything.
-///
-/// - `target`: the account of the session.
-/// - `accounts`: the owners of the credential's identity and of its address.
-/// - `secondFactorProvenBy`: the target when the session carries its second factor.
-/// - `request`: a recent session that settles a conflict replaces another subject of the provider
-///   (`SubjectChange.conflict`).
-package func decideLinkWithIdp(
-    policy: LinkPolicy,
-    target: Account,
-    accounts: MatchingAccounts,
-    credential: IncomingCredential,
-    isProviderEnabled: Bool,
-    secondFactorProvenBy: UserID?,
-    request: LinkRequest
-) -> Verdict<SignInDecision> {
-    guard isProviderEnabled else { return Verdict(.linkProviderNotEnabled, .refuse(.operationNotAllowed)) }
-    if target.isDisabled { return Verdict(.linkAccountDisabled, .refuse(.userDisabled)) }
-    // Before the owners are looked at: a stolen old session must not find out who has an account.
-    if policy.linkingNeedsRecentSignIn, !request.isSessionRecent {
-        return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
-    }
-    let identity = credential.identity
-    let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
+extension LinkWithIdpQuestion: Question {
+    package static let name = "linkWithIdp"
 
-    if let owner = accounts.identityOwner {
-        if owner.id == target.id {
-            return Verdict(.linkIdentityAlreadyLinked, .refuse(.federatedIdentityAlreadyLinked))
+    package enum CodingKeys: String, CodingKey {
+        case target, identityOwner, emailOwner, credential, secondFactorProvenBy, settlesConflict
+        case isProviderEnabled = "providerEnabled"
+        case isSessionRecent = "sessionRecent"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [target, identityOwner, emailOwner].compactMap(\.self) }
+    package var presentedCredential: IncomingCredential? { credential }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        target.rename(by: &names)
+        identityOwner?.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        credential.rename(by: &names)
+        reservation?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .sessionRecent: isSessionRecent.toggle()
+        case .providerEnabled: isProviderEnabled.toggle()
+        case .identityLinked: identityOwner = identityOwner == nil ? target : nil
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .accountDisabled: target.isDisabled.toggle()
+        case .providerLinked: target.flipLink(to: credential.identity)
+        case .emailProven: target.flipEmailProven()
+        case .emailTrusted, .emailTaken, .numberTaken, .createsUsers, .passwordRight, .passwordLocked, .proofGiven,
+            .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
         }
-        return Verdict(.linkIdentityInUse, .conflict(.credentialAlreadyInUse(account: owner.id)))
-    }
-    if policy.isOneAccountPerEmail, claim != .absent, let owner = accounts.emailOwner, owner.id != target.id {
-        return Verdict(.linkEmailInUse, .conflict(.emailAlreadyInUse(account: owner.id)))
-    }
-    let replacesSubject = target.linkedProviders[identity.provider] != nil
-    let isOwnersChoice = request.settlesConflict && request.isSessionRecent && policy.subjectChange == .conflict
-    if replacesSubject, !isOwnersChoice {
-        return Verdict(.linkOfSecondSubject, .conflict(.credentialAlreadyInUse(account: target.id)))
-    }
-    if policy.needsSecondFactor(target, provenBy: secondFactorProvenBy) {
-        return Verdict(.linkNeedsSecondFactor, .secondFactorRequired(target.id))
+        return true
     }
 
-    var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
-    if replacesSubject {
-        change.unlinkedProviders = [identity.provider]
-        return Verdict(.subjectReplacedByOwner, .signIn(target.id, change, emailWasRecycled: false))
+    package mutating func enable(_ providers: Set<ProviderID>) {
+        isProviderEnabled = providers.contains(credential.identity.provider)
     }
-    let rule: Rule =
-        target.isAnonymous
-        ? .anonymousUpgradedByProvider : policy.isOneAccountPerEmail ? .providerLinked : .providerLinkedDuplicateEmails
-    return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
 }
 
 extension AccountChange {

@@ -62,36 +62,79 @@ package enum MethodRestoration: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Decides whether a suspended password becomes the account's again: rows B.
+/// A request to make a suspended password the account's again: rows B.
 ///
-/// Total and pure; the first matching rule wins. Only passwords come back this way: a provider and a number come back by
-/// being linked again, which proves them as well as anything could. What is refused whoever signs in is refused before
-/// anybody is asked to sign in anew, and before a password is looked at.
-///
-/// - `isQuarantined`: whether a password of the account is suspended, and its time is not over.
-/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.restoreMethod`.
-/// - `isLocked`: after too many wrong passwords for the account's address none is tried now (`PasswordAttempts`).
-/// - `passwordMatches`: whether the suspended password was given; ignored until everything before is right.
-package func decideRestorePassword(
-    policy: LinkPolicy,
-    account: Account,
-    isQuarantined: Bool,
-    isSessionRecent: Bool,
-    isLocked: Bool,
-    passwordMatches: Bool
-) -> Verdict<UpdateDecision> {
-    if let refusal = refusalOfQuarantined(.password, of: account, isQuarantined: isQuarantined) {
-        return Verdict(refusal.rule, .refuse(refusal.decision))
+/// Only passwords come back this way: a provider and a number come back by being linked again, which proves them as well as
+/// anything could. What is refused whoever signs in is refused before anybody is asked to sign in anew, and before a password is
+/// looked at.
+package struct RestorePasswordQuestion {
+    package var account: Account
+    /// True if a password of the account is suspended, and its time is not over.
+    package var isQuarantined: Bool
+    /// True if the sign-in is recent enough for `SensitiveOperation.restoreMethod`.
+    package var isSessionRecent: Bool
+    /// After too many wrong passwords for the account's address none is tried now (`PasswordAttempts`).
+    package var isLocked: Bool
+    /// True if the suspended password was given; ignored until everything before is right.
+    package var passwordMatches: Bool
+
+    package init(
+        account: Account,
+        isQuarantined: Bool,
+        isSessionRecent: Bool,
+        isLocked: Bool,
+        passwordMatches: Bool
+    ) {
+        self.account = account
+        self.isQuarantined = isQuarantined
+        self.isSessionRecent = isSessionRecent
+        self.isLocked = isLocked
+        self.passwordMatches = passwordMatches
     }
-    guard policy.allowsPasswordSignIn, account.hasEmail else {
-        return Verdict(.restorePasswordNotAllowed, .refuse(.operationNotAllowed))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        if let refusal = refusalOfQuarantined(.password, of: account, isQuarantined: isQuarantined) {
+            return Verdict(refusal.rule, .refuse(refusal.decision))
+        }
+        guard policy.allowsPasswordSignIn, account.hasEmail else {
+            return Verdict(.restorePasswordNotAllowed, .refuse(.operationNotAllowed))
+        }
+        guard isSessionRecent else { return Verdict(.restoreNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+        if isLocked { return Verdict(.restoreTooManyWrongPasswords, .refuse(.tooManyAttempts)) }
+        guard passwordMatches else { return Verdict(.restoreWrongPassword, .refuse(.invalidPassword)) }
+        var change = AccountChange()
+        change.password = .set
+        return Verdict(.quarantinedPasswordRestored, .apply(account.id, change, issuesTokens: false))
     }
-    guard isSessionRecent else { return Verdict(.restoreNeedsRecentSignIn, .refuse(.credentialTooOld)) }
-    if isLocked { return Verdict(.restoreTooManyWrongPasswords, .refuse(.tooManyAttempts)) }
-    guard passwordMatches else { return Verdict(.restoreWrongPassword, .refuse(.invalidPassword)) }
-    var change = AccountChange()
-    change.password = .set
-    return Verdict(.quarantinedPasswordRestored, .apply(account.id, change, issuesTokens: false))
+}
+
+extension RestorePasswordQuestion: Question {
+    package static let name = "restorePassword"
+
+    package enum CodingKeys: String, CodingKey {
+        case account, passwordMatches
+        case isQuarantined = "quarantined"
+        case isSessionRecent = "sessionRecent"
+        case isLocked = "locked"
+    }
+
+    package var accounts: [Account] { [account] }
+
+    package mutating func rename(by names: inout Pseudonyms) { account.rename(by: &names) }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .accountDisabled: account.isDisabled.toggle()
+        case .methodQuarantined: isQuarantined.toggle()
+        case .sessionRecent: isSessionRecent.toggle()
+        case .passwordLocked: isLocked.toggle()
+        case .passwordRight: passwordMatches.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .proofGiven, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
 }
 
 /// Decides whether the user gives a suspended method up before its time is over: rows B.

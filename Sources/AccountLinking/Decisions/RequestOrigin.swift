@@ -4,3 +4,24 @@ package enum RequestOrigin: Sendable, Hashable {
     case client(isSessionRecent: Bool)
     case administrator
 }
+
+extension RequestOrigin: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case administrator, sessionRecent
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let facts = try decoder.container(keyedBy: CodingKeys.self)
+        self =
+            try facts.decode(Bool.self, forKey: .administrator)
+            ? .administrator : .client(isSessionRecent: facts.decode(Bool.self, forKey: .sessionRecent))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var facts = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .administrator: try facts.encode(true, forKey: .administrator)
+        case .client(let isSessionRecent): try facts.encode(isSessionRecent, forKey: .sessionRecent)
+        }
+    }
+}

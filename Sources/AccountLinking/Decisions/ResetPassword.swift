@@ -1,43 +1,81 @@
-/// Decides the completion of a password reset by a mailed code: rows R.
+/// The completion of a password reset by a mailed code: rows R.
 ///
-/// Total and pure; the first matching rule wins. By default the owner evicts whoever else got in: other providers are
-/// unlinked, into quarantine, and the number's claim is released. No tokens are issued.
-///
-/// - `account`: the account the code was made for; `nil` when it is gone.
-/// - `address`: the address the code was sent to.
-package func decideResetPassword(
-    policy: LinkPolicy,
-    account: Account?,
-    address: EmailAddress
-) -> Verdict<UpdateDecision> {
-    guard policy.allowsPasswordSignIn else { return Verdict(.resetPasswordNotEnabled, .refuse(.operationNotAllowed)) }
-    guard let account, let email = account.email, email.address == address else {
-        return Verdict(.resetCodeStale, .refuse(.invalidEmailCode))
-    }
-    if account.isDisabled { return Verdict(.resetAccountDisabled, .refuse(.userDisabled)) }
+/// By default the owner evicts whoever else got in: other providers are unlinked, into quarantine, and the number's claim is
+/// released. No tokens are issued.
+package struct ResetPasswordQuestion {
+    /// The account the code was made for; `nil` if it is gone.
+    package var account: Account?
+    /// The address the code was sent to.
+    package var address: EmailAddress
 
-    var change = AccountChange()
-    change.password = .set
-    change.endsSessions = true
-    let wasProven = policy.isProven(account)
-    if !wasProven {
-        // The first proof of this address. Whoever held the account before has no claim on what was under way.
-        change.email = .prove(.passwordReset)
-        change.voidsOutstandingProofs = true
+    package init(
+        account: Account?,
+        address: EmailAddress
+    ) {
+        self.account = account
+        self.address = address
     }
-    if account.linkedProviders.isEmpty, account.phoneNumber == nil {
-        return Verdict(.passwordReset, .apply(account.id, change, issuesTokens: false))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        guard policy.allowsPasswordSignIn else {
+            return Verdict(.resetPasswordNotEnabled, .refuse(.operationNotAllowed))
+        }
+        guard let account, let email = account.email, email.address == address else {
+            return Verdict(.resetCodeStale, .refuse(.invalidEmailCode))
+        }
+        if account.isDisabled { return Verdict(.resetAccountDisabled, .refuse(.userDisabled)) }
+
+        var change = AccountChange()
+        change.password = .set
+        change.endsSessions = true
+        let wasProven = policy.isProven(account)
+        if !wasProven {
+            // The first proof of this address. Whoever held the account before has no claim on what was under way.
+            change.email = .prove(.passwordReset)
+            change.voidsOutstandingProofs = true
+        }
+        if account.linkedProviders.isEmpty, account.phoneNumber == nil {
+            return Verdict(.passwordReset, .apply(account.id, change, issuesTokens: false))
+        }
+        // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
+        // registered the address.
+        guard policy.passwordResetUnlinksProviders || !wasProven else {
+            return Verdict(.resetKeepsProviders, .apply(account.id, change, issuesTokens: false))
+        }
+        change.unlinkedProviders = Set(account.linkedProviders.keys)
+        if account.phoneNumber != nil { change.phone = .release }
+        change.quarantinesRemovals = true
+        let rule: Rule =
+            account.linkedProviders.isEmpty
+            ? .resetReleasesNumber : account.hasPassword ? .resetUnlinksProviders : .resetSetsFirstPassword
+        return Verdict(rule, .apply(account.id, change, issuesTokens: false))
     }
-    // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
-    // registered the address.
-    guard policy.passwordResetUnlinksProviders || !wasProven else {
-        return Verdict(.resetKeepsProviders, .apply(account.id, change, issuesTokens: false))
+}
+
+extension ResetPasswordQuestion: Question {
+    package static let name = "resetPassword"
+
+    package enum CodingKeys: String, CodingKey {
+        case account
+        case address = "email"
     }
-    change.unlinkedProviders = Set(account.linkedProviders.keys)
-    if account.phoneNumber != nil { change.phone = .release }
-    change.quarantinesRemovals = true
-    let rule: Rule =
-        account.linkedProviders.isEmpty
-        ? .resetReleasesNumber : account.hasPassword ? .resetUnlinksProviders : .resetSetsFirstPassword
-    return Verdict(rule, .apply(account.id, change, issuesTokens: false))
+
+    package var accounts: [Account] { [account].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        account?.rename(by: &names)
+        address.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .accountDisabled: account?.isDisabled.toggle()
+        case .emailProven: account?.flipEmailProven()
+        case .providerEnabled, .emailTrusted, .emailTaken, .numberTaken, .identityLinked, .providerLinked,
+            .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined,
+            .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
 }

@@ -68,81 +68,156 @@ extension ConflictFacts {
     }
 }
 
-/// Decides whether a proven conflict ends with its credential linked: rows J.
+/// A request to end a proven conflict with its credential linked: rows J.
 ///
 /// Everything is judged anew, as the account stands now: a proof says who somebody is, not that nothing else happened.
-/// Total and pure; the first matching rule wins.
-///
-/// - `handleTenant`: the tenant of the request that brought the handle.
-/// - `isProver`: whether whoever asks holds the token that was given out for the proof.
-/// - `target`: the account the conflict concerns; `nil` when it is gone.
-/// - `identityOwner`: who owns the credential's identity.
-/// - `emailOwner`: the account that has the credential's address; `nil` for none.
-package func decideResolveConflict(
-    policy: LinkPolicy,
-    conflict: ConflictFacts?,
-    handleTenant: TenantID,
-    isProver: Bool,
-    target: Account?,
-    identityOwner: UserID?,
-    emailOwner: UserID?,
-    credential: IncomingCredential,
-    isProviderEnabled: Bool,
-    now: Timestamp
-) -> Verdict<ResolutionDecision> {
-    let stranger = refusalOfProver(
-        conflict: conflict,
-        handleTenant: handleTenant,
-        isProver: isProver,
-        target: target,
-        policy: policy,
-        now: now
-    )
-    if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
-    guard let target, let conflict, let proof = conflict.proof else {
-        return Verdict(.resolveAccountGone, .refuse(.unknown))
+package struct ResolveConflictQuestion {
+    /// The conflict; `nil` if it is unknown.
+    package var conflict: ConflictFacts?
+    /// The tenant of the request that brought the handle.
+    package var handleTenant: TenantID
+    /// True if the caller holds the token that was given out for the proof.
+    package var isProver: Bool
+    /// The account the conflict concerns; `nil` if it is gone.
+    package var target: Account?
+    /// The account that has the identity of the credential.
+    package var identityOwner: UserID?
+    /// The account that has the address of the credential.
+    package var emailOwner: UserID?
+    package var credential: IncomingCredential
+    package var isProviderEnabled: Bool
+    package var now: Timestamp
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
+
+    package init(
+        conflict: ConflictFacts?,
+        handleTenant: TenantID,
+        isProver: Bool,
+        target: Account?,
+        identityOwner: UserID?,
+        emailOwner: UserID? = nil,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        now: Timestamp,
+        reservation: AddressReservation? = nil
+    ) {
+        self.conflict = conflict
+        self.handleTenant = handleTenant
+        self.isProver = isProver
+        self.target = target
+        self.identityOwner = identityOwner
+        self.emailOwner = emailOwner
+        self.credential = credential
+        self.isProviderEnabled = isProviderEnabled
+        self.now = now
+        self.reservation = reservation
     }
-    guard isProviderEnabled else { return Verdict(.resolveProviderNotEnabled, .refuse(.refused(.operationNotAllowed))) }
-    if target.isDisabled { return Verdict(.resolveAccountDisabled, .refuse(.refused(.userDisabled))) }
-    if policy.needsSecondFactor(target, provenBy: nil) {
-        return Verdict(.resolveNeedsSecondFactor, .refuse(.secondFactorRequired))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<ResolutionDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
     }
-    let provider = credential.identity.provider
-    guard policy.conflictProofs(methods: target.signInMethods, bringing: provider).contains(proof.binding.kind) else {
-        return Verdict(.resolveProofNotOffered, .refuse(.proofNotOffered))
-    }
-    if identityOwner == target.id { return Verdict(.resolveAlreadyLinked, .resolve(target.id, AccountChange())) }
-    if identityOwner != nil {
-        return Verdict(.resolveIdentityInUse, .refuse(.refused(.federatedIdentityAlreadyLinked)))
-    }
-    let isAddressTaken = emailOwner != nil || target.email?.address == credential.email.address
-    let claim = policy.emailClaim(of: credential, isAddressTaken: isAddressTaken)
-    // As a link by the session of the account would be answered (L3): the address has moved on since the conflict opened.
-    if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
-        return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
-    }
-    if conflict.isProvenByFirstMail(to: target, policy) {
-        // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3). Another subject of the
-        // provider says nothing here: it may be an intruder's.
-        var change = AccountChange.takeover(of: target, proof: .emailCode)
-        change.linkedIdentity = credential.identity
-        return Verdict(.takeoverByConflict, .resolve(target.id, change))
-    }
-    let isOfProvider = target.linkedProviders[provider] != nil
-    let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
-    if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
-        // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
-        guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
-            return Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked))
+
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<ResolutionDecision> {
+        let stranger = refusalOfProver(
+            conflict: conflict,
+            handleTenant: handleTenant,
+            isProver: isProver,
+            target: target,
+            policy: policy,
+            now: now
+        )
+        if let stranger { return Verdict(stranger.rule, .refuse(stranger.decision)) }
+        guard let target, let conflict, let proof = conflict.proof else {
+            return Verdict(.resolveAccountGone, .refuse(.unknown))
         }
-        var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
-        change.unlinkedProviders = [provider]
-        return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
+        guard isProviderEnabled else {
+            return Verdict(.resolveProviderNotEnabled, .refuse(.refused(.operationNotAllowed)))
+        }
+        if target.isDisabled { return Verdict(.resolveAccountDisabled, .refuse(.refused(.userDisabled))) }
+        if policy.needsSecondFactor(target, provenBy: nil) {
+            return Verdict(.resolveNeedsSecondFactor, .refuse(.secondFactorRequired))
+        }
+        let provider = credential.identity.provider
+        guard policy.conflictProofs(methods: target.signInMethods, bringing: provider).contains(proof.binding.kind)
+        else {
+            return Verdict(.resolveProofNotOffered, .refuse(.proofNotOffered))
+        }
+        if identityOwner == target.id { return Verdict(.resolveAlreadyLinked, .resolve(target.id, AccountChange())) }
+        if identityOwner != nil {
+            return Verdict(.resolveIdentityInUse, .refuse(.refused(.federatedIdentityAlreadyLinked)))
+        }
+        let isAddressTaken = emailOwner != nil || target.email?.address == credential.email.address
+        let claim = policy.emailClaim(of: credential, isAddressTaken: isAddressTaken)
+        // As a link by the session of the account would be answered (L3): the address has moved on since the conflict opened.
+        if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
+            return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
+        }
+        if conflict.isProvenByFirstMail(to: target, policy) {
+            // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3). Another subject of the
+            // provider says nothing here: it may be an intruder's.
+            var change = AccountChange.takeover(of: target, proof: .emailCode)
+            change.linkedIdentity = credential.identity
+            return Verdict(.takeoverByConflict, .resolve(target.id, change))
+        }
+        let isOfProvider = target.linkedProviders[provider] != nil
+        let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
+        if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
+            // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
+            guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
+                return Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked))
+            }
+            var change = AccountChange.linking(credential, to: target, claim: claim, policy: policy)
+            change.unlinkedProviders = [provider]
+            return Verdict(.subjectReplacedAfterProof, .resolve(target.id, change))
+        }
+        return Verdict(
+            .credentialLinkedAfterProof,
+            .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy))
+        )
     }
-    return Verdict(
-        .credentialLinkedAfterProof,
-        .resolve(target.id, .linking(credential, to: target, claim: claim, policy: policy))
-    )
+}
+
+extension ResolveConflictQuestion: Question {
+    package static let name = "resolveConflict"
+
+    package enum CodingKeys: String, CodingKey {
+        case conflict, handleTenant, target, identityOwner, emailOwner, credential, now
+        case isProver = "prover"
+        case isProviderEnabled = "providerEnabled"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [target].compactMap(\.self) }
+    package var presentedCredential: IncomingCredential? { credential }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        target?.rename(by: &names)
+        credential.rename(by: &names)
+        reservation?.rename(by: &names)
+        conflict?.proof?.binding.address?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .providerEnabled: isProviderEnabled.toggle()
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where emailOwner != nil && emailOwner != target?.id: emailOwner = nil
+        case .proofGiven: isProver.toggle()
+        case .identityLinked: identityOwner = identityOwner == nil ? target?.id : nil
+        case .accountDisabled: target?.isDisabled.toggle()
+        case .emailProven: target?.flipEmailProven()
+        case .providerLinked: target?.flipLink(to: credential.identity)
+        case .emailTrusted, .emailTaken, .numberTaken, .createsUsers, .sessionRecent, .passwordRight,
+            .passwordLocked, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
+
+    package mutating func enable(_ providers: Set<ProviderID>) {
+        isProviderEnabled = providers.contains(credential.identity.provider)
+    }
 }
 
 /// The one who turns a conflict down.

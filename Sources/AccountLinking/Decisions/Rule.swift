@@ -4,7 +4,7 @@
 /// `Concord-Decision` carries: it is stable, is never reused, and is not an order. The cases stand in the order of
 /// docs/reference/decisions.md, which is generated from them: within a table the first rule that matches wins.
 package enum Rule: String, Sendable, Hashable, CaseIterable {
-    // Sign-in with a provider (`decideSignInWithIdp`).
+    // Sign-in with a provider (`SignInWithIdpQuestion`).
     case signInProviderNotEnabled = "I0"
     case identityOwnerDisabled = "I1"
     case identityOwnerNeedsSecondFactor = "I3"
@@ -26,7 +26,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case signUpWithDuplicateEmail = "I15"
     case signUpWithEmail = "I5"
 
-    // Linking a provider (`decideLinkWithIdp`).
+    // Linking a provider (`LinkWithIdpQuestion`).
     case linkProviderNotEnabled = "L9"
     case linkAccountDisabled = "L0"
     case linkNeedsRecentSignIn = "L10"
@@ -40,7 +40,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case providerLinked = "L4"
     case providerLinkedDuplicateEmails = "L5"
 
-    // E-mail link (`decideSignInWithEmailLink`).
+    // E-mail link (`SignInWithEmailLinkQuestion`).
     case emailLinkNotEnabled = "M0"
     case emailLinkAccountDisabled = "M4"
     case mailedLinkNeedsRecentSignIn = "M11"
@@ -55,7 +55,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case emailLinkSignUpNotAllowed = "M9"
     case signUpByEmailLink = "M1"
 
-    // Telephone number (`decideSignInWithPhone`, `decideSendPhoneCode`).
+    // Telephone number (`SignInWithPhoneQuestion`, `decideSendPhoneCode`).
     case phoneNotEnabled = "N0"
     case phoneAccountDisabled = "N4"
     case reauthenticationOfUnknownNumber = "N2"
@@ -73,7 +73,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case phoneRegionNotAllowed = "N14"
     case phoneCodeSent = "N15"
 
-    // Sign-up, first password, creation (`decideSignUp`, `decideCreateByAdmin`).
+    // Sign-up, first password, creation (`SignUpQuestion`, `decideCreateByAdmin`).
     case anonymousSignUpNotEnabled = "P14"
     case signUpPasswordNotEnabled = "P9"
     case signUpNotAllowed = "P10"
@@ -93,7 +93,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case adminCreateIdentifierTaken = "P8"
     case accountCreatedByAdmin = "P12"
 
-    // Sign-in with a password (`decideSignInWithPassword`).
+    // Sign-in with a password (`SignInWithPasswordQuestion`).
     case passwordSignInNotEnabled = "S1"
     case passwordSignInUnknownEmail = "S2"
     case passwordSignInAccountDisabled = "S3"
@@ -102,13 +102,13 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case signInByPassword = "S6"
     case tooManyWrongPasswords = "S7"
 
-    // Sign-in with a custom token (`decideSignInWithCustomToken`).
+    // Sign-in with a custom token (`SignInWithCustomTokenQuestion`).
     case customTokenAccountMerged = "C4"
     case signUpByCustomToken = "C1"
     case customTokenAccountDisabled = "C2"
     case signInByCustomToken = "C3"
 
-    // Password reset (`decideResetPassword`).
+    // Password reset (`ResetPasswordQuestion`).
     case resetPasswordNotEnabled = "R0"
     case resetCodeStale = "R5"
     case resetAccountDisabled = "R7"
@@ -148,7 +148,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case revertOfNothing = "U21"
     case methodsReverted = "U23"
 
-    // Verifying the address (`decideVerifyEmail`).
+    // Verifying the address (`VerifyEmailQuestion`).
     case verifyCodeStale = "V1"
     case verifyAccountDisabled = "V2"
     case emailAlreadyVerified = "V3"
@@ -165,7 +165,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case changePasswordNeedsRecentSignIn = "W3"
     case passwordChanged = "W4"
 
-    // Unlinking (`decideUnlink`, `decideRemoveMethod`).
+    // Unlinking (`UnlinkQuestion`, `RemoveMethodQuestion`).
     case unlinkAccountDisabled = "K4"
     case nothingToUnlink = "K1"
     case emailRemovalNeedsRecentSignIn = "K5"
@@ -174,7 +174,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case unlinkNeedsRecentSignIn = "K7"
     case methodUnlinked = "K3"
 
-    // Quarantine (`decideRestorePassword`, `decideDiscardQuarantined`).
+    // Quarantine (`RestorePasswordQuestion`, `decideDiscardQuarantined`).
     case quarantineAccountDisabled = "B1"
     case notQuarantined = "B2"
     case restorePasswordNotAllowed = "B3"
@@ -196,7 +196,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case deleteNotAllowed = "D4"
     case accountDeleted = "D5"
 
-    // Updates by an administrator (`decideUpdateByAdmin`).
+    // Updates by an administrator (`UpdateByAdminQuestion`).
     case adminUpdateUnknownAccount = "X1"
     case adminUpdateEmailExists = "X2"
     case adminUpdatePhoneExists = "X3"
@@ -296,7 +296,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case proofNeedsRecentSignIn = "Q13"
     case provenBySession = "Q14"
 
-    // Settling a conflict (`decideResolveConflict`, `refusalOfNextSignIn`).
+    // Settling a conflict (`ResolveConflictQuestion`, `refusalOfNextSignIn`).
     case resolveAccountGone = "J1"
     case resolveUnproven = "J2"
     case resolveProofExpired = "J3"

@@ -1,18 +1,54 @@
-/// Decides a sign-in by a custom token that verified: rows C.
+/// A sign-in by a custom token that verified: rows C.
 ///
-/// Total and pure; the first matching rule wins. The backend that signed the token answers for the user, so neither
-/// sign-up policy nor second factors are asked, and no address is ever matched.
-///
-/// - `existing`: the account with the token's `uid`.
-/// - `isMergedAway`: whether there was one that is another now: a new one would be taken for it.
-package func decideSignInWithCustomToken(existing: Account?, isMergedAway: Bool) -> Verdict<SignInDecision> {
-    var change = AccountChange()
-    guard let existing else {
-        if isMergedAway { return Verdict(.customTokenAccountMerged, .refuse(.accountMerged)) }
-        change.usesCustomTokens = true
-        return Verdict(.signUpByCustomToken, .createUser(change))
+/// The backend that signed the token answers for the user, so neither sign-up policy nor second factors are asked, and no address
+/// is ever matched.
+package struct SignInWithCustomTokenQuestion {
+    /// The account with the `uid` of the token.
+    package var existing: Account?
+    /// True if there was one that is merged into another now: a new one would be taken for it.
+    package var isMergedAway: Bool
+
+    package init(
+        existing: Account?,
+        isMergedAway: Bool
+    ) {
+        self.existing = existing
+        self.isMergedAway = isMergedAway
     }
-    if existing.isDisabled { return Verdict(.customTokenAccountDisabled, .refuse(.userDisabled)) }
-    if !existing.usesCustomTokens { change.usesCustomTokens = true }
-    return Verdict(.signInByCustomToken, .signIn(existing.id, change, emailWasRecycled: false))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        var change = AccountChange()
+        guard let existing else {
+            if isMergedAway { return Verdict(.customTokenAccountMerged, .refuse(.accountMerged)) }
+            change.usesCustomTokens = true
+            return Verdict(.signUpByCustomToken, .createUser(change))
+        }
+        if existing.isDisabled { return Verdict(.customTokenAccountDisabled, .refuse(.userDisabled)) }
+        if !existing.usesCustomTokens { change.usesCustomTokens = true }
+        return Verdict(.signInByCustomToken, .signIn(existing.id, change, emailWasRecycled: false))
+    }
+}
+
+extension SignInWithCustomTokenQuestion: Question {
+    package static let name = "signInWithCustomToken"
+
+    package enum CodingKeys: String, CodingKey {
+        case existing
+        case isMergedAway = "mergedAway"
+    }
+
+    package var accounts: [Account] { [existing].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) { existing?.rename(by: &names) }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .accountDisabled: existing?.isDisabled.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven,
+            .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
 }

@@ -1,72 +1,135 @@
-/// Decides what happens when a sign-in link comes back from `email`: rows M.
+/// A sign-in by a link that was mailed to `email`: rows M.
 ///
-/// Total and pure; the first matching rule wins. The code of the link is used up whatever the answer, unless it did not
-/// match in the first place.
-///
-/// - `owner`: the account that owns the address.
-/// - `target`: the account of the session, when the link is to be attached to it.
-/// - `isSessionRecent`: true if that session signed in a moment ago; unused without a target. A link that changes the address
-///   needs that under every policy.
-/// - `secondFactorProvenBy`: the account whose second factor this sign-in or its session has already proven, if any.
-package func decideSignInWithEmailLink(
-    policy: LinkPolicy,
-    email: EmailAddress,
-    owner: Account?,
-    target: Account?,
-    isSessionRecent: Bool,
-    secondFactorProvenBy: UserID?
-) -> Verdict<SignInDecision> {
-    guard policy.allowsEmailLinkSignIn else { return Verdict(.emailLinkNotEnabled, .refuse(.operationNotAllowed)) }
-    if owner?.isDisabled ?? false || target?.isDisabled ?? false {
-        return Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
-    }
-    // Before the owner is looked at: a stolen old session must not find out who has the address.
-    if policy.linkingNeedsRecentSignIn, let target, !target.isAnonymous, owner?.id != target.id, !isSessionRecent {
-        return Verdict(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
-    }
-    if let owner, let target, owner.id != target.id { return Verdict(.emailLinkAddressInUse, .refuse(.emailExists)) }
-    if let account = target ?? owner, policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
-        return Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(account.id))
+/// The code of the link is used up whatever the answer, unless it did not match in the first place.
+package struct SignInWithEmailLinkQuestion {
+    package var email: EmailAddress
+    /// The account that owns the address.
+    package var owner: Account?
+    /// The account of the session, if the link is to be attached to it.
+    package var target: Account?
+    /// True if that session signed in a moment ago; unused without a target. A link that changes the address needs that under
+    /// every policy.
+    package var isSessionRecent: Bool
+    /// The account whose second factor this sign-in or its session has already proven.
+    package var secondFactorProvenBy: UserID?
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
+
+    package init(
+        email: EmailAddress,
+        owner: Account?,
+        target: Account?,
+        isSessionRecent: Bool,
+        secondFactorProvenBy: UserID?,
+        reservation: AddressReservation? = nil
+    ) {
+        self.email = email
+        self.owner = owner
+        self.target = target
+        self.isSessionRecent = isSessionRecent
+        self.secondFactorProvenBy = secondFactorProvenBy
+        self.reservation = reservation
     }
 
-    var change = AccountChange()
-    change.emailLink = true
-    switch (target, owner) {
-    case (.some(let target), .some):
-        if !policy.isProven(target) { change.email = .prove(.emailLink) }
-        return Verdict(
-            .emailSetByEmailLink,
-            .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false)
-        )
-    case (.some(let target), .none):
-        change.email = .set(email, proof: .emailLink)
-        if target.isAnonymous {
-            return Verdict(.anonymousUpgradedByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
+    }
+
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        guard policy.allowsEmailLinkSignIn else { return Verdict(.emailLinkNotEnabled, .refuse(.operationNotAllowed)) }
+        if owner?.isDisabled ?? false || target?.isDisabled ?? false {
+            return Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
         }
-        if target.hasHadEmail {
-            // This is a change of address by another road, so it asks for and ends what such a change does.
-            guard isSessionRecent else {
-                return Verdict(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
-            }
-            if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
-            change.endsSessions = true
+        // Before the owner is looked at: a stolen old session must not find out who has the address.
+        if policy.linkingNeedsRecentSignIn, let target, !target.isAnonymous, owner?.id != target.id, !isSessionRecent {
+            return Verdict(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
-        return Verdict(.emailSetByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
-    case (.none, .some(let owner)):
-        if policy.isProven(owner) {
-            return Verdict(
-                .signInByEmailLink,
-                .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false)
-            )
+        if let owner, let target, owner.id != target.id {
+            return Verdict(.emailLinkAddressInUse, .refuse(.emailExists))
         }
-        change = .takeover(of: owner, proof: .emailLink)
+        if let account = target ?? owner, policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
+            return Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(account.id))
+        }
+
+        var change = AccountChange()
         change.emailLink = true
-        let rule: Rule = owner.isEmailVerified ? .mailedLinkFromFormerHolder : .takeoverByEmailLink
-        return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
-    case (.none, .none):
-        guard policy.allowsClientSignUp else { return Verdict(.emailLinkSignUpNotAllowed, .refuse(.signUpDisabled)) }
-        change.email = .set(email, proof: .emailLink)
-        return Verdict(.signUpByEmailLink, .createUser(change))
+        switch (target, owner) {
+        case (.some(let target), .some):
+            if !policy.isProven(target) { change.email = .prove(.emailLink) }
+            return Verdict(
+                .emailSetByEmailLink,
+                .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false)
+            )
+        case (.some(let target), .none):
+            change.email = .set(email, proof: .emailLink)
+            if target.isAnonymous {
+                return Verdict(.anonymousUpgradedByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
+            }
+            if target.hasHadEmail {
+                // This is a change of address by another road, so it asks for and ends what such a change does.
+                guard isSessionRecent else {
+                    return Verdict(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
+                }
+                if !target.hasInitialEmail { change.rememberedInitialEmail = target.email?.address }
+                change.endsSessions = true
+            }
+            return Verdict(.emailSetByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
+        case (.none, .some(let owner)):
+            if policy.isProven(owner) {
+                return Verdict(
+                    .signInByEmailLink,
+                    .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false)
+                )
+            }
+            change = .takeover(of: owner, proof: .emailLink)
+            change.emailLink = true
+            let rule: Rule = owner.isEmailVerified ? .mailedLinkFromFormerHolder : .takeoverByEmailLink
+            return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
+        case (.none, .none):
+            guard policy.allowsClientSignUp else {
+                return Verdict(.emailLinkSignUpNotAllowed, .refuse(.signUpDisabled))
+            }
+            change.email = .set(email, proof: .emailLink)
+            return Verdict(.signUpByEmailLink, .createUser(change))
+        }
+    }
+}
+
+extension SignInWithEmailLinkQuestion: Question {
+    package static let name = "signInWithEmailLink"
+
+    package enum CodingKeys: String, CodingKey {
+        case email, owner, target, secondFactorProvenBy
+        case isSessionRecent = "sessionRecent"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [owner, target].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        email.rename(by: &names)
+        owner?.rename(by: &names)
+        target?.rename(by: &names)
+        reservation?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where owner != nil: owner = nil
+        case .emailProven:
+            owner?.flipEmailProven()
+            target?.flipEmailProven()
+        case .accountDisabled:
+            owner?.isDisabled.toggle()
+            target?.isDisabled.toggle()
+        case .sessionRecent: isSessionRecent.toggle()
+        case .providerEnabled, .emailTrusted, .emailTaken, .numberTaken, .identityLinked, .providerLinked,
+            .createsUsers, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined, .oneAccountPerEmail,
+            .signUpAllowed:
+            return false
+        }
+        return true
     }
 }
 

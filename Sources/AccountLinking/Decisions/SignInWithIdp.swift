@@ -1,79 +1,149 @@
-/// Decides what happens when a provider's credential arrives without a signed-in user: rows I.
-///
-/// Total and pure; the first matching rule wins.
-///
-/// - `accounts`: the owners of the credential's identity and of its address.
-/// - `createsUsers`: `false` for a reauthentication (`autoCreate:false`): never creates and never links.
-/// - `secondFactorProvenBy`: the account whose second factor this sign-in has already proven, if any.
-package func decideSignInWithIdp(
-    policy: LinkPolicy,
-    accounts: MatchingAccounts,
-    credential: IncomingCredential,
-    isProviderEnabled: Bool,
-    createsUsers: Bool,
-    secondFactorProvenBy: UserID?
-) -> Verdict<SignInDecision> {
-    guard isProviderEnabled else { return Verdict(.signInProviderNotEnabled, .refuse(.operationNotAllowed)) }
-    let identity = credential.identity
-    let proof = EmailProof.provider(identity.provider)
-    let claim = policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil)
+/// A sign-in with a provider's credential, without a signed-in user: rows I.
+package struct SignInWithIdpQuestion {
+    /// The account that has the identity of the credential.
+    package var identityOwner: Account?
+    /// The account that has the address of the credential, whether or not the policy trusts the provider.
+    /// Addresses inside provider rows do not count.
+    package var emailOwner: Account?
+    package var credential: IncomingCredential
+    package var isProviderEnabled: Bool
+    /// False for a reauthentication (`autoCreate:false`), which never creates and never links.
+    package var createsUsers: Bool
+    /// The account whose second factor this sign-in has already proven.
+    package var secondFactorProvenBy: UserID?
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
 
-    // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
-    if let owner = accounts.identityOwner {
-        if owner.isDisabled { return Verdict(.identityOwnerDisabled, .refuse(.userDisabled)) }
-        if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
-            return Verdict(.identityOwnerNeedsSecondFactor, .secondFactorRequired(owner.id))
-        }
-        var change = AccountChange()
-        if policy.needsProof(owner, of: claim, by: proof) { change.email = .prove(proof) }
-        return Verdict(.signInByIdentity, .signIn(owner.id, change, emailWasRecycled: false))
+    package init(
+        identityOwner: Account?,
+        emailOwner: Account?,
+        credential: IncomingCredential,
+        isProviderEnabled: Bool,
+        createsUsers: Bool,
+        secondFactorProvenBy: UserID?,
+        reservation: AddressReservation? = nil
+    ) {
+        self.identityOwner = identityOwner
+        self.emailOwner = emailOwner
+        self.credential = credential
+        self.isProviderEnabled = isProviderEnabled
+        self.createsUsers = createsUsers
+        self.secondFactorProvenBy = secondFactorProvenBy
+        self.reservation = reservation
     }
 
-    // With duplicates allowed an address inside a provider's row identifies nobody.
-    let emailOwner = policy.isOneAccountPerEmail ? accounts.emailOwner : nil
-    switch (claim, emailOwner) {
-    case (.unverified, .some) where !createsUsers:
-        // Never a request for confirmation: a reauthentication must not learn whose address it is.
-        return Verdict(.reauthenticationByUntrustedEmail, .refuse(.userNotFound))
-    case _ where !createsUsers:
-        return Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
+    }
 
-    case (.unverified, .some(let account)):
-        let providers = account.linkedProviders.keys
-        return Verdict(
-            .untrustedEmailConflict,
-            .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))
-        )
-    case (.verified, .some(let account)):
-        if account.isDisabled { return Verdict(.emailOwnerDisabled, .refuse(.userDisabled)) }
-        if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
-            return Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(account.id))
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        guard isProviderEnabled else { return Verdict(.signInProviderNotEnabled, .refuse(.operationNotAllowed)) }
+        let identity = credential.identity
+        let proof = EmailProof.provider(identity.provider)
+        let claim = policy.emailClaim(of: credential, isAddressTaken: emailOwner != nil)
+
+        // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
+        if let owner = identityOwner {
+            if owner.isDisabled { return Verdict(.identityOwnerDisabled, .refuse(.userDisabled)) }
+            if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+                return Verdict(.identityOwnerNeedsSecondFactor, .secondFactorRequired(owner.id))
+            }
+            var change = AccountChange()
+            if policy.needsProof(owner, of: claim, by: proof) { change.email = .prove(proof) }
+            return Verdict(.signInByIdentity, .signIn(owner.id, change, emailWasRecycled: false))
         }
-        // Before other subjects are looked at: until the address is proven, every method may be an intruder's or a former holder's.
-        guard policy.isProven(account) else {
-            var change = AccountChange.takeover(of: account, proof: proof)
+
+        // With duplicates allowed an address inside a provider's row identifies nobody.
+        let addressOwner = policy.isOneAccountPerEmail ? emailOwner : nil
+        switch (claim, addressOwner) {
+        case (.unverified, .some) where !createsUsers:
+            // Never a request for confirmation: a reauthentication must not learn whose address it is.
+            return Verdict(.reauthenticationByUntrustedEmail, .refuse(.userNotFound))
+        case _ where !createsUsers:
+            return Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
+
+        case (.unverified, .some(let account)):
+            let providers = account.linkedProviders.keys
+            return Verdict(
+                .untrustedEmailConflict,
+                .conflict(.accountExistsWithDifferentCredential(account: account.id, verifiedProviders: providers))
+            )
+        case (.verified, .some(let account)):
+            if account.isDisabled { return Verdict(.emailOwnerDisabled, .refuse(.userDisabled)) }
+            if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
+                return Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(account.id))
+            }
+            // Before other subjects are looked at: until the address is proven, every method may be an intruder's or a former holder's.
+            guard policy.isProven(account) else {
+                var change = AccountChange.takeover(of: account, proof: proof)
+                change.linkedIdentity = identity
+                change.profile = .replace(credential.profile)
+                let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .takeoverByProvider
+                return Verdict(rule, .signIn(account.id, change, emailWasRecycled: false))
+            }
+            if !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
+                return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
+            }
+            var change = AccountChange()
             change.linkedIdentity = identity
-            change.profile = .replace(credential.profile)
-            let rule: Rule = account.isEmailVerified ? .takeoverFromFormerHolder : .takeoverByProvider
-            return Verdict(rule, .signIn(account.id, change, emailWasRecycled: false))
-        }
-        if !policy.providersOfAnotherSubject(of: account, than: credential).isEmpty {
-            return signInOfAnotherSubject(policy: policy, account: account, credential: credential)
-        }
-        var change = AccountChange()
-        change.linkedIdentity = identity
-        change.profile = .fillBlanks(credential.profile)
-        return Verdict(.linkByProvenEmail, .signIn(account.id, change, emailWasRecycled: false))
+            change.profile = .fillBlanks(credential.profile)
+            return Verdict(.linkByProvenEmail, .signIn(account.id, change, emailWasRecycled: false))
 
-    case _ where !policy.allowsClientSignUp:
-        return Verdict(.providerSignUpNotAllowed, .refuse(.signUpDisabled))
-    case (.absent, _):
-        return Verdict(.signUpWithoutEmail, .createUser(.newAccount(for: credential)))
-    case (.unverified(let address), .none), (.verified(let address), .none):
-        var change = AccountChange.newAccount(for: credential)
-        guard policy.isOneAccountPerEmail else { return Verdict(.signUpWithDuplicateEmail, .createUser(change)) }
-        change.email = .set(address, proof: claim.isVerified ? proof : nil)
-        return Verdict(.signUpWithEmail, .createUser(change))
+        case _ where !policy.allowsClientSignUp:
+            return Verdict(.providerSignUpNotAllowed, .refuse(.signUpDisabled))
+        case (.absent, _):
+            return Verdict(.signUpWithoutEmail, .createUser(.newAccount(for: credential)))
+        case (.unverified(let address), .none), (.verified(let address), .none):
+            var change = AccountChange.newAccount(for: credential)
+            guard policy.isOneAccountPerEmail else { return Verdict(.signUpWithDuplicateEmail, .createUser(change)) }
+            change.email = .set(address, proof: claim.isVerified ? proof : nil)
+            return Verdict(.signUpWithEmail, .createUser(change))
+        }
+    }
+}
+
+extension SignInWithIdpQuestion: Question {
+    package static let name = "signInWithIdp"
+
+    package enum CodingKeys: String, CodingKey {
+        case identityOwner, emailOwner, credential, createsUsers, secondFactorProvenBy
+        case isProviderEnabled = "providerEnabled"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [identityOwner, emailOwner].compactMap(\.self) }
+    package var presentedCredential: IncomingCredential? { credential }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        identityOwner?.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        credential.rename(by: &names)
+        reservation?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .providerEnabled: isProviderEnabled.toggle()
+        case .createsUsers: createsUsers.toggle()
+        case .identityLinked: identityOwner = identityOwner == nil ? emailOwner : nil
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .emailProven: emailOwner?.flipEmailProven()
+        case .accountDisabled:
+            identityOwner?.isDisabled.toggle()
+            emailOwner?.isDisabled.toggle()
+        case .providerLinked:
+            identityOwner?.flipLink(to: credential.identity)
+            emailOwner?.flipLink(to: credential.identity)
+        case .emailTrusted, .emailTaken, .numberTaken, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven,
+            .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
+
+    package mutating func enable(_ providers: Set<ProviderID>) {
+        isProviderEnabled = providers.contains(credential.identity.provider)
     }
 }
 

@@ -1,42 +1,83 @@
-/// Decides a sign-in with address and password: rows S.
+/// A sign-in with address and password: rows S.
 ///
-/// Total and pure; the first matching rule wins. With enumeration protection an unknown address and a wrong password
-/// get the same answer; a disabled account is told so in both modes, before the password (as production does).
-///
-/// - `owner`: the account that owns the address.
-/// - `isLocked`: after too many wrong passwords for this address none is tried now (`PasswordAttempts`).
-/// - `passwordMatches`: the outcome of the hash; ignored for an account without a password, and while locked.
-/// - `secondFactorProvenBy`: the account whose second factor this sign-in has already proven, if any.
-package func decideSignInWithPassword(
-    policy: LinkPolicy,
-    owner: Account?,
-    isLocked: Bool,
-    passwordMatches: Bool,
-    secondFactorProvenBy: UserID?
-) -> Verdict<SignInDecision> {
-    guard policy.allowsPasswordSignIn else { return Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed)) }
-    guard let owner else {
-        // An address that nobody has is locked like any other; only where it may be told, it is told.
-        if isLocked, policy.protectsEmailEnumeration {
-            return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
+/// With enumeration protection an unknown address and a wrong password get the same answer. A disabled account is refused as such
+/// in both modes, before the password is looked at, as in production.
+package struct SignInWithPasswordQuestion {
+    /// The account that owns the address.
+    package var owner: Account?
+    /// After too many wrong passwords for this address none is tried now (`PasswordAttempts`).
+    package var isLocked: Bool
+    /// The outcome of the hash; ignored for an account without a password, and while locked.
+    package var passwordMatches: Bool
+    /// The account whose second factor this sign-in has already proven.
+    package var secondFactorProvenBy: UserID?
+
+    package init(
+        owner: Account?,
+        isLocked: Bool,
+        passwordMatches: Bool,
+        secondFactorProvenBy: UserID?
+    ) {
+        self.owner = owner
+        self.isLocked = isLocked
+        self.passwordMatches = passwordMatches
+        self.secondFactorProvenBy = secondFactorProvenBy
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        guard policy.allowsPasswordSignIn else {
+            return Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed))
         }
-        return Verdict(
-            .passwordSignInUnknownEmail,
-            .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound)
-        )
+        guard let owner else {
+            // An address that nobody has is locked like any other; only where it may be told, it is told.
+            if isLocked, policy.protectsEmailEnumeration {
+                return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
+            }
+            return Verdict(
+                .passwordSignInUnknownEmail,
+                .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound)
+            )
+        }
+        if owner.isDisabled { return Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)) }
+        if isLocked { return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts)) }
+        guard owner.hasPassword, passwordMatches else {
+            return Verdict(
+                .wrongPassword,
+                .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword)
+            )
+        }
+        if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+            return Verdict(.passwordSignInNeedsSecondFactor, .secondFactorRequired(owner.id))
+        }
+        return Verdict(.signInByPassword, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
     }
-    if owner.isDisabled { return Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)) }
-    if isLocked { return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts)) }
-    guard owner.hasPassword, passwordMatches else {
-        return Verdict(
-            .wrongPassword,
-            .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword)
-        )
+}
+
+extension SignInWithPasswordQuestion: Question {
+    package static let name = "signInWithPassword"
+
+    package enum CodingKeys: String, CodingKey {
+        case owner, passwordMatches, secondFactorProvenBy
+        case isLocked = "locked"
     }
-    if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
-        return Verdict(.passwordSignInNeedsSecondFactor, .secondFactorRequired(owner.id))
+
+    package var accounts: [Account] { [owner].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) { owner?.rename(by: &names) }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where owner != nil: owner = nil
+        case .accountDisabled: owner?.isDisabled.toggle()
+        case .passwordRight: passwordMatches.toggle()
+        case .passwordLocked: isLocked.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .sessionRecent, .proofGiven, .methodQuarantined, .oneAccountPerEmail,
+            .signUpAllowed:
+            return false
+        }
+        return true
     }
-    return Verdict(.signInByPassword, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
 }
 
 extension Refusal {

@@ -15,64 +15,113 @@ package enum PhoneProof: String, Sendable, Hashable, CaseIterable {
     case temporaryProof
 }
 
-/// Decides what happens after a client proved that it holds a number: rows N.
+/// A sign-in by a number that a client has proven to hold: rows N.
 ///
-/// Total and pure; the first matching rule wins. A number never merges accounts by an address, and is never followed by a
-/// second factor: who could receive the one could receive the other. The number that another one replaces is free again.
-///
-/// - `owner`: the account that owns the number.
-/// - `target`: the account of the session, when the number is to be attached to it.
-/// - `isSessionRecent`: whether that session signed in a moment ago (`SensitiveOperation.changePhoneNumber`); true
-///   without one.
-package func decideSignInWithPhone(
-    policy: LinkPolicy,
-    number: PhoneNumber,
-    owner: Account?,
-    target: Account?,
-    operation: PhoneOperation,
-    shownBy proof: PhoneProof,
-    isSessionRecent: Bool
-) -> Verdict<SignInDecision> {
-    guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)) }
-    if (target ?? owner)?.isDisabled ?? false { return Verdict(.phoneAccountDisabled, .refuse(.userDisabled)) }
-    if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
-        return Verdict(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
-    }
-    // Before the owner is looked at: a stolen old session must not find out who has the number.
-    if policy.linkingNeedsRecentSignIn, let target, owner?.id != target.id, !isSessionRecent {
-        return Verdict(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
-    }
-    if let owner, let target, owner.id != target.id {
-        switch proof {
-        case .code: return Verdict(.phoneInUse, .refuse(.phoneNumberExists))
-        case .temporaryProof: return Verdict(.phoneInUseTemporaryProof, .refuse(.phoneNumberExists))
-        }
-    }
-    if (target ?? owner)?.hasSecondFactor ?? false {
-        return Verdict(.phoneRefusedWithSecondFactor, .refuse(.unsupportedFirstFactor))
+/// A number never merges accounts by an address, and is never followed by a second factor: who could receive the one could
+/// receive the other. The number that another one replaces is free again.
+package struct SignInWithPhoneQuestion {
+    package var number: PhoneNumber
+    /// The account that owns the number.
+    package var owner: Account?
+    /// The account of the session, if the number is to be attached to it.
+    package var target: Account?
+    package var operation: PhoneOperation
+    package var proof: PhoneProof
+    /// True if that session signed in a moment ago (`SensitiveOperation.changePhoneNumber`), or without one.
+    package var isSessionRecent: Bool
+
+    package init(
+        number: PhoneNumber,
+        owner: Account?,
+        target: Account?,
+        operation: PhoneOperation,
+        proof: PhoneProof,
+        isSessionRecent: Bool
+    ) {
+        self.number = number
+        self.owner = owner
+        self.target = target
+        self.operation = operation
+        self.proof = proof
+        self.isSessionRecent = isSessionRecent
     }
 
-    var change = AccountChange()
-    switch (target, owner) {
-    case (.some(let target), .some):
-        return Verdict(.phoneAlreadyLinked, .signIn(target.id, change, emailWasRecycled: false))
-    case (.some(let target), .none):
-        change.phone = .set(number)
-        return Verdict(
-            target.isAnonymous ? .anonymousUpgradedByPhone : .phoneLinked,
-            .signIn(target.id, change, emailWasRecycled: false)
-        )
-    case (.none, .some(let owner)):
-        let rule: Rule =
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)) }
+        if (target ?? owner)?.isDisabled ?? false { return Verdict(.phoneAccountDisabled, .refuse(.userDisabled)) }
+        if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
+            return Verdict(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
+        }
+        // Before the owner is looked at: a stolen old session must not find out who has the number.
+        if policy.linkingNeedsRecentSignIn, let target, owner?.id != target.id, !isSessionRecent {
+            return Verdict(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
+        }
+        if let owner, let target, owner.id != target.id {
             switch proof {
-            case .code: .signInByPhoneCode
-            case .temporaryProof: .signInByTemporaryProof
+            case .code: return Verdict(.phoneInUse, .refuse(.phoneNumberExists))
+            case .temporaryProof: return Verdict(.phoneInUseTemporaryProof, .refuse(.phoneNumberExists))
             }
-        return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
-    case (.none, .none):
-        guard policy.allowsClientSignUp else { return Verdict(.phoneSignUpNotAllowed, .refuse(.signUpDisabled)) }
-        change.phone = .set(number)
-        return Verdict(.signUpByPhone, .createUser(change))
+        }
+        if (target ?? owner)?.hasSecondFactor ?? false {
+            return Verdict(.phoneRefusedWithSecondFactor, .refuse(.unsupportedFirstFactor))
+        }
+
+        var change = AccountChange()
+        switch (target, owner) {
+        case (.some(let target), .some):
+            return Verdict(.phoneAlreadyLinked, .signIn(target.id, change, emailWasRecycled: false))
+        case (.some(let target), .none):
+            change.phone = .set(number)
+            return Verdict(
+                target.isAnonymous ? .anonymousUpgradedByPhone : .phoneLinked,
+                .signIn(target.id, change, emailWasRecycled: false)
+            )
+        case (.none, .some(let owner)):
+            let rule: Rule =
+                switch proof {
+                case .code: .signInByPhoneCode
+                case .temporaryProof: .signInByTemporaryProof
+                }
+            return Verdict(rule, .signIn(owner.id, change, emailWasRecycled: false))
+        case (.none, .none):
+            guard policy.allowsClientSignUp else { return Verdict(.phoneSignUpNotAllowed, .refuse(.signUpDisabled)) }
+            change.phone = .set(number)
+            return Verdict(.signUpByPhone, .createUser(change))
+        }
+    }
+}
+
+extension SignInWithPhoneQuestion: Question {
+    package static let name = "signInWithPhone"
+
+    package enum CodingKeys: String, CodingKey {
+        case owner, target, operation
+        case number = "phone"
+        case proof = "shownBy"
+        case isSessionRecent = "sessionRecent"
+    }
+
+    package var accounts: [Account] { [owner, target].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        number.rename(by: &names)
+        owner?.rename(by: &names)
+        target?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .sessionRecent where target != nil: isSessionRecent.toggle()
+        case .numberTaken where owner != nil: owner = nil
+        case .accountDisabled:
+            owner?.isDisabled.toggle()
+            target?.isDisabled.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven,
+            .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
     }
 }
 

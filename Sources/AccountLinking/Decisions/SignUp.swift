@@ -1,37 +1,50 @@
-/// What a client asks of `accounts:signUp`.
-package enum SignUpRequest: Sendable, Hashable {
-    case anonymous
-    case password(EmailAddress)
-    /// Sets address and password of the account of the session (also `accounts:update` with both).
-    ///
-    /// - `isSessionRecent`: whether the session may change address and password (`reauthentication`).
-    case linkPassword(EmailAddress, to: Account, isSessionRecent: Bool)
-}
+/// A client's sign-up without a session and without a password: rows P.
+package struct SignUpAnonymouslyQuestion {
+    /// The name of the new account; `nil` for none.
+    package var displayName: DisplayName?
 
-/// Decides a client's sign-up, with or without a session: rows P.
-///
-/// Total and pure; the first matching rule wins. A taken address is reported with enumeration protection too
-/// (rule P1).
-///
-/// - `emailOwner`: the account that owns the address of the request; `nil` for an anonymous one.
-/// - `displayName`: what the account is to be called; `nil` leaves that as it is.
-package func decideSignUp(
-    policy: LinkPolicy,
-    request: SignUpRequest,
-    emailOwner: Account?,
-    displayName: String? = nil
-) -> Verdict<SignInDecision> {
-    var change = AccountChange()
-    if let displayName { change.profile = .rename(displayName) }
-    switch request {
-    case .anonymous:
+    package init(displayName: String? = nil) {
+        self.displayName = displayName.map(DisplayName.init)
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard policy.allowsAnonymousSignUp else {
             return Verdict(.anonymousSignUpNotEnabled, .refuse(.anonymousSignUpDisabled))
         }
         guard policy.allowsClientSignUp else { return Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)) }
-        return Verdict(.anonymousSignUp, .createUser(change))
+        return Verdict(.anonymousSignUp, .createUser(.naming(displayName)))
+    }
+}
 
-    case .password(let email):
+/// A client's sign-up with address and password, without a session: rows P.
+///
+/// A taken address is reported with enumeration protection too (rule P1).
+package struct SignUpQuestion {
+    package var email: EmailAddress
+    /// The account that owns the address.
+    package var emailOwner: Account?
+    /// The name of the new account; `nil` for none.
+    package var displayName: DisplayName?
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
+
+    package init(
+        email: EmailAddress,
+        emailOwner: Account?,
+        displayName: String? = nil,
+        reservation: AddressReservation? = nil
+    ) {
+        self.email = email
+        self.emailOwner = emailOwner
+        self.displayName = displayName.map(DisplayName.init)
+        self.reservation = reservation
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
+    }
+
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard policy.allowsPasswordSignIn else {
             return Verdict(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
         }
@@ -45,19 +58,58 @@ package func decideSignUp(
                 : .signUpEmailExists
             return Verdict(rule, .refuse(.emailExists))
         }
+        var change = AccountChange.naming(displayName)
         change.email = .set(email, proof: nil)
         change.password = .set
         return Verdict(
             policy.isOneAccountPerEmail ? .signUpByPassword : .signUpDuplicateEmailsAllowed,
             .createUser(change)
         )
+    }
+}
 
-    case .linkPassword(let email, let target, let isSessionRecent):
+/// A change that sets address and password of the account of the session (`accounts:signUp`, and `accounts:update` with both):
+/// rows P.
+package struct LinkPasswordQuestion {
+    package var email: EmailAddress
+    /// The account of the session.
+    package var target: Account
+    /// True if the session may change address and password (`reauthentication`).
+    package var isSessionRecent: Bool
+    /// The account that owns the address.
+    package var emailOwner: Account?
+    /// The new name of the account; `nil` leaves it as it is.
+    package var displayName: DisplayName?
+    /// The reservation of the address.
+    package var reservation: AddressReservation?
+
+    package init(
+        email: EmailAddress,
+        target: Account,
+        isSessionRecent: Bool,
+        emailOwner: Account?,
+        displayName: String? = nil,
+        reservation: AddressReservation? = nil
+    ) {
+        self.email = email
+        self.target = target
+        self.isSessionRecent = isSessionRecent
+        self.emailOwner = emailOwner
+        self.displayName = displayName.map(DisplayName.init)
+        self.reservation = reservation
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideOnFreeAddress(policy).respecting(reservation)
+    }
+
+    private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard policy.allowsPasswordSignIn else {
             return Verdict(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
         }
         if target.isDisabled { return Verdict(.passwordLinkAccountDisabled, .refuse(.userDisabled)) }
         guard isSessionRecent else { return Verdict(.passwordLinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+        var change = AccountChange.naming(displayName)
         change.password = .set
         change.endsSessions = true
         guard let emailOwner else {
@@ -75,5 +127,111 @@ package func decideSignUp(
         }
         if emailOwner.id != target.id { return Verdict(.passwordLinkEmailInUse, .refuse(.emailExists)) }
         return Verdict(.passwordAddedToOwnEmail, .signIn(target.id, change, emailWasRecycled: false))
+    }
+}
+
+extension AccountChange {
+    fileprivate static func naming(_ name: DisplayName?) -> Self {
+        var change = AccountChange()
+        if let name { change.profile = .rename(name.text) }
+        return change
+    }
+}
+
+/// The display name in a sign-up. A stored decision says only that there was one.
+package struct DisplayName: Sendable, Hashable {
+    package var text: String
+}
+
+extension DisplayName: Codable {
+    private static let pseudonym = Self(text: "name")
+
+    package init(from decoder: any Decoder) throws { self = .pseudonym }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(true)
+    }
+
+    mutating func rename() { self = .pseudonym }
+}
+
+extension SignUpAnonymouslyQuestion: Question {
+    package static let name = "signUpAnonymously"
+
+    package enum CodingKeys: String, CodingKey {
+        case displayName = "named"
+    }
+
+    package var accounts: [Account] { [] }
+
+    package mutating func rename(by names: inout Pseudonyms) { displayName?.rename() }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool { false }
+}
+
+extension SignUpQuestion: Question {
+    package static let name = "signUp"
+
+    package enum CodingKeys: String, CodingKey {
+        case email, emailOwner
+        case displayName = "named"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [emailOwner].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        email.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        displayName?.rename()
+        reservation?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .accountDisabled, .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked,
+            .proofGiven, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
+}
+
+extension LinkPasswordQuestion: Question {
+    package static let name = "linkPassword"
+
+    package enum CodingKeys: String, CodingKey {
+        case email, target, emailOwner
+        case isSessionRecent = "sessionRecent"
+        case displayName = "named"
+        case reservation = "reserved"
+    }
+
+    package var accounts: [Account] { [emailOwner].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        email.rename(by: &names)
+        target.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        displayName?.rename()
+        reservation?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where reservation != nil: reservation = nil
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .sessionRecent: isSessionRecent.toggle()
+        case .accountDisabled: target.isDisabled.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined,
+            .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
     }
 }

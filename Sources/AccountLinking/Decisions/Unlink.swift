@@ -1,5 +1,5 @@
 /// What is to be taken off an account: `deleteProvider` and `deleteAttribute` of `accounts:update`.
-package struct Removal: Sendable, Hashable {
+package struct Removal: Sendable, Hashable, Codable {
     /// `password` takes the hash and the link flag, `phone` the number.
     package var providers: Set<ProviderID>
     /// `deleteAttribute: EMAIL`: the address, its proof and the link flag; the hash stays, of no use.
@@ -8,6 +8,13 @@ package struct Removal: Sendable, Hashable {
     package var password: Bool
     /// The link flag alone.
     package var emailLink: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case providers
+        case email = "removesEmail"
+        case password = "removesPassword"
+        case emailLink = "removesEmailLink"
+    }
 
     package init(
         providers: Set<ProviderID> = [],
@@ -32,89 +39,183 @@ package struct Removal: Sendable, Hashable {
     }
 }
 
-/// Decides an unlinking, by the user's own session or by an administrator. Sessions stay.
+/// An unlinking, by the user's own session or by an administrator. Sessions stay.
 ///
-/// Total and pure; the first matching rule wins. Unlinking `password` keeps the address and its claim (P7). What the
-/// account does not have is no error: the SDKs refuse `no-such-provider` themselves.
-///
-/// - `enabledProviders`: those whose credentials are accepted now; the others are no way in that could be left.
-/// - `request`: an administrator may take the last method, and may unlink from a disabled account.
-package func decideUnlink(
-    policy: LinkPolicy,
-    enabledProviders: Set<ProviderID>,
-    account: Account,
-    removal: Removal,
-    request: RequestOrigin
-) -> Verdict<UpdateDecision> {
-    let isSessionRecent: Bool
-    let keepsLastMethod: Bool
-    switch request {
-    case .administrator:
-        isSessionRecent = true
-        keepsLastMethod = false
-    case .client(let isRecent):
-        if account.isDisabled { return Verdict(.unlinkAccountDisabled, .refuse(.userDisabled)) }
-        isSessionRecent = isRecent
-        keepsLastMethod = policy.keepsLastSignInMethod
-    }
-    var change = AccountChange()
-    let unlinksPassword = removal.providers.contains(.password)
-    if account.hasPassword, unlinksPassword || removal.password { change.password = .remove }
-    if account.hasEmailLink, unlinksPassword || removal.email || removal.emailLink { change.emailLink = false }
-    if account.hasEmail, removal.email { change.email = .remove }
-    if account.phoneNumber != nil, removal.providers.contains(.phone) { change.phone = .remove }
-    change.unlinkedProviders = removal.providers.intersection(account.linkedProviders.keys)
+/// Unlinking `password` keeps the address and its claim (P7). What the account does not have is no error: the SDKs refuse
+/// `no-such-provider` themselves.
+package struct UnlinkQuestion {
+    package var account: Account
+    /// Providers whose credentials are accepted now. With any other provider nobody can sign in.
+    package var enabledProviders: Set<ProviderID>
+    package var removal: Removal
+    /// An administrator may take the last method, and may unlink from a disabled account.
+    package var request: RequestOrigin
 
-    if change.isEmpty { return Verdict(.nothingToUnlink, .unchanged(account.id)) }
-    if change.email == .remove, !isSessionRecent {
-        return Verdict(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
+    package init(account: Account, enabledProviders: Set<ProviderID>, removal: Removal, request: RequestOrigin) {
+        self.account = account
+        self.enabledProviders = enabledProviders
+        self.removal = removal
+        self.request = request
     }
-    // Whoever loses an address has to hear of it, and can take it back: the session may be stolen.
-    if case .client = request, change.email == .remove, !account.hasInitialEmail {
-        change.rememberedInitialEmail = account.email?.address
-    }
-    let left = account.applying(change)
-    if keepsLastMethod {
-        let losesMethod = left.signInMethods != account.signInMethods
-        if losesMethod, workingMethods(of: left, policy: policy, enabledProviders: enabledProviders).isEmpty {
-            return Verdict(.lastMethodKept, .refuse(.lastSignInMethod))
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        let isSessionRecent: Bool
+        let keepsLastMethod: Bool
+        switch request {
+        case .administrator:
+            isSessionRecent = true
+            keepsLastMethod = false
+        case .client(let isRecent):
+            if account.isDisabled { return Verdict(.unlinkAccountDisabled, .refuse(.userDisabled)) }
+            isSessionRecent = isRecent
+            keepsLastMethod = policy.keepsLastSignInMethod
         }
+        var change = AccountChange()
+        let unlinksPassword = removal.providers.contains(.password)
+        if account.hasPassword, unlinksPassword || removal.password { change.password = .remove }
+        if account.hasEmailLink, unlinksPassword || removal.email || removal.emailLink { change.emailLink = false }
+        if account.hasEmail, removal.email { change.email = .remove }
+        if account.phoneNumber != nil, removal.providers.contains(.phone) { change.phone = .remove }
+        change.unlinkedProviders = removal.providers.intersection(account.linkedProviders.keys)
+
+        if change.isEmpty { return Verdict(.nothingToUnlink, .unchanged(account.id)) }
+        if change.email == .remove, !isSessionRecent {
+            return Verdict(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
+        }
+        // Whoever loses an address has to hear of it, and can take it back: the session may be stolen.
+        if case .client = request, change.email == .remove, !account.hasInitialEmail {
+            change.rememberedInitialEmail = account.email?.address
+        }
+        let left = account.applying(change)
+        if keepsLastMethod {
+            let losesMethod = left.signInMethods != account.signInMethods
+            if losesMethod, workingMethods(of: left, policy: policy, enabledProviders: enabledProviders).isEmpty {
+                return Verdict(.lastMethodKept, .refuse(.lastSignInMethod))
+            }
+        }
+        if policy.linkingNeedsRecentSignIn, !isSessionRecent {
+            let lost = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
+                .filter { !left.signInMethods.contains($0) }
+            guard lost.isEmpty else { return Verdict(.unlinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+        }
+        return Verdict(.methodUnlinked, .apply(account.id, change, issuesTokens: false))
     }
-    if policy.linkingNeedsRecentSignIn, !isSessionRecent {
-        let lost = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
-            .filter { !left.signInMethods.contains($0) }
-        guard lost.isEmpty else { return Verdict(.unlinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
-    }
-    return Verdict(.methodUnlinked, .apply(account.id, change, issuesTokens: false))
 }
 
-/// Decides whether the user's own session takes a sign-in method off the account, on Concord's own routes: as
-/// `decideUnlink`, but the last method that works always stays, and the sign-in has to be recent.
-///
-/// Total and pure. What is refused whoever signs in is refused before anybody is asked to sign in anew.
-///
-/// - `enabledProviders`: those whose credentials are accepted now.
-/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.removeMethod`.
-package func decideRemoveMethod(
-    policy: LinkPolicy,
-    enabledProviders: Set<ProviderID>,
-    account: Account,
-    method: SignInMethod,
-    isSessionRecent: Bool
-) -> Verdict<UpdateDecision> {
-    var policy = policy
-    policy.keepsLastSignInMethod = true
-    // Asked for below, whatever the policy.
-    policy.linkingNeedsRecentSignIn = false
-    let verdict = decideUnlink(
-        policy: policy,
-        enabledProviders: enabledProviders,
-        account: account,
-        removal: Removal(method),
-        request: .client(isSessionRecent: isSessionRecent)
-    )
-    if case .apply = verdict.decision, !isSessionRecent {
-        return Verdict(.removalNeedsRecentSignIn, .refuse(.credentialTooOld))
+extension UnlinkQuestion: Question {
+    package static let name = "unlink"
+
+    package enum CodingKeys: String, CodingKey {
+        case account, enabledProviders
     }
-    return verdict
+
+    package init(from decoder: any Decoder) throws {
+        let facts = try decoder.container(keyedBy: CodingKeys.self)
+        account = try facts.decode(Account.self, forKey: .account)
+        enabledProviders = try facts.decode(Set<ProviderID>.self, forKey: .enabledProviders)
+        removal = try Removal(from: decoder)
+        request = try RequestOrigin(from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var facts = encoder.container(keyedBy: CodingKeys.self)
+        try facts.encode(account, forKey: .account)
+        try facts.encode(enabledProviders, forKey: .enabledProviders)
+        try removal.encode(to: encoder)
+        try request.encode(to: encoder)
+    }
+
+    package var accounts: [Account] { [account] }
+
+    package mutating func rename(by names: inout Pseudonyms) { account.rename(by: &names) }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .accountDisabled: account.isDisabled.toggle()
+        case .sessionRecent:
+            guard case .client(let isSessionRecent) = request else { return false }
+            request = .client(isSessionRecent: !isSessionRecent)
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined,
+            .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
+
+    package mutating func enable(_ providers: Set<ProviderID>) {
+        enabledProviders = providers.intersection(account.linkedProviders.keys)
+    }
+}
+
+/// A removal of a sign-in method by the user's own session, on Concord's own routes: as `UnlinkQuestion`, but the last method
+/// that works always stays, and the sign-in has to be recent.
+///
+/// What is refused whoever signs in is refused before anybody is asked to sign in anew.
+package struct RemoveMethodQuestion {
+    package var account: Account
+    /// Providers whose credentials are accepted now.
+    package var enabledProviders: Set<ProviderID>
+    package var method: SignInMethod
+    /// True if the sign-in is recent enough for `SensitiveOperation.removeMethod`.
+    package var isSessionRecent: Bool
+
+    package init(
+        account: Account,
+        enabledProviders: Set<ProviderID>,
+        method: SignInMethod,
+        isSessionRecent: Bool
+    ) {
+        self.account = account
+        self.enabledProviders = enabledProviders
+        self.method = method
+        self.isSessionRecent = isSessionRecent
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        var policy = policy
+        policy.keepsLastSignInMethod = true
+        // Asked for below, whatever the policy.
+        policy.linkingNeedsRecentSignIn = false
+        let unlinking = UnlinkQuestion(
+            account: account,
+            enabledProviders: enabledProviders,
+            removal: Removal(method),
+            request: .client(isSessionRecent: isSessionRecent)
+        )
+        let verdict = unlinking.decide(policy)
+        if case .apply = verdict.decision, !isSessionRecent {
+            return Verdict(.removalNeedsRecentSignIn, .refuse(.credentialTooOld))
+        }
+        return verdict
+    }
+}
+
+extension RemoveMethodQuestion: Question {
+    package static let name = "removeMethod"
+
+    package enum CodingKeys: String, CodingKey {
+        case account, enabledProviders, method
+        case isSessionRecent = "sessionRecent"
+    }
+
+    package var accounts: [Account] { [account] }
+
+    package mutating func rename(by names: inout Pseudonyms) { account.rename(by: &names) }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .accountDisabled: account.isDisabled.toggle()
+        case .sessionRecent: isSessionRecent.toggle()
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .providerLinked, .createsUsers, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined,
+            .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
+
+    package mutating func enable(_ providers: Set<ProviderID>) {
+        enabledProviders = providers.intersection(account.linkedProviders.keys)
+    }
 }

@@ -30,55 +30,156 @@ package struct AdminUpdate: Sendable, Hashable {
     }
 }
 
-/// Decides an update by an administrator. No tokens are issued.
-///
-/// Total and pure; the first matching rule wins. A new address counts as unverified unless the request says otherwise.
-/// A new address, a new password, disabling and revoking end every session.
-///
-/// - `account`: `nil` when there is none.
-/// - `emailOwner`: the account that owns the address of the request.
-/// - `phoneOwner`: the account that owns the number of the request.
-/// - `identityOwner`: the account that holds the identity of the request.
-package func decideUpdateByAdmin(
-    account: Account?,
-    update: AdminUpdate,
-    emailOwner: Account?,
-    phoneOwner: Account?,
-    identityOwner: Account?
-) -> Verdict<UpdateDecision> {
-    guard let account else { return Verdict(.adminUpdateUnknownAccount, .refuse(.userNotFound)) }
-    if let emailOwner, emailOwner.id != account.id { return Verdict(.adminUpdateEmailExists, .refuse(.emailExists)) }
-    if let phoneOwner, phoneOwner.id != account.id {
-        return Verdict(.adminUpdatePhoneExists, .refuse(.phoneNumberExists))
-    }
-    if let identityOwner, identityOwner.id != account.id {
-        return Verdict(.adminUpdateIdentityInUse, .refuse(.federatedIdentityAlreadyLinked))
+extension AdminUpdate: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case email, emailVerified, setsPassword, phone, disabled, provider, revokesSessions
     }
 
-    var change = AccountChange()
-    if let email = update.email, email != account.email?.address {
-        change.email = .set(email, proof: update.isEmailVerified ?? false ? .administrator : nil)
-        change.endsSessions = true
-    } else if let isEmailVerified = update.isEmailVerified, account.hasEmail,
-        isEmailVerified != account.isEmailVerified
-    {
-        change.email = isEmailVerified ? .prove(.administrator) : .unprove
+    package init(from decoder: any Decoder) throws {
+        let facts = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            email: try facts.decodeIfPresent(EmailAddress.self, forKey: .email),
+            isEmailVerified: try facts.decodeIfPresent(Bool.self, forKey: .emailVerified),
+            setsPassword: try facts.decode(Bool.self, forKey: .setsPassword),
+            phoneNumber: try facts.decodeIfPresent(PhoneNumber.self, forKey: .phone),
+            isDisabled: try facts.decodeIfPresent(Bool.self, forKey: .disabled),
+            identity: facts.contains(.provider) ? try ProviderIdentity(from: decoder) : nil,
+            revokesSessions: try facts.decode(Bool.self, forKey: .revokesSessions)
+        )
     }
-    if update.setsPassword {
-        change.password = .set
-        change.endsSessions = true
-    }
-    if let phoneNumber = update.phoneNumber, phoneNumber != account.phoneNumber { change.phone = .set(phoneNumber) }
-    if let isDisabled = update.isDisabled, isDisabled != account.isDisabled {
-        change.isDisabled = isDisabled
-        if isDisabled { change.endsSessions = true }
-    }
-    if let identity = update.identity, account.linkedProviders[identity.provider] != identity.subject {
-        change.linkedIdentity = identity
-        if account.linkedProviders[identity.provider] != nil { change.unlinkedProviders = [identity.provider] }
-    }
-    if update.revokesSessions { change.endsSessions = true }
 
-    if change.isEmpty { return Verdict(.adminUpdateUnchanged, .unchanged(account.id)) }
-    return Verdict(.accountUpdatedByAdmin, .apply(account.id, change, issuesTokens: false))
+    package func encode(to encoder: any Encoder) throws {
+        var facts = encoder.container(keyedBy: CodingKeys.self)
+        try facts.encodeIfPresent(email, forKey: .email)
+        try facts.encodeIfPresent(isEmailVerified, forKey: .emailVerified)
+        try facts.encode(setsPassword, forKey: .setsPassword)
+        try facts.encodeIfPresent(phoneNumber, forKey: .phone)
+        try facts.encodeIfPresent(isDisabled, forKey: .disabled)
+        try identity?.encode(to: encoder)
+        try facts.encode(revokesSessions, forKey: .revokesSessions)
+    }
+
+    mutating func rename(by names: inout Pseudonyms) {
+        email?.rename(by: &names)
+        phoneNumber?.rename(by: &names)
+        identity?.rename(by: &names)
+    }
+}
+
+/// An update by an administrator. No tokens are issued.
+///
+/// A new address counts as unverified unless the request says otherwise. A new address, a new password, disabling and revoking end
+/// every session.
+package struct UpdateByAdminQuestion {
+    /// The account; `nil` if there is none.
+    package var account: Account?
+    package var update: AdminUpdate
+    /// The account that owns the address of the request.
+    package var emailOwner: Account?
+    /// The account that owns the number of the request.
+    package var phoneOwner: Account?
+    /// The account that holds the identity of the request.
+    package var identityOwner: Account?
+
+    package init(
+        account: Account?,
+        update: AdminUpdate,
+        emailOwner: Account?,
+        phoneOwner: Account?,
+        identityOwner: Account?
+    ) {
+        self.account = account
+        self.update = update
+        self.emailOwner = emailOwner
+        self.phoneOwner = phoneOwner
+        self.identityOwner = identityOwner
+    }
+
+    package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        guard let account else { return Verdict(.adminUpdateUnknownAccount, .refuse(.userNotFound)) }
+        if let emailOwner, emailOwner.id != account.id {
+            return Verdict(.adminUpdateEmailExists, .refuse(.emailExists))
+        }
+        if let phoneOwner, phoneOwner.id != account.id {
+            return Verdict(.adminUpdatePhoneExists, .refuse(.phoneNumberExists))
+        }
+        if let identityOwner, identityOwner.id != account.id {
+            return Verdict(.adminUpdateIdentityInUse, .refuse(.federatedIdentityAlreadyLinked))
+        }
+
+        var change = AccountChange()
+        if let email = update.email, email != account.email?.address {
+            change.email = .set(email, proof: update.isEmailVerified ?? false ? .administrator : nil)
+            change.endsSessions = true
+        } else if let isEmailVerified = update.isEmailVerified, account.hasEmail,
+            isEmailVerified != account.isEmailVerified
+        {
+            change.email = isEmailVerified ? .prove(.administrator) : .unprove
+        }
+        if update.setsPassword {
+            change.password = .set
+            change.endsSessions = true
+        }
+        if let phoneNumber = update.phoneNumber, phoneNumber != account.phoneNumber { change.phone = .set(phoneNumber) }
+        if let isDisabled = update.isDisabled, isDisabled != account.isDisabled {
+            change.isDisabled = isDisabled
+            if isDisabled { change.endsSessions = true }
+        }
+        if let identity = update.identity, account.linkedProviders[identity.provider] != identity.subject {
+            change.linkedIdentity = identity
+            if account.linkedProviders[identity.provider] != nil { change.unlinkedProviders = [identity.provider] }
+        }
+        if update.revokesSessions { change.endsSessions = true }
+
+        if change.isEmpty { return Verdict(.adminUpdateUnchanged, .unchanged(account.id)) }
+        return Verdict(.accountUpdatedByAdmin, .apply(account.id, change, issuesTokens: false))
+    }
+}
+
+extension UpdateByAdminQuestion: Question {
+    package static let name = "updateByAdmin"
+
+    package enum CodingKeys: String, CodingKey {
+        case account, emailOwner, phoneOwner, identityOwner
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let facts = try decoder.container(keyedBy: CodingKeys.self)
+        account = try facts.decodeIfPresent(Account.self, forKey: .account)
+        update = try AdminUpdate(from: decoder)
+        emailOwner = try facts.decodeIfPresent(Account.self, forKey: .emailOwner)
+        phoneOwner = try facts.decodeIfPresent(Account.self, forKey: .phoneOwner)
+        identityOwner = try facts.decodeIfPresent(Account.self, forKey: .identityOwner)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var facts = encoder.container(keyedBy: CodingKeys.self)
+        try facts.encodeIfPresent(account, forKey: .account)
+        try update.encode(to: encoder)
+        try facts.encodeIfPresent(emailOwner, forKey: .emailOwner)
+        try facts.encodeIfPresent(phoneOwner, forKey: .phoneOwner)
+        try facts.encodeIfPresent(identityOwner, forKey: .identityOwner)
+    }
+
+    package var accounts: [Account] { [account, emailOwner, phoneOwner, identityOwner].compactMap(\.self) }
+
+    package mutating func rename(by names: inout Pseudonyms) {
+        account?.rename(by: &names)
+        update.rename(by: &names)
+        emailOwner?.rename(by: &names)
+        phoneOwner?.rename(by: &names)
+        identityOwner?.rename(by: &names)
+    }
+
+    package mutating func flip(_ fact: DecidingFact) -> Bool {
+        switch fact {
+        case .emailTaken where emailOwner != nil: emailOwner = nil
+        case .identityLinked where identityOwner != nil: identityOwner = nil
+        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
+            .accountDisabled, .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked,
+            .proofGiven, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+            return false
+        }
+        return true
+    }
 }

@@ -10,7 +10,7 @@ package enum ConflictKind: String, Sendable, Hashable, CaseIterable {
 
 /// What decisions read about a conflict: a credential that was set aside until the owner of the account it concerns has
 /// shown who they are.
-package struct ConflictFacts: Sendable, Hashable {
+package struct ConflictFacts: Sendable, Hashable, Codable {
     /// Where a conflict stands in its life. That it has expired follows from the time and is not stored.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case open
@@ -82,7 +82,7 @@ package enum ConflictProofKind: String, Sendable, Hashable, CaseIterable {
 
 /// What a proof holds for. It is worth nothing for another conflict, which is another row, or once any of this is
 /// otherwise than when it was asked for.
-package struct ProofBinding: Sendable, Hashable {
+package struct ProofBinding: Sendable, Hashable, Codable {
     package var kind: ConflictProofKind
     /// Raised by whatever ends the account's sessions, a change of hands among them.
     package var sessionEpoch: Int64
@@ -90,6 +90,11 @@ package struct ProofBinding: Sendable, Hashable {
     package var policyVersion: Int64
     /// The address whose mailbox was written to; `nil` for proofs of another kind.
     package var address: EmailAddress?
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, sessionEpoch, policyVersion
+        case address = "email"
+    }
 
     package init(kind: ConflictProofKind, sessionEpoch: Int64, policyVersion: Int64, address: EmailAddress?) {
         self.kind = kind

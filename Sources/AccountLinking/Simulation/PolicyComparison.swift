@@ -178,14 +178,15 @@ package struct PolicyComparison: Sendable {
                 signIn.credential(naming: address, issuers: terms.policy.registeredIssuers)
             }
         guard let credential else { return .refused(.operationNotAllowed) }
-        let outcome = decideSignInWithIdp(
-            policy: terms.policy,
-            accounts: MatchingAccounts(identityOwner: isLinked ? account : nil, emailOwner: account),
+        let question = SignInWithIdpQuestion(
+            identityOwner: isLinked ? account : nil,
+            emailOwner: account,
             credential: credential,
             isProviderEnabled: terms.enabledProviders.contains(signIn.provider),
             createsUsers: true,
             secondFactorProvenBy: account.id
-        ).outcome
+        )
+        let outcome = question.decide(terms.policy).decision.outcome
         // A better proof of an address that is verified already is nothing that a user or an app sees.
         return outcome == .verifies && account.isEmailVerified ? .signsIn : outcome
     }

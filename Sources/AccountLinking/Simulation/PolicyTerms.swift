@@ -9,3 +9,13 @@ package struct PolicyTerms: Sendable, Hashable {
         self.enabledProviders = enabledProviders
     }
 }
+
+extension Question {
+    /// The rule that answers the question under `terms`, and how it ends.
+    package func answer(under terms: PolicyTerms) -> (rule: Rule, outcome: SimulatedOutcome) {
+        var question = self
+        question.enable(terms.enabledProviders)
+        let verdict = question.decide(terms.policy)
+        return (verdict.rule, verdict.decision.outcome)
+    }
+}

@@ -80,9 +80,9 @@ package enum SimulatedOutcome: Sendable, Hashable {
     }
 }
 
-extension Verdict<SignInDecision> {
+extension SignInDecision {
     package var outcome: SimulatedOutcome {
-        switch decision {
+        switch self {
         case .createUser: return .creates
         case .secondFactorRequired: return .asksSecondFactor
         case .conflict: return .conflict
@@ -97,9 +97,9 @@ extension Verdict<SignInDecision> {
     }
 }
 
-extension Verdict<UpdateDecision> {
+extension UpdateDecision {
     package var outcome: SimulatedOutcome {
-        switch decision {
+        switch self {
         case .apply, .takeAddress: .changes
         case .unchanged: .changesNothing
         case .refuse(let refusal): .refused(refusal)
@@ -107,9 +107,9 @@ extension Verdict<UpdateDecision> {
     }
 }
 
-extension Verdict<ResolutionDecision> {
+extension ResolutionDecision {
     package var outcome: SimulatedOutcome {
-        switch decision {
+        switch self {
         case .resolve(_, let change): change.voidsOutstandingProofs ? .takesOver : .links
         case .refuse(.refused(let refusal)): .refused(refusal)
         case .refuse: .unsettled

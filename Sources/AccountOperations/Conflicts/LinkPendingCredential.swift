@@ -34,20 +34,20 @@ extension AccountOperations {
         guard let pending = waiting else { return verdict }
         let credential = pending.credential.incoming
         let found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
-        let question = SignInQuestion.linkIdp(
+        let question = LinkWithIdpQuestion(
             target: user.account,
-            accounts: found.accounts,
+            identityOwner: found.identityOwner?.account,
+            emailOwner: found.emailOwner?.account,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
             secondFactorProvenBy: prover,
+            isSessionRecent: isSessionRecent,
             // It settles a changed subject only with the handle at hand: a conflict that the mailbox proved may be that of the
             // next owner of a domain, who reads its mail.
-            request: LinkRequest(
-                isSessionRecent: isSessionRecent,
-                settlesConflict: pendingToken != nil && pending.conflict.isOpenedBySignIn(to: user.id)
-            )
+            settlesConflict: pendingToken != nil && pending.conflict.isOpenedBySignIn(to: user.id),
+            reservation: found.claim.reservation
         )
-        let link = attempt.ask(question.respecting(found.claim.reservation), policy)
+        let link = attempt.ask(question, policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
         change.linkedIdentity = addition.linkedIdentity
         change.unlinkedProviders.formUnion(addition.unlinkedProviders)

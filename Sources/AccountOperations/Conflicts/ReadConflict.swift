@@ -148,12 +148,12 @@ extension AccountOperations {
         of conflict: ConflictRecord,
         _ pending: PendingCredential,
         provenBy owner: UserRecord? = nil,
-        outlook: ResolutionQuestion? = nil,
+        outlook: ResolveConflictQuestion? = nil,
         now: Timestamp
     ) -> ConflictView {
         let isExpired = conflict.state.isLive && conflict.expiresAt <= now
         var settled: (rule: Rule, change: AccountChange, account: Account)?
-        if let account = owner?.account, let verdict = outlook?.verdict(policy),
+        if let account = owner?.account, let verdict = outlook?.decide(policy),
             case .resolve(_, let change) = verdict.decision
         {
             settled = (verdict.rule, change, account)

@@ -36,8 +36,8 @@ extension AccountOperations {
                 tenant: tenant,
                 now: now
             )
-            let verdict = question.verdict(policy)
-            let decision = DecisionRecord(.resolution(question), under: policy)
+            let verdict = question.decide(policy)
+            let decision = DecisionRecord(question, under: policy)
             switch verdict.decision {
             case .refuse(let refusal):
                 // A stranger with the handle alone has shown nothing.
@@ -85,9 +85,9 @@ extension AccountOperations {
         claim: AddressClaim,
         tenant: TenantID,
         now: Timestamp
-    ) -> ResolutionQuestion {
+    ) -> ResolveConflictQuestion {
         let credential = pending.credential.incoming
-        return ResolutionQuestion(
+        return ResolveConflictQuestion(
             conflict: loaded.conflict.facts,
             handleTenant: tenant,
             isProver: isProver,
@@ -96,8 +96,8 @@ extension AccountOperations {
             emailOwner: claim.owner?.id,
             credential: credential,
             isProviderEnabled: isAccepted(credential),
-            reservation: claim.reservation,
-            now: now
+            now: now,
+            reservation: claim.reservation
         )
     }
 

@@ -153,18 +153,18 @@ extension AccountOperations {
         switch code.kind {
         case .passwordReset:
             let policy = policy
-            let question = UpdateQuestion.resetPassword(account: user?.account, address: code.email)
-            let decision = DecisionRecord(.update(question), under: policy)
-            return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
+            let question = ResetPasswordQuestion(account: user?.account, address: code.email)
+            let decision = DecisionRecord(question, under: policy)
+            return JudgedEmailCode(user: user, verdict: question.decide(policy), decisions: [decision])
         case .verifyEmail:
             let policy = policy
-            let question = UpdateQuestion.verifyEmail(
+            let question = VerifyEmailQuestion(
                 account: user?.account,
                 address: code.email,
                 answer: isDisowned ? .disown : try await .confirm(from: provingSession(caller, of: user, code))
             )
-            let decision = DecisionRecord(.update(question), under: policy)
-            return JudgedEmailCode(user: user, verdict: question.verdict(policy), decisions: [decision])
+            let decision = DecisionRecord(question, under: policy)
+            return JudgedEmailCode(user: user, verdict: question.decide(policy), decisions: [decision])
         case .verifyAndChangeEmail:
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let claim = try await store.claim(on: newEmail, tenant: code.tenant, at: effects.now())

@@ -80,7 +80,7 @@ extension AccountOperations {
         _ use: EmailCodeUse
     ) -> UnprovenAccount? {
         let account = user.account
-        let disowning = decideVerifyEmail(policy: policy, account: account, address: code.email, answer: .disown)
+        let disowning = VerifyEmailQuestion(account: account, address: code.email, answer: .disown).decide(policy)
         guard case .apply(_, let confirmed, issuesTokens: _) = verdict.decision,
             case .apply(_, let disowned, issuesTokens: _) = disowning.decision
         else { return nil }

@@ -101,14 +101,15 @@ extension AccountOperations {
             firstFactor.origin = caller?.origin
             firstFactor.pendingToken = request.pendingToken
             firstFactor.locale = locale
-            let question = SignInQuestion.emailLink(
+            let question = SignInWithEmailLinkQuestion(
                 email: code.email,
                 owner: owner?.account,
                 target: target?.account,
                 isSessionRecent: firstFactor.isSessionRecent,
-                secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id }
+                secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id },
+                reservation: claim.reservation
             )
-            let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+            let verdict = attempt.ask(question, policy)
             if case .refuse = verdict.decision {
                 guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
             }

@@ -43,14 +43,14 @@ extension AccountOperations {
         // A locked client costs no hash: a flood of guesses is also a flood of work.
         let matches =
             guess.isLocked ? false : try await verify(password, against: facts.passwordHash, for: guess.hashCaller)
-        let question = SignInQuestion.password(
+        let question = SignInWithPasswordQuestion(
             owner: facts.user?.account,
             isLocked: guess.isLocked,
             passwordMatches: matches,
             secondFactorProvenBy: nil
         )
         let policy = policy
-        let verdict = question.verdict(policy)
+        let verdict = question.decide(policy)
         let now = effects.now()
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
             guard try await store.countWrongPassword(guess.guessed, tenant: tenant, at: now) else { return nil }
@@ -58,7 +58,7 @@ extension AccountOperations {
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,
-            decision: DecisionRecord(.signIn(question), under: policy),
+            decision: DecisionRecord(question, under: policy),
             guess: guess,
             unlocked: guess.unlocked(at: now),
             outdatedHash: matches ? facts.passwordHash.flatMap { passwords.isOutdated($0) ? $0 : nil } : nil

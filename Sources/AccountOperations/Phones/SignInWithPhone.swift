@@ -104,12 +104,12 @@ extension AccountOperations {
                 target.flatMap { target in
                     caller?.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
                 } ?? true
-            let question = SignInQuestion.phone(
+            let question = SignInWithPhoneQuestion(
                 number: number,
                 owner: owner?.account,
                 target: target?.account,
                 operation: request.operation,
-                shownBy: request.shown.kind,
+                proof: request.shown.kind,
                 isSessionRecent: isSessionRecent
             )
             let verdict = attempt.ask(question, policy)

@@ -299,12 +299,12 @@ extension AccountOperations {
             attempt.idTokenUse = idTokenUse(credential, isFirst: firstFactor.isReauthentication)
         }
         var loaded: [UserRecord?] = [user]
-        let question: SignInQuestion
+        let question: any Question<SignInDecision>
         var claim = AddressClaim.free
         var takesConflict = true
         switch firstFactor.kind {
         case .password:
-            question = .password(
+            question = SignInWithPasswordQuestion(
                 owner: user.account,
                 isLocked: false,
                 passwordMatches: true,
@@ -315,12 +315,13 @@ extension AccountOperations {
             claim = try await store.claim(on: address, tenant: user.tenant, at: now)
             let owner = claim.owner
             loaded.append(owner)
-            question = .emailLink(
+            question = SignInWithEmailLinkQuestion(
                 email: address,
                 owner: owner?.account,
                 target: firstFactor.links ? user.account : nil,
                 isSessionRecent: firstFactor.isSessionRecent,
-                secondFactorProvenBy: user.id
+                secondFactorProvenBy: user.id,
+                reservation: claim.reservation
             )
         case .idp(let credential, let kept):
             let incoming = credential.incoming
@@ -342,29 +343,31 @@ extension AccountOperations {
             claim = found.claim
             let isAccepted = isAccepted(incoming)
             if firstFactor.links {
-                question = .linkIdp(
+                question = LinkWithIdpQuestion(
                     target: user.account,
-                    accounts: found.accounts,
+                    identityOwner: found.identityOwner?.account,
+                    emailOwner: found.emailOwner?.account,
                     credential: incoming,
                     isProviderEnabled: isAccepted,
                     secondFactorProvenBy: user.id,
-                    request: LinkRequest(
-                        isSessionRecent: firstFactor.isSessionRecent,
-                        settlesConflict: settlesConflict
-                    )
+                    isSessionRecent: firstFactor.isSessionRecent,
+                    settlesConflict: settlesConflict,
+                    reservation: claim.reservation
                 )
             } else {
-                question = .idp(
-                    accounts: found.accounts,
+                question = SignInWithIdpQuestion(
+                    identityOwner: found.identityOwner?.account,
+                    emailOwner: found.emailOwner?.account,
                     credential: incoming,
                     isProviderEnabled: isAccepted,
                     createsUsers: firstFactor.createsUsers,
-                    secondFactorProvenBy: user.id
+                    secondFactorProvenBy: user.id,
+                    reservation: claim.reservation
                 )
             }
         }
         attempt.companions += claim.clearing
-        let verdict = attempt.ask(question.respecting(claim.reservation), policy)
+        let verdict = attempt.ask(question, policy)
         switch verdict.decision {
         case .refuse: break
         case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break

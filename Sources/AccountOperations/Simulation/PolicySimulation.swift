@@ -193,7 +193,7 @@ extension PolicySimulation.History {
             let after = record.question.answer(under: comparison.proposed)
             guard before != after else { continue }
             let change = PolicySimulation.HistoryChange(
-                provider: record.question.credential?.identity.provider,
+                provider: record.question.presentedCredential?.identity.provider,
                 ruleBefore: before.rule,
                 before: before.outcome,
                 ruleAfter: after.rule,

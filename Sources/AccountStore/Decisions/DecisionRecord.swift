@@ -3,8 +3,8 @@ package import JSON
 
 /// A question the rules were asked, as it is kept beside what came of it: every fact they looked at, what they answered,
 /// and what they would have answered had one fact been otherwise. It names nobody (`Pseudonyms`).
-package struct DecisionRecord: Sendable, Hashable {
-    package let question: Question
+package struct DecisionRecord: Sendable {
+    package let question: any Question
     /// The policy the question was asked under, as far as the question looks at it; its version is the event's.
     package let policy: LinkPolicy
     package let rule: Rule
@@ -12,24 +12,26 @@ package struct DecisionRecord: Sendable, Hashable {
     package let alternatives: [Alternative]
 
     /// What is kept of `question`, asked under `policy`.
-    package init(_ question: Question, under policy: LinkPolicy) {
-        let question = question.renamed(by: Pseudonyms())
+    package init(_ question: some Question, under policy: LinkPolicy) {
+        var question = question
+        var names = Pseudonyms()
+        question.rename(by: &names)
         self.question = question
         self.policy = policy.seen(by: question)
-        self.rule = question.rule(policy)
-        self.answer = question.answer(policy)
-        self.alternatives = question.alternatives(policy)
+        (rule, answer) = question.answer(policy)
+        alternatives = question.alternatives(to: rule, policy)
     }
 
     /// What the rules of this program answer to the question now. As long as nobody changes a rule, what they answered
     /// then.
-    package var replayed: (rule: Rule, answer: JSONValue) { (question.rule(policy), question.answer(policy)) }
+    package var replayed: (rule: Rule, answer: JSONValue) { question.answer(policy) }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("rule", rule.rawValue)
             writer.field("answer", answer)
-            writer.field("facts", object: { writer in question.write(to: &writer) })
+            writer.name("facts")
+            writer.value(encoding: StoredQuestion(question), omittingFalse: StoredQuestion.omittedFalse)
             writer.field("policy", object: { writer in policy.write(to: &writer, question) })
             writer.field(
                 "alternatives",
@@ -44,7 +46,7 @@ package struct DecisionRecord: Sendable, Hashable {
 
     /// The inverse of `write`; `nil` for what this version does not know.
     package init?(stored value: JSONValue, policyVersion: Int64) {
-        guard let question = value["facts"].flatMap(Question.init(stored:)),
+        guard let question = value["facts"].flatMap(StoredQuestion.init)?.question,
             let rule = value["rule"]?.string.flatMap(Rule.init(rawValue:)), let answer = value["answer"],
             let policy = value["policy"].flatMap({ LinkPolicy(stored: $0, of: question, version: policyVersion) })
         else { return nil }
@@ -82,12 +84,12 @@ extension EmailTrust {
     ///
     /// - `ofCredential`: the trust in the credential's address; `nil` without one.
     fileprivate static func seen(
-        by question: Question,
+        by question: any Question,
         ofCredential trust: EmailTrustClass?,
         formerHolders: [FormerHolder]
     ) -> EmailTrust {
         var rules = [EmailTrustRule(.init(.any), .asserting)]
-        if let trust, let credential = question.credential, let address = credential.email.address {
+        if let trust, let credential = question.presentedCredential, let address = credential.email.address {
             rules.append(.init(.init(.only(credential.identity.provider), .any, .only(String(address.domain))), trust))
         }
         return EmailTrust(
@@ -120,14 +122,14 @@ extension LinkPolicy {
     ]
 
     /// This policy with the tables brought down to what they say about `question`.
-    fileprivate func seen(by question: Question) -> LinkPolicy {
+    fileprivate func seen(by question: any Question) -> LinkPolicy {
         var policy = LinkPolicy()
         policy.version = version
         for (_, path) in Self.switches { policy[keyPath: path] = self[keyPath: path] }
         policy.subjectChange = subjectChange
         policy.emailTrust = .seen(
             by: question,
-            ofCredential: question.credential.flatMap(emailTrust),
+            ofCredential: question.presentedCredential.flatMap(emailTrust),
             formerHolders: formerHolders(in: question)
         )
         policy.registeredIssuers = registeredIssuers(in: question)
@@ -135,10 +137,10 @@ extension LinkPolicy {
         return policy
     }
 
-    fileprivate func write(to writer: inout JSONWriter, _ question: Question) {
+    fileprivate func write(to writer: inout JSONWriter, _ question: any Question) {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
-        writer.field("emailTrust", question.credential.flatMap(emailTrust)?.rawValue)
+        writer.field("emailTrust", question.presentedCredential.flatMap(emailTrust)?.rawValue)
         let formerHolders = formerHolders(in: question)
         if !formerHolders.isEmpty {
             writer.field("formerHolders", array: formerHolders) { writer, holder in
@@ -163,7 +165,7 @@ extension LinkPolicy {
     }
 
     /// The proofs of addresses of accounts in `question` by which their owners are not known (`isProven`).
-    private func formerHolders(in question: Question) -> [FormerHolder] {
+    private func formerHolders(in question: any Question) -> [FormerHolder] {
         var holders: [FormerHolder] = []
         for account in question.accounts where !isProven(account) {
             guard let email = account.email, case .provider(let provider)? = email.proof else { continue }
@@ -174,7 +176,7 @@ extension LinkPolicy {
     }
 
     /// The issuers of linked identities in `question` that came without one.
-    private func registeredIssuers(in question: Question) -> [ProviderID: String] {
+    private func registeredIssuers(in question: any Question) -> [ProviderID: String] {
         var issuers: [ProviderID: String] = [:]
         for account in question.accounts {
             for (provider, _) in account.linkedProviders where account.linkedProviders.issuer(of: provider) == nil {
@@ -184,7 +186,7 @@ extension LinkPolicy {
         return issuers
     }
 
-    fileprivate init?(stored value: JSONValue, of question: Question, version: Int64) {
+    fileprivate init?(stored value: JSONValue, of question: any Question, version: Int64) {
         self.init()
         self.version = version
         for (name, path) in Self.switches {
@@ -215,9 +217,16 @@ extension LinkPolicy {
 }
 
 extension Question {
+    /// What the rules answer, in its stored form.
+    fileprivate func answer(_ policy: LinkPolicy) -> (rule: Rule, answer: JSONValue) {
+        let verdict = decide(policy)
+        // INVARIANT: what was written as JSON is JSON.
+        return (verdict.rule, (try? JSONValue(encoding: verdict.decision)) ?? .null)
+    }
+
     /// What the policy lets settle the conflict that is asked about; `nil` where none is.
     fileprivate func proofs(_ policy: LinkPolicy) -> Set<ConflictProofKind>? {
-        guard case .resolution(let question) = self else { return nil }
+        guard let question = self as? ResolveConflictQuestion else { return nil }
         return policy.conflictProofs(
             methods: question.target?.signInMethods ?? [],
             bringing: question.credential.identity.provider
