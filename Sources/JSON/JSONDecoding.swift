@@ -1,45 +1,36 @@
 extension JSONValue {
-    /// Decodes a value. A Boolean member that is absent is false; other values have to be there.
+    /// Decodes a value, as `JSONWriter.value(encoding:omittingFalse:)` writes it: a Boolean member that is absent is false.
     /// - Throws: `DecodingError`, or what the type itself throws.
     package func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: ValueDecoder(value: self)) }
-
-    fileprivate func required<T>(_ value: T?) throws -> T {
-        guard let value else {
-            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no \(T.self)"))
-        }
-        return value
-    }
 }
 
-private struct ValueDecoder: Decoder {
+private func required<T>(_ value: T?) throws -> T {
+    if let value { return value }
+    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no \(T.self)"))
+}
+
+private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(Members(members: try value.required(value.object)))
+        KeyedDecodingContainer(Members(members: try required(value.object)))
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        Elements(elements: try value.required(value.array))
-    }
-    func singleValueContainer() -> any SingleValueDecodingContainer { One(value: value) }
-}
-
-private struct One: SingleValueDecodingContainer {
-    let value: JSONValue
-    var codingPath: [any CodingKey] { [] }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { Elements(elements: try required(value.array)) }
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     func decodeNil() -> Bool { value == .null }
-    func decode(_ type: Bool.Type) throws -> Bool { try value.required(value.bool) }
-    func decode(_ type: String.Type) throws -> String { try value.required(value.string) }
+    func decode(_ type: Bool.Type) throws -> Bool { try required(value.bool) }
+    func decode(_ type: String.Type) throws -> String { try required(value.string) }
 
     func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-        try value.required(value.integer.flatMap(T.init(exactly:)))
+        try required(value.integer.flatMap(T.init(exactly:)))
     }
 
     func decode<T: BinaryFloatingPoint & Decodable>(_ type: T.Type) throws -> T {
-        if case .double(let number) = value { T(number) } else { T(try value.required(value.integer)) }
+        if case .double(let number) = value { T(number) } else { T(try required(value.integer)) }
     }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try value.decode(type) }
@@ -50,39 +41,32 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { [] }
     var allKeys: [Key] { members.keys.compactMap(Key.init(stringValue:)) }
 
-    private func one(_ key: Key) throws -> One {
-        One(value: try JSONValue.null.required(members[key.stringValue]))
+    private func decoder(_ key: Key) throws -> ValueDecoder {
+        ValueDecoder(value: key.isInPlace ? .object(members) : try required(members[key.stringValue]))
     }
 
     func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
-    func decodeNil(forKey key: Key) throws -> Bool { try one(key).decodeNil() }
+    func decodeNil(forKey key: Key) throws -> Bool { members[key.stringValue] == .null }
     func decode(_ type: Bool.Type, forKey key: Key) -> Bool { members[key.stringValue]?.bool ?? false }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try one(key).decode(type) }
-    func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try one(key).decode(type)
-    }
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try T(from: decoder(key)) }
 
-    func decode<T: BinaryFloatingPoint & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try one(key).decode(type)
-    }
-
-    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try one(key).decode(type) }
-
+    /// A value in place is absent if what it needs is.
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        if key.isInPlace { return try? T(from: decoder(key)) }
         guard let value = members[key.stringValue], value != .null else { return nil }
         return try value.decode(type)
     }
 
     func nestedContainer<Nested>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
-        try ValueDecoder(value: one(key).value).container(keyedBy: type)
+        try decoder(key).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try ValueDecoder(value: one(key).value).unkeyedContainer()
+        try decoder(key).unkeyedContainer()
     }
 
     func superDecoder() -> any Decoder { ValueDecoder(value: .object(members)) }
-    func superDecoder(forKey key: Key) throws -> any Decoder { ValueDecoder(value: try one(key).value) }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
 }
 
 private struct Elements: UnkeyedDecodingContainer {
@@ -96,10 +80,10 @@ private struct Elements: UnkeyedDecodingContainer {
         self.elements = elements
     }
 
-    private mutating func next() throws -> One {
-        let element: JSONValue? = isAtEnd ? nil : elements[currentIndex]
+    private mutating func next() throws -> ValueDecoder {
+        let element = try required(isAtEnd ? nil : elements[currentIndex])
         currentIndex += 1
-        return One(value: try JSONValue.null.required(element))
+        return ValueDecoder(value: element)
     }
 
     mutating func decodeNil() -> Bool {
@@ -108,19 +92,12 @@ private struct Elements: UnkeyedDecodingContainer {
         return true
     }
 
-    mutating func decode(_ type: Bool.Type) throws -> Bool { try next().decode(type) }
-    mutating func decode(_ type: String.Type) throws -> String { try next().decode(type) }
-    mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try next().decode(type) }
-    mutating func decode<T: BinaryFloatingPoint & Decodable>(_ type: T.Type) throws -> T { try next().decode(type) }
-    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next().decode(type) }
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: next()) }
 
     mutating func nestedContainer<Nested>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
-        try ValueDecoder(value: next().value).container(keyedBy: type)
+        try next().container(keyedBy: type)
     }
 
-    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try ValueDecoder(value: next().value).unkeyedContainer()
-    }
-
-    mutating func superDecoder() throws -> any Decoder { ValueDecoder(value: try next().value) }
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { try next().unkeyedContainer() }
+    mutating func superDecoder() throws -> any Decoder { try next() }
 }

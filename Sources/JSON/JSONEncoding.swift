@@ -1,12 +1,14 @@
 extension JSONWriter {
     /// Writes a value that never refuses to be encoded. Foundation's encoder takes several times as long.
     ///
+    /// A member whose key begins with `+` is not written itself: its own members are written in its place.
+    ///
     /// - `omittedFalse`: names of members that are left out when they are false. An optional member is written whenever there is one.
     package mutating func value(encoding value: some Encodable, omittingFalse omittedFalse: Set<String> = []) {
         let encoder = ValueEncoder(omittedFalse)
         swap(&encoder.writer, &self)
         do {
-            try encoder.write(value)
+            try encoder.encode(value)
         } catch {
             preconditionFailure("\(type(of: value)) refuses to be encoded")
         }
@@ -23,25 +25,22 @@ extension JSONValue {
     }
 }
 
-private final class ValueEncoder: Encoder {
+extension CodingKey {
+    var isInPlace: Bool { stringValue.utf8.first == UInt8(ascii: "+") }
+}
+
+private let noNestedContainers = "a nested value is encoded by its own type"
+
+private final class ValueEncoder: Encoder, SingleValueEncodingContainer {
     var writer = JSONWriter(capacity: 0)
     let omittedFalse: Set<String>
     /// The bracket that ends the present value, if it has begun an object or an array.
     private var closing: Unicode.Scalar?
-
-    init(_ omittedFalse: Set<String>) {
-        self.omittedFalse = omittedFalse
-    }
-
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func write(_ value: some Encodable) throws {
-        let outer = closing
-        closing = nil
-        try value.encode(to: self)
-        if let closing { writer.end(closing) }
-        closing = outer
+    init(_ omittedFalse: Set<String>) {
+        self.omittedFalse = omittedFalse
     }
 
     /// A second container of the same value continues its object.
@@ -59,7 +58,21 @@ private final class ValueEncoder: Encoder {
         return Elements(encoder: self)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { Elements(encoder: self) }
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+    func encodeNil() { writer.value(.null) }
+    func encode(_ value: String) { writer.string(value) }
+    func encode(_ value: Bool) { writer.value(.bool(value)) }
+    func encode<T: BinaryInteger & Encodable>(_ value: T) { writer.value(.integer(Int64(value))) }
+    func encode<T: BinaryFloatingPoint & Encodable>(_ value: T) { writer.value(.double(Double(value))) }
+
+    func encode<T: Encodable>(_ value: T) throws {
+        let outer = closing
+        closing = nil
+        try value.encode(to: self)
+        if let closing { writer.end(closing) }
+        closing = outer
+    }
 }
 
 private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -68,40 +81,30 @@ private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) { encoder.writer.field(key.stringValue, JSONValue.null) }
     func encode(_ value: String, forKey key: Key) { encoder.writer.field(key.stringValue, value) }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) { encoder.writer.field(key.stringValue, value) }
 
     func encode(_ value: Bool, forKey key: Key) {
         if value || !encoder.omittedFalse.contains(key.stringValue) { encoder.writer.field(key.stringValue, value) }
     }
 
-    func encodeIfPresent(_ value: Bool?, forKey key: Key) { encoder.writer.field(key.stringValue, value) }
-
-    func encode<T: BinaryInteger & Encodable>(_ value: T, forKey key: Key) {
-        encoder.writer.field(key.stringValue, Int64(value))
-    }
-
-    func encode<T: BinaryFloatingPoint & Encodable>(_ value: T, forKey key: Key) {
-        encoder.writer.field(key.stringValue, JSONValue.double(Double(value)))
-    }
-
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        if key.isInPlace { return try value.encode(to: encoder) }
         encoder.writer.name(key.stringValue)
-        try encoder.write(value)
+        try encoder.encode(value)
     }
 
     func nestedContainer<Nested>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
-        preconditionFailure("a nested value is encoded by its own type")
+        preconditionFailure(noNestedContainers)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        preconditionFailure("a nested value is encoded by its own type")
+        preconditionFailure(noNestedContainers)
     }
-
     func superEncoder() -> any Encoder { encoder }
     func superEncoder(forKey key: Key) -> any Encoder { encoder }
 }
 
-/// The elements of an array, or one value.
-private struct Elements: UnkeyedEncodingContainer, SingleValueEncodingContainer {
+private struct Elements: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
     var count = 0
     var codingPath: [any CodingKey] { [] }
@@ -110,20 +113,13 @@ private struct Elements: UnkeyedEncodingContainer, SingleValueEncodingContainer 
         self.encoder = encoder
     }
 
-    func encodeNil() { encoder.writer.value(.null) }
-    func encode(_ value: String) { encoder.writer.string(value) }
-    func encode(_ value: Bool) { encoder.writer.value(.bool(value)) }
-    func encode<T: BinaryInteger & Encodable>(_ value: T) { encoder.writer.value(.integer(Int64(value))) }
-    func encode<T: BinaryFloatingPoint & Encodable>(_ value: T) { encoder.writer.value(.double(Double(value))) }
-    func encode<T: Encodable>(_ value: T) throws { try encoder.write(value) }
+    func encodeNil() { encoder.encodeNil() }
+    func encode<T: Encodable>(_ value: T) throws { try encoder.encode(value) }
 
     func nestedContainer<Nested>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-        preconditionFailure("a nested value is encoded by its own type")
+        preconditionFailure(noNestedContainers)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        preconditionFailure("a nested value is encoded by its own type")
-    }
-
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { preconditionFailure(noNestedContainers) }
     func superEncoder() -> any Encoder { encoder }
 }

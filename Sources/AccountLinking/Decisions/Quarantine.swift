@@ -78,13 +78,7 @@ package struct RestorePasswordQuestion {
     /// True if the suspended password was given; ignored until everything before is right.
     package var passwordMatches: Bool
 
-    package init(
-        account: Account,
-        isQuarantined: Bool,
-        isSessionRecent: Bool,
-        isLocked: Bool,
-        passwordMatches: Bool
-    ) {
+    package init(account: Account, isQuarantined: Bool, isSessionRecent: Bool, isLocked: Bool, passwordMatches: Bool) {
         self.account = account
         self.isQuarantined = isQuarantined
         self.isSessionRecent = isSessionRecent

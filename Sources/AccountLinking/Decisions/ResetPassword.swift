@@ -8,10 +8,7 @@ package struct ResetPasswordQuestion {
     /// The address the code was sent to.
     package var address: EmailAddress
 
-    package init(
-        account: Account?,
-        address: EmailAddress
-    ) {
+    package init(account: Account?, address: EmailAddress) {
         self.account = account
         self.address = address
     }

@@ -8,10 +8,7 @@ package struct SignInWithCustomTokenQuestion {
     /// True if there was one that is merged into another now: a new one would be taken for it.
     package var isMergedAway: Bool
 
-    package init(
-        existing: Account?,
-        isMergedAway: Bool
-    ) {
+    package init(existing: Account?, isMergedAway: Bool) {
         self.existing = existing
         self.isMergedAway = isMergedAway
     }

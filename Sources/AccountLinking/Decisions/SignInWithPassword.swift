@@ -12,12 +12,7 @@ package struct SignInWithPasswordQuestion {
     /// The account whose second factor this sign-in has already proven.
     package var secondFactorProvenBy: UserID?
 
-    package init(
-        owner: Account?,
-        isLocked: Bool,
-        passwordMatches: Bool,
-        secondFactorProvenBy: UserID?
-    ) {
+    package init(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?) {
         self.owner = owner
         self.isLocked = isLocked
         self.passwordMatches = passwordMatches

@@ -1,76 +1,66 @@
-/// A decision that Concord stores with its question. Its stored form is written, shown and compared, and never read back. What is
-/// written once is never renamed.
-package protocol StoredDecision: Sendable, Hashable, Encodable {
+/// A decision that Concord stores with its question.
+package protocol StoredDecision: Sendable, Hashable {
+    var stored: StoredAnswer { get }
     var outcome: SimulatedOutcome { get }
 }
 
-private enum AnswerKey: String, CodingKey {
-    case kind, user, change, from, loss, refusal
-    case emailRecycled, issuesTokens
-    case conflict, account, verifiedProviders
+/// A decision in its stored form, which is written, shown and compared, and never read back. What is written once is never renamed.
+package struct StoredAnswer: Encodable {
+    var kind: String
+    var user: UserID?
+    var change: AccountChange?
+    var emailRecycled: Bool?
+    var issuesTokens: Bool?
+    /// The account that loses an address, and what it loses.
+    var from: UserID?
+    var loss: AccountChange?
+    var refusal: String?
+    var conflict: ConflictKind?
+    var account: UserID?
+    var verifiedProviders: [ProviderID]?
 }
 
 extension SignInDecision: StoredDecision {
-    package func encode(to encoder: any Encoder) throws {
-        var answer = encoder.container(keyedBy: AnswerKey.self)
+    package var stored: StoredAnswer {
         switch self {
-        case .createUser(let change):
-            try answer.encode("createUser", forKey: .kind)
-            try answer.encode(change, forKey: .change)
-        case .signIn(let user, let change, let emailWasRecycled):
-            try answer.encode("signIn", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-            try answer.encode(change, forKey: .change)
-            if emailWasRecycled { try answer.encode(true, forKey: .emailRecycled) }
-        case .secondFactorRequired(let user):
-            try answer.encode("secondFactorRequired", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-        case .conflict(let conflict):
-            try answer.encode("conflict", forKey: .kind)
-            try conflict.encode(to: encoder)
-        case .refuse(let refusal):
-            try answer.encode("refuse", forKey: .kind)
-            try answer.encode(refusal.rawValue, forKey: .refusal)
+        case .createUser(let change): StoredAnswer(kind: "createUser", change: change)
+        case .signIn(let user, let change, let isRecycled):
+            StoredAnswer(kind: "signIn", user: user, change: change, emailRecycled: isRecycled ? true : nil)
+        case .secondFactorRequired(let user): StoredAnswer(kind: "secondFactorRequired", user: user)
+        case .conflict(.accountExistsWithDifferentCredential(let account, let providers)):
+            StoredAnswer(
+                kind: "conflict",
+                conflict: .accountExistsWithDifferentCredential,
+                account: account,
+                verifiedProviders: providers
+            )
+        case .conflict(.credentialAlreadyInUse(let account)):
+            StoredAnswer(kind: "conflict", conflict: .credentialAlreadyInUse, account: account)
+        case .conflict(.emailAlreadyInUse(let account)):
+            StoredAnswer(kind: "conflict", conflict: .emailAlreadyInUse, account: account)
+        case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.rawValue)
         }
     }
 }
 
 extension UpdateDecision: StoredDecision {
-    package func encode(to encoder: any Encoder) throws {
-        var answer = encoder.container(keyedBy: AnswerKey.self)
+    package var stored: StoredAnswer {
         switch self {
         case .apply(let user, let change, let issuesTokens):
-            try answer.encode("apply", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-            try answer.encode(change, forKey: .change)
-            if issuesTokens { try answer.encode(true, forKey: .issuesTokens) }
+            StoredAnswer(kind: "apply", user: user, change: change, issuesTokens: issuesTokens ? true : nil)
         case .takeAddress(let user, let change, let owner, let loss):
-            try answer.encode("takeAddress", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-            try answer.encode(change, forKey: .change)
-            try answer.encode(owner, forKey: .from)
-            try answer.encode(loss, forKey: .loss)
-        case .unchanged(let user):
-            try answer.encode("unchanged", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-        case .refuse(let refusal):
-            try answer.encode("refuse", forKey: .kind)
-            try answer.encode(refusal.rawValue, forKey: .refusal)
+            StoredAnswer(kind: "takeAddress", user: user, change: change, from: owner, loss: loss)
+        case .unchanged(let user): StoredAnswer(kind: "unchanged", user: user)
+        case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.rawValue)
         }
     }
 }
 
 extension ResolutionDecision: StoredDecision {
-    package func encode(to encoder: any Encoder) throws {
-        var answer = encoder.container(keyedBy: AnswerKey.self)
+    package var stored: StoredAnswer {
         switch self {
-        case .resolve(let user, let change):
-            try answer.encode("resolve", forKey: .kind)
-            try answer.encode(user, forKey: .user)
-            try answer.encode(change, forKey: .change)
-        case .refuse(let refusal):
-            try answer.encode("refuse", forKey: .kind)
-            try answer.encode(refusal.name, forKey: .refusal)
+        case .resolve(let user, let change): StoredAnswer(kind: "resolve", user: user, change: change)
+        case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.name)
         }
     }
 }
@@ -95,30 +85,11 @@ extension ConflictRefusal {
     }
 }
 
-extension Conflict: Encodable {
-    package func encode(to encoder: any Encoder) throws {
-        var answer = encoder.container(keyedBy: AnswerKey.self)
-        switch self {
-        case .accountExistsWithDifferentCredential(let account, let verifiedProviders):
-            try answer.encode(ConflictKind.accountExistsWithDifferentCredential.rawValue, forKey: .conflict)
-            try answer.encode(account, forKey: .account)
-            try answer.encode(verifiedProviders, forKey: .verifiedProviders)
-        case .credentialAlreadyInUse(let account):
-            try answer.encode(ConflictKind.credentialAlreadyInUse.rawValue, forKey: .conflict)
-            try answer.encode(account, forKey: .account)
-        case .emailAlreadyInUse(let account):
-            try answer.encode(ConflictKind.emailAlreadyInUse.rawValue, forKey: .conflict)
-            try answer.encode(account, forKey: .account)
-        }
-    }
-}
-
 /// Stored by the names of what changes; what stays is left out.
 extension AccountChange: Encodable {
     private enum CodingKeys: String, CodingKey {
-        case email, emailProof, initialEmail, password, emailLink, phone, linked, unlinked, quarantines, profile,
-            disabled,
-            customTokens, endsSessions, voidsProofs
+        case email, emailProof, initialEmail, password, emailLink, phone, linked, unlinked, quarantines, profile
+        case disabled, customTokens, endsSessions, voidsProofs
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -61,6 +61,7 @@ extension PhoneProof: Codable {}
 extension ProvingSession: Codable {}
 extension ConflictFacts.State: Codable {}
 extension ConflictProofKind: Codable {}
+extension ConflictKind: Encodable {}
 
 extension Timestamp: Codable {
     package init(from decoder: any Decoder) throws {
@@ -82,9 +83,8 @@ extension KeyedEncodingContainer {
 
 extension Account: Codable {
     private enum CodingKeys: String, CodingKey {
-        case id, version, sessionEpoch, disabled, email, emailProof, initialEmail, password, emailLink, phone,
-            providers,
-            issuers, secondFactor, customTokens
+        case id, version, sessionEpoch, disabled, email, emailProof, initialEmail, password, emailLink, phone
+        case providers, issuers, secondFactor, customTokens
     }
 
     package init(from decoder: any Decoder) throws {
@@ -195,27 +195,5 @@ extension IncomingCredential: Codable {
         try facts.encode(address, forKey: .email)
         try facts.encodeIfPresent(flag.value, forKey: .flaggedVerified)
         try facts.encodeIfPresent(hostedDomain, forKey: .hostedDomain)
-    }
-}
-
-extension ConflictProofFacts: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case attempts, expiresAt
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let facts = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            binding: try ProofBinding(from: decoder),
-            attempts: try facts.decode(Int.self, forKey: .attempts),
-            expiresAt: try facts.decode(Timestamp.self, forKey: .expiresAt)
-        )
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        try binding.encode(to: encoder)
-        var facts = encoder.container(keyedBy: CodingKeys.self)
-        try facts.encode(attempts, forKey: .attempts)
-        try facts.encode(expiresAt, forKey: .expiresAt)
     }
 }

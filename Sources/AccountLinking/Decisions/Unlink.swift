@@ -107,22 +107,8 @@ extension UnlinkQuestion: Question {
 
     package enum CodingKeys: String, CodingKey {
         case account, enabledProviders
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let facts = try decoder.container(keyedBy: CodingKeys.self)
-        account = try facts.decode(Account.self, forKey: .account)
-        enabledProviders = try facts.decode(Set<ProviderID>.self, forKey: .enabledProviders)
-        removal = try Removal(from: decoder)
-        request = try RequestOrigin(from: decoder)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var facts = encoder.container(keyedBy: CodingKeys.self)
-        try facts.encode(account, forKey: .account)
-        try facts.encode(enabledProviders, forKey: .enabledProviders)
-        try removal.encode(to: encoder)
-        try request.encode(to: encoder)
+        case removal = "+removal"
+        case request = "+request"
     }
 
     package var accounts: [Account] { [account] }
@@ -160,12 +146,7 @@ package struct RemoveMethodQuestion {
     /// True if the sign-in is recent enough for `SensitiveOperation.removeMethod`.
     package var isSessionRecent: Bool
 
-    package init(
-        account: Account,
-        enabledProviders: Set<ProviderID>,
-        method: SignInMethod,
-        isSessionRecent: Bool
-    ) {
+    package init(account: Account, enabledProviders: Set<ProviderID>, method: SignInMethod, isSessionRecent: Bool) {
         self.account = account
         self.enabledProviders = enabledProviders
         self.method = method

@@ -1,6 +1,6 @@
 /// What an administrator asks to change about an account. `nil` and `false` leave things as they are; removing is a
 /// `Removal`.
-package struct AdminUpdate: Sendable, Hashable {
+package struct AdminUpdate: Sendable, Hashable, Codable {
     package var email: EmailAddress?
     package var isEmailVerified: Bool?
     package var setsPassword: Bool
@@ -10,6 +10,14 @@ package struct AdminUpdate: Sendable, Hashable {
     package var identity: ProviderIdentity?
     /// `validSince`: the user's refresh tokens are revoked.
     package var revokesSessions: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case email, setsPassword, revokesSessions
+        case isEmailVerified = "emailVerified"
+        case phoneNumber = "phone"
+        case isDisabled = "disabled"
+        case identity = "+identity"
+    }
 
     package init(
         email: EmailAddress? = nil,
@@ -27,36 +35,6 @@ package struct AdminUpdate: Sendable, Hashable {
         self.isDisabled = isDisabled
         self.identity = identity
         self.revokesSessions = revokesSessions
-    }
-}
-
-extension AdminUpdate: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case email, emailVerified, setsPassword, phone, disabled, provider, revokesSessions
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let facts = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            email: try facts.decodeIfPresent(EmailAddress.self, forKey: .email),
-            isEmailVerified: try facts.decodeIfPresent(Bool.self, forKey: .emailVerified),
-            setsPassword: try facts.decode(Bool.self, forKey: .setsPassword),
-            phoneNumber: try facts.decodeIfPresent(PhoneNumber.self, forKey: .phone),
-            isDisabled: try facts.decodeIfPresent(Bool.self, forKey: .disabled),
-            identity: facts.contains(.provider) ? try ProviderIdentity(from: decoder) : nil,
-            revokesSessions: try facts.decode(Bool.self, forKey: .revokesSessions)
-        )
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var facts = encoder.container(keyedBy: CodingKeys.self)
-        try facts.encodeIfPresent(email, forKey: .email)
-        try facts.encodeIfPresent(isEmailVerified, forKey: .emailVerified)
-        try facts.encode(setsPassword, forKey: .setsPassword)
-        try facts.encodeIfPresent(phoneNumber, forKey: .phone)
-        try facts.encodeIfPresent(isDisabled, forKey: .disabled)
-        try identity?.encode(to: encoder)
-        try facts.encode(revokesSessions, forKey: .revokesSessions)
     }
 
     mutating func rename(by names: inout Pseudonyms) {
@@ -141,24 +119,7 @@ extension UpdateByAdminQuestion: Question {
 
     package enum CodingKeys: String, CodingKey {
         case account, emailOwner, phoneOwner, identityOwner
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let facts = try decoder.container(keyedBy: CodingKeys.self)
-        account = try facts.decodeIfPresent(Account.self, forKey: .account)
-        update = try AdminUpdate(from: decoder)
-        emailOwner = try facts.decodeIfPresent(Account.self, forKey: .emailOwner)
-        phoneOwner = try facts.decodeIfPresent(Account.self, forKey: .phoneOwner)
-        identityOwner = try facts.decodeIfPresent(Account.self, forKey: .identityOwner)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var facts = encoder.container(keyedBy: CodingKeys.self)
-        try facts.encodeIfPresent(account, forKey: .account)
-        try update.encode(to: encoder)
-        try facts.encodeIfPresent(emailOwner, forKey: .emailOwner)
-        try facts.encodeIfPresent(phoneOwner, forKey: .phoneOwner)
-        try facts.encodeIfPresent(identityOwner, forKey: .identityOwner)
+        case update = "+update"
     }
 
     package var accounts: [Account] { [account, emailOwner, phoneOwner, identityOwner].compactMap(\.self) }

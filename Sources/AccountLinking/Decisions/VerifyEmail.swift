@@ -49,11 +49,7 @@ package struct VerifyEmailQuestion {
     package var address: EmailAddress
     package var answer: VerifyEmailAnswer
 
-    package init(
-        account: Account?,
-        address: EmailAddress,
-        answer: VerifyEmailAnswer
-    ) {
+    package init(account: Account?, address: EmailAddress, answer: VerifyEmailAnswer) {
         self.account = account
         self.address = address
         self.answer = answer
@@ -101,20 +97,7 @@ extension VerifyEmailQuestion: Question {
     package enum CodingKeys: String, CodingKey {
         case account
         case address = "email"
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let facts = try decoder.container(keyedBy: CodingKeys.self)
-        account = try facts.decodeIfPresent(Account.self, forKey: .account)
-        address = try facts.decode(EmailAddress.self, forKey: .address)
-        answer = try VerifyEmailAnswer(from: decoder)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var facts = encoder.container(keyedBy: CodingKeys.self)
-        try facts.encodeIfPresent(account, forKey: .account)
-        try facts.encode(address, forKey: .address)
-        try answer.encode(to: encoder)
+        case answer = "+answer"
     }
 
     package var accounts: [Account] { [account].compactMap(\.self) }

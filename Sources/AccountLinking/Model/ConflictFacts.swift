@@ -115,11 +115,16 @@ package struct ProofBinding: Sendable, Hashable, Codable {
 }
 
 /// The proof of a conflict as it stands.
-package struct ConflictProofFacts: Sendable, Hashable {
+package struct ConflictProofFacts: Sendable, Hashable, Codable {
     package var binding: ProofBinding
     /// Wrong answers so far.
     package var attempts: Int
     package var expiresAt: Timestamp
+
+    private enum CodingKeys: String, CodingKey {
+        case binding = "+binding"
+        case attempts, expiresAt
+    }
 
     package init(binding: ProofBinding, attempts: Int, expiresAt: Timestamp) {
         self.binding = binding

@@ -221,7 +221,7 @@ extension Question {
     fileprivate func answer(_ policy: LinkPolicy) -> (rule: Rule, answer: JSONValue) {
         let verdict = decide(policy)
         // INVARIANT: what was written as JSON is JSON.
-        return (verdict.rule, (try? JSONValue(encoding: verdict.decision)) ?? .null)
+        return (verdict.rule, (try? JSONValue(encoding: verdict.decision.stored)) ?? .null)
     }
 
     /// What the policy lets settle the conflict that is asked about; `nil` where none is.
