@@ -2,17 +2,8 @@ import AccountLinking
 import AccountOperations
 import IdentityProviders
 
-extension Outcome {
-    /// The result, or the error that answers the denial.
-    func value() throws(APIError) -> Value {
-        switch self {
-        case .success(let value): value
-        case .denied(let denial): throw denial.apiError
-        }
-    }
-}
-
 extension Denial {
+    /// The answer of compatible routes.
     var apiError: APIError {
         switch self {
         case .refusal(let refusal): refusal.apiError

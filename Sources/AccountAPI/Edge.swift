@@ -68,8 +68,9 @@ package struct Edge: Responder {
             response = try await route(request, &series)
         } catch let problem as Problem {
             response = answer(problem)
+        } catch let denial as Denial {
+            response = answer(denial, to: request)
         } catch let error as APIError {
-            if error.isThrottled { logger.notice("too many attempts", metadata: clientMetadata(of: request)) }
             response = answer(error, to: request)
         } catch {
             response = answer(failure: error, to: request)
@@ -127,6 +128,11 @@ package struct Edge: Responder {
         response.headers.add(name: "Vary", value: "Origin")
     }
 
+    /// The one place where the "no" of an operation becomes an answer.
+    private func answer(_ denial: Denial, to request: ServerRequest) -> ServerResponse {
+        request.isForOwnRoute ? answer(denial.problem) : answer(denial.apiError, to: request)
+    }
+
     private func answer(failure error: any Error, to request: ServerRequest) -> ServerResponse {
         switch Failure(error) {
         case .unavailable, .cancelled:
@@ -144,7 +150,8 @@ package struct Edge: Responder {
     /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
     /// JSON error while a page loads.
     private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
-        if request.pathAndQuery.path.hasPrefix(Problem.pathPrefix) { return answer(Problem(error)) }
+        if error.isThrottled { logger.notice("too many attempts", metadata: clientMetadata(of: request)) }
+        if request.isForOwnRoute { return answer(Problem(error)) }
         guard error.status == APIError.unavailable.status else {
             return .json(error.body, status: error.status)
         }
@@ -237,6 +244,9 @@ extension ServerRequest {
 
     /// Whom the client believes to be talking to: host and perhaps port (RFC 9110 §7.2); `nil` when it does not say.
     var authority: String? { headers.first(name: "Host") }
+
+    /// True if the path is one of Concord's own routes, whose failures are problems.
+    fileprivate var isForOwnRoute: Bool { pathAndQuery.path.hasPrefix(Problem.pathPrefix) }
 
     /// The path, and what stands behind the first question mark.
     fileprivate var pathAndQuery: (path: String, query: Substring) {

@@ -176,21 +176,20 @@ extension Problem {
     }
 }
 
-extension Outcome {
-    /// The result, or the problem that answers the denial.
-    func valueOrProblem() throws(Problem) -> Value {
+extension Denial {
+    /// The answer of Concord's own routes.
+    var problem: Problem {
         switch self {
-        case .success(let value): return value
-        case .denied(.reauthenticationRequired(let challenge)): throw Problem(challenge)
-        case .denied(.usersLockedOut(let users)): throw Problem(users)
-        case .denied(.idempotencyKeyReused): throw Problem(.idempotencyKeyReused)
-        case .denied(.conflict(let refusal)): throw refusal.problem
-        case .denied(.webhook(let denial)): throw denial.problem
-        case .denied(.merge(let denial)): throw denial.problem
-        case .denied(.versionMismatch): throw Problem(.versionMismatch)
-        case .denied(.refusal(.methodNotQuarantined)): throw Problem(.noSuchRoute, "No such method is suspended.")
-        case .denied(.refusal(.invalidPassword)), .denied(.emailCode(.wrongCode)): throw Problem(.wrongProof)
-        case .denied(let denial): throw Problem(denial.apiError)
+        case .reauthenticationRequired(let challenge): Problem(challenge)
+        case .usersLockedOut(let users): Problem(users)
+        case .idempotencyKeyReused: Problem(.idempotencyKeyReused)
+        case .conflict(let refusal): refusal.problem
+        case .webhook(let denial): denial.problem
+        case .merge(let denial): denial.problem
+        case .versionMismatch: Problem(.versionMismatch)
+        case .refusal(.methodNotQuarantined): Problem(.noSuchRoute, "No such method is suspended.")
+        case .refusal(.invalidPassword), .emailCode(.wrongCode): Problem(.wrongProof)
+        default: Problem(apiError)
         }
     }
 }

@@ -14,7 +14,7 @@ extension APIRequest {
     func answer<Value: Sendable>(
         boundTo credential: String,
         as response: @escaping @Sendable (Value) -> APIResponse,
-        _ operation: (Once<Value>?) async throws -> Outcome<Value>
+        _ operation: (Once<Value>?) async throws -> Value
     ) async throws -> APIResponse {
         let once = try idempotencyKey().map { key in
             Once<Value>(
@@ -24,9 +24,11 @@ extension APIRequest {
                 request: body.json.text
             ) { response($0).stored }
         }
-        let outcome = try await operation(once)
-        if case .denied(.answeredBefore(let stored)) = outcome { return try APIResponse(stored: stored) }
-        return response(try outcome.valueOrProblem())
+        do {
+            return response(try await operation(once))
+        } catch Denial.answeredBefore(let stored) {
+            return try APIResponse(stored: stored)
+        }
     }
 
     private func idempotencyKey() throws(Problem) -> IdempotencyKey? {

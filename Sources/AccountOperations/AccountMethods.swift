@@ -16,11 +16,9 @@ package struct AccountMethods: Sendable {
 
 extension AccountOperations {
     /// The sign-in methods of a session's account, in the order `createAuthUri` lists them. One round trip.
-    package func methods(idToken: String, tenant: TenantID) async throws -> Outcome<AccountMethods> {
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): .denied(denial)
-        case .success(let session): .success(methods(of: session.user, version: session.user.version))
-        }
+    package func methods(idToken: String, tenant: TenantID) async throws -> AccountMethods {
+        let user = try await authenticate(idToken: idToken, tenant: tenant).user
+        return methods(of: user, version: user.version)
     }
 
     /// Takes a sign-in method off the account of a session: rows K. What the account does not have is gone already.
@@ -37,7 +35,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<AccountMethods>? = nil
-    ) async throws -> Outcome<AccountMethods> {
+    ) async throws -> AccountMethods {
         try await decideAndApply(
             onAccountOf: idToken,
             for: .removeMethod,
@@ -57,12 +55,12 @@ extension AccountOperations {
             )
             if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
-                return refused(refusal, challenge)
+                throw refused(refusal, challenge)
             }
-            if plan.change.isEmpty { return .success(methods(of: user, version: user.version)) }
+            if plan.change.isEmpty { return methods(of: user, version: user.version) }
             let changed = user.applying(plan.change, attempt.context)
             let left = methods(of: changed, version: user.version + 1)
-            let applied = try await apply(
+            try await apply(
                 changed,
                 previous: user,
                 plan: plan,
@@ -70,7 +68,7 @@ extension AccountOperations {
                 attempt,
                 companions: keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now)
             )
-            return applied.map { _ in .success(left) }
+            return left
         }
     }
 
@@ -83,13 +81,9 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Value>?,
-        _ decide: (UserRecord, ReauthenticationChallenge?, UpdateAttempt) async throws -> Outcome<Value>?
-    ) async throws -> Outcome<Value> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
+        _ decide: (UserRecord, ReauthenticationChallenge?, UpdateAttempt) async throws -> Value
+    ) async throws -> Value {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
         let attempt = UpdateAttempt(effects: effects, methodProof: .session)
         let challenge = challenge(session, for: operation, now: attempt.now)
         return try await decideAndApply(
@@ -108,14 +102,10 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Value>?,
-        _ decide: (UserRecord, UpdateAttempt) async throws -> Outcome<Value>?
-    ) async throws -> Outcome<Value> {
-        try await decideAndApply {
-            let user: UserRecord
-            switch try await account(of: session, asItIs: store.user(session.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
+        _ decide: (UserRecord, UpdateAttempt) async throws -> Value
+    ) async throws -> Value {
+        try await retrying(effects) {
+            let user = try await account(of: session, asItIs: store.user(session.user.id, tenant: tenant))
             /// What is said where the request was applied before.
             func earlierAnswer() async throws -> Denial? {
                 guard let once else { return nil }
@@ -123,17 +113,19 @@ extension AccountOperations {
                 return try denial(of: once, answered: kept, of: user.id, tenant: tenant)
             }
             // After the account: who sees it as a repeated request left it sees the answer too.
-            if let denial = try await earlierAnswer() { return .denied(denial) }
-            if let expectedVersion, expectedVersion != user.version { return .denied(.versionMismatch) }
-            let outcome = try await decide(user, attempt)
-            // What is refused may be so because the same request has been applied since.
-            if case .denied = outcome, let denial = try await earlierAnswer() { return .denied(denial) }
-            return outcome
+            if let denial = try await earlierAnswer() { throw denial }
+            if let expectedVersion, expectedVersion != user.version { throw Denial.versionMismatch }
+            do {
+                return try await decide(user, attempt)
+            } catch let denial as Denial {
+                // What is refused may be so because the same request has been applied since.
+                throw try await earlierAnswer() ?? denial
+            }
         }
     }
 
-    /// Says no to a session, with what it can do about it.
-    func refused<Value>(_ refusal: Verdict<Refusal>, _ challenge: ReauthenticationChallenge?) -> Outcome<Value> {
+    /// The "no" to a session, counted, with the challenge that the session can meet.
+    func refused(_ refusal: Verdict<Refusal>, _ challenge: ReauthenticationChallenge?) -> Denial {
         guard refusal.decision == .credentialTooOld, let challenge else {
             return refused(.refusal(refusal.decision), by: refusal.rule)
         }

@@ -89,14 +89,9 @@ extension AccountOperations {
         tenant: TenantID,
         after: SessionID?,
         countMax: Int
-    ) async throws -> Outcome<AccountSessions> {
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): .denied(denial)
-        case .success(let session):
-            .success(
-                try await sessions(of: session.user, after: after, countMax: countMax, current: session.token.session)
-            )
-        }
+    ) async throws -> AccountSessions {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
+        return try await sessions(of: session.user, after: after, countMax: countMax, current: session.token.session)
     }
 
     /// The same for an administrator; `nil` where there is no such account.
@@ -149,12 +144,8 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Bool>? = nil
-    ) async throws -> Outcome<Bool> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
+    ) async throws -> Bool {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
         return try await endSessions(
             sessions,
             of: session,
@@ -170,14 +161,14 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Bool>?
-    ) async throws -> Outcome<Bool> {
+    ) async throws -> Bool {
         let attempt = UpdateAttempt(effects: effects, methodProof: .session)
         // A token of an older version names no session: its holder refreshes it first.
         let named: [UInt8]?
         switch sessions {
         case .one(let id): named = id.bytes
         case .own, .others:
-            guard let own = session.token.session else { return .denied(.refusal(.tokenExpired)) }
+            guard let own = session.token.session else { throw Denial.refusal(.tokenExpired) }
             named = own
         case .all: named = nil
         }
@@ -202,45 +193,36 @@ extension AccountOperations {
     ///
     /// - `localID`: the user as the client believes it; another than the token's is not found.
     /// - Throws: `Contention`, or what the database could not do.
-    package func signOut(idToken: String, localID: String?, tenant: TenantID) async throws -> Outcome<UserID> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
+    package func signOut(idToken: String, localID: String?, tenant: TenantID) async throws -> UserID {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
         let user = session.user.id
-        if let localID, localID != user.rawValue { return refused(.refusal(.userNotFound), by: .tokenAccountGone) }
-        switch try await endSessions(.own, of: session, tenant: tenant, expectedVersion: nil, once: nil) {
-        case .denied(let denial): return .denied(denial)
-        case .success: return .success(user)
-        }
+        if let localID, localID != user.rawValue { throw refused(.refusal(.userNotFound), by: .tokenAccountGone) }
+        _ = try await endSessions(.own, of: session, tenant: tenant, expectedVersion: nil, once: nil)
+        return user
     }
 
     /// Ends every session of the account that an administrator names.
     /// - Throws: `Contention`, or what the database could not do.
-    package func endAllSessions(of id: UserID, tenant: TenantID) async throws -> Outcome<UserID> {
+    package func endAllSessions(of id: UserID, tenant: TenantID) async throws -> UserID {
         let attempt = UpdateAttempt(effects: effects, methodProof: .administrator)
-        return try await decideAndApply {
+        return try await retrying(effects) {
             guard let user = try await store.user(id, tenant: tenant) else {
-                return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
+                throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
             }
-            switch try await end(.all, nil, of: user, attempt, companions: []) {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success: return .success(id)
-            }
+            _ = try await end(.all, nil, of: user, attempt, companions: [])
+            return id
         }
     }
 
     /// - `named`: the session to end, or the one to leave.
-    /// - Returns: `nil` when the facts moved.
+    /// - Returns: whether there was one to end.
     private func end(
         _ sessions: SessionsToEnd,
         _ named: [UInt8]?,
         of user: UserRecord,
         _ attempt: UpdateAttempt,
         companions: [AccountWrite.Companion]
-    ) async throws -> Outcome<Bool>? {
+    ) async throws -> Bool {
         let verdict = decideEndSessions(
             sessions,
             of: user.account,
@@ -249,7 +231,7 @@ extension AccountOperations {
         var changed = user
         var companions = companions
         switch verdict.decision {
-        case .unchanged: return .success(false)
+        case .unchanged: return false
         case .endAll(let change, let voided):
             changed = user.applying(change, attempt.context)
             companions += voiding(voided, of: user, attempt)
@@ -274,8 +256,8 @@ extension AccountOperations {
             companions: companions
         )
         write.raisesVersion = true
-        guard try await store.apply(write) == .applied else { return nil }
-        return .success(true)
+        try await store.apply(write).requireApplied()
+        return true
     }
 
     /// Voids what an ended session may have begun. Nothing for an administrator, who may have sent the owner a code just before.

@@ -45,32 +45,26 @@ extension AccountOperations {
         _ request: AdminUpdateAccount,
         of id: UserID,
         tenant: TenantID
-    ) async throws -> Outcome<Updated> {
+    ) async throws -> Updated {
         // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
         guard let found = try await store.user(id, tenant: tenant) else {
-            return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
+            throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
         }
         var email: EmailAddress?
         if let raw = request.email {
-            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
             let owner = try await store.user(owning: .email(address), tenant: tenant)
-            if let owner, owner.id != found.id { return refused(.refusal(.emailExists), by: .adminUpdateEmailExists) }
+            if let owner, owner.id != found.id { throw refused(.refusal(.emailExists), by: .adminUpdateEmailExists) }
             email = address
         }
         let address = email ?? found.email?.address
         if let password = request.password, let objection = objection(toNew: password, for: address) {
-            return .denied(objection)
+            throw objection
         }
-        var factors: WantedFactors?
-        if let described = request.secondFactors {
-            switch wanted(described) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let wanted): factors = wanted
-            }
-        }
+        let factors = try request.secondFactors.map(wanted)
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
-            guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
+            guard let number = PhoneNumber(raw) else { throw Denial.invalidPhoneNumber }
             phoneNumber = number
         }
 
@@ -94,7 +88,7 @@ extension AccountOperations {
             identity: request.link?.identity,
             revokesSessions: request.validSince != nil
         )
-        return try await decideAndApply { [attempt, factors] in
+        return try await retrying(effects) { [attempt] in
             try await attemptUpdate(request, update, factors, of: id, tenant: tenant, attempt)
         }
     }
@@ -106,9 +100,9 @@ extension AccountOperations {
         of id: UserID,
         tenant: TenantID,
         _ attempt: UpdateAttempt
-    ) async throws -> Outcome<Updated>? {
+    ) async throws -> Updated {
         guard let user = try await store.user(id, tenant: tenant) else {
-            return refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
+            throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
         }
         var claim = AddressClaim.free
         if let email = update.email { claim = try await store.claim(on: email, tenant: tenant, at: attempt.now) }
@@ -134,7 +128,7 @@ extension AccountOperations {
         try plan.ask(unlinking, policy)
         if let factors {
             guard let wanted = factors.replacing(user.secondFactors, at: attempt.now) else {
-                return .denied(.secondFactor(.notForAdministrators))
+                throw Denial.secondFactor(.notForAdministrators)
             }
             try plan.add(
                 decideReplaceSecondFactors(account: plan.account, enrolled: user.secondFactors, wanted: wanted)
@@ -142,7 +136,7 @@ extension AccountOperations {
         }
         if let refusal = plan.refusal {
             try await keepRefusal(plan, of: user)
-            return refused(.refusal(refusal.decision), by: refusal.rule)
+            throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
@@ -151,7 +145,7 @@ extension AccountOperations {
         if let lastLoginAt = request.lastLoginAt {
             companions.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
         }
-        let updated = try await apply(
+        return try await apply(
             changed,
             previous: user,
             plan: plan,
@@ -159,7 +153,6 @@ extension AccountOperations {
             attempt,
             companions: companions
         )
-        return updated.map { .success($0) }
     }
 
     private func owner(of identifier: Identifier?, tenant: TenantID) async throws -> Account? {

@@ -139,7 +139,8 @@ extension AccountOperations {
     }
 
     /// Writes `user`, which a plan made of `previous`, and opens the session the plan asks for.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `FactsMoved`, or what the database could not do.
+    @discardableResult
     func apply(
         _ user: UserRecord,
         previous: UserRecord,
@@ -147,7 +148,7 @@ extension AccountOperations {
         otherwise rule: Rule,
         _ attempt: UpdateAttempt,
         companions: [AccountWrite.Companion] = []
-    ) async throws -> Updated? {
+    ) async throws -> Updated {
         if user == previous, companions.isEmpty, attempt.passwordHash == nil || plan.change.password != .set {
             return Updated(user: previous)
         }
@@ -174,7 +175,7 @@ extension AccountOperations {
         } else {
             write = try await mailingMethods(write, changedBy: plan.change)
         }
-        guard try await store.apply(write) == .applied else { return nil }
+        try await store.apply(write).requireApplied()
         guard let session else { return Updated(user: user) }
         store.activity.note(user, at: attempt.now, isSignIn: false)
         return Updated(user: user, tokens: try issueTokens(for: user, session: session, at: attempt.now))

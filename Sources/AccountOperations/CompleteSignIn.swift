@@ -92,12 +92,12 @@ extension AccountOperations {
     /// A conflict is for the caller to keep before it comes here; a second factor is asked for by the caller too.
     ///
     /// `loaded`: the accounts the decision was taken on.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     func complete(
         _ verdict: Verdict<SignInDecision>,
         loaded: [UserRecord?],
         _ attempt: SignInAttempt
-    ) async throws -> Outcome<SignedIn>? {
+    ) async throws -> SignedIn {
         let previous: UserRecord?
         var user: UserRecord
         let kind: AccountEvent.Kind
@@ -108,19 +108,12 @@ extension AccountOperations {
         let session = attempt.session
         switch verdict.decision {
         case .refuse(let refusal):
-            if attempt.keepsRefusals, let user = loaded.lazy.compactMap(\.self).first {
-                try await store.keep(attempt.event(.refused, verdict.rule), of: user.id, tenant: user.tenant)
-            }
-            if attempt.session.isSignIn, let user = loaded.lazy.compactMap(\.self).first {
-                store.activity.noteRefusal(of: user, .rule(verdict.rule), at: attempt.now)
-            }
-            return refused(.refusal(refusal), by: verdict.rule)
+            try await note(refusalBy: verdict.rule, of: loaded, attempt)
+            throw refused(.refusal(refusal), by: verdict.rule)
         case .conflict, .secondFactorRequired: throw UnexpectedDecision(verdict.rule)
         case .createUser(let change):
             let limits = attempt.signUpLimits
-            if let denial = try await denial(of: .signUps, within: limits, tenant: attempt.tenant, at: attempt.now) {
-                return .denied(denial)
-            }
+            try await requireRoom(for: .signUps, within: limits, tenant: attempt.tenant, at: attempt.now)
             if !limits.isEmpty { companions.append(.count(limits, tenant: attempt.tenant, at: attempt.now)) }
             previous = nil
             user = try attempt.newUser(verdict.rule).applying(change, attempt.context)
@@ -171,9 +164,20 @@ extension AccountOperations {
             companions: companions
         )
         let whole = try await mailingMethods(quarantining(write, by: applied), changedBy: applied)
-        guard try await store.apply(whole) == .applied else { return nil }
+        try await store.apply(whole).requireApplied()
         if previous != nil { store.activity.note(user, at: attempt.now, isSignIn: true) }
-        return .success(signedIn)
+        return signedIn
+    }
+}
+
+extension AccountOperations {
+    /// Keeps and counts the "no" of a rule with the account that it is about.
+    func note(refusalBy rule: Rule, of loaded: [UserRecord?], _ attempt: SignInAttempt) async throws {
+        guard let user = loaded.lazy.compactMap(\.self).first else { return }
+        if attempt.keepsRefusals {
+            try await store.keep(attempt.event(.refused, rule), of: user.id, tenant: user.tenant)
+        }
+        if attempt.session.isSignIn { store.activity.noteRefusal(of: user, .rule(rule), at: attempt.now) }
     }
 }
 

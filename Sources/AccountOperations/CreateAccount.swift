@@ -22,38 +22,34 @@ package struct CreateAccount: Sendable {
 extension AccountOperations {
     /// A new account on an administrator's word; nobody is signed in to it.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
-    package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> Outcome<UserRecord> {
+    package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> UserRecord {
         guard let id = request.id ?? UserID(effects.newLocalID()) else {
             throw UnexpectedDecision(.accountCreatedByAdmin)
         }
         // In the order of the answers: the id, the number, the address, the password.
         if let given = request.id, try await isTaken(given, tenant: tenant) {
-            return refused(.refusal(.duplicateLocalID), by: .adminCreateIdentifierTaken)
+            throw refused(.refusal(.duplicateLocalID), by: .adminCreateIdentifierTaken)
         }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
-            guard let number = PhoneNumber(raw) else { return .denied(.invalidPhoneNumber) }
+            guard let number = PhoneNumber(raw) else { throw Denial.invalidPhoneNumber }
             if try await store.user(owning: .phone(number), tenant: tenant) != nil {
-                return refused(.refusal(.phoneNumberExists), by: .adminCreateIdentifierTaken)
+                throw refused(.refusal(.phoneNumberExists), by: .adminCreateIdentifierTaken)
             }
             phoneNumber = number
         }
         var email: EmailAddress?
         if let raw = request.email {
-            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
             if try await store.user(owning: .email(address), tenant: tenant) != nil {
-                return refused(.refusal(.emailExists), by: .adminCreateIdentifierTaken)
+                throw refused(.refusal(.emailExists), by: .adminCreateIdentifierTaken)
             }
             email = address
         }
         if let password = request.password, let objection = objection(toNew: password, for: email) {
-            return .denied(objection)
+            throw objection
         }
-        let factors: WantedFactors
-        switch wanted(request.secondFactors) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let wanted): factors = wanted
-        }
+        let factors = try wanted(request.secondFactors)
 
         var hash: String?
         if let password = request.password { hash = try await passwords.hash(password, for: .administrator) }
@@ -67,7 +63,7 @@ extension AccountOperations {
         let now = effects.now()
         let event = effects.newEventID()
         let epoch = effects.newSessionEpoch()
-        return try await decideAndApply {
+        return try await retrying(effects) {
             var claim = AddressClaim.free
             if let email { claim = try await store.claim(on: email, tenant: tenant, at: now) }
             let verdict = decideCreateByAdmin(
@@ -77,14 +73,14 @@ extension AccountOperations {
                 isEmailTaken: claim.owner != nil
             )
             switch verdict.decision {
-            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
             case .create(let change):
                 let blank = UserRecord(tenant: tenant, id: id, sessionEpoch: epoch, createdAt: now)
                 var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))
                 user.profile.displayName = request.displayName
                 user.profile.photoURL = request.photoURL
                 guard let secondFactors = factors.replacing([], at: now) else {
-                    return .denied(.secondFactor(.notForAdministrators))
+                    throw Denial.secondFactor(.notForAdministrators)
                 }
                 let enrollment = decideReplaceSecondFactors(
                     account: user.account,
@@ -92,7 +88,7 @@ extension AccountOperations {
                     wanted: secondFactors
                 )
                 if case .refuse(let refusal) = enrollment.decision {
-                    return refused(.refusal(refusal), by: enrollment.rule)
+                    throw refused(.refusal(refusal), by: enrollment.rule)
                 }
                 user.secondFactors = secondFactors
                 let write = AccountWrite(
@@ -103,7 +99,8 @@ extension AccountOperations {
                     // An administrator's word ends a reservation.
                     companions: claim.clearing
                 )
-                return try await store.apply(write) == .applied ? .success(user) : nil
+                try await store.apply(write).requireApplied()
+                return user
             }
         }
     }

@@ -9,12 +9,8 @@ extension AccountOperations {
         idToken: String,
         lifetimeSeconds: Int64,
         tenant: TenantID
-    ) async throws -> Outcome<String> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
+    ) async throws -> String {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
         let now = effects.now()
         let left = session.times.flatMap { project.settings.sessionLifetimes.secondsLeft(of: $0, usedAt: now) }
         let cookie = try cookies.mint(
@@ -22,7 +18,7 @@ extension AccountOperations {
             lifetimeSeconds: min(lifetimeSeconds, left ?? lifetimeSeconds),
             at: now
         )
-        guard let cookie else { return .denied(.invalidIDToken) }
-        return .success(cookie)
+        guard let cookie else { throw Denial.invalidIDToken }
+        return cookie
     }
 }

@@ -3,18 +3,19 @@ import AccountStore
 
 extension AccountOperations {
     /// Deletes an account on an administrator's word.
-    package func deleteAccount(_ id: UserID, tenant: TenantID) async throws -> Outcome<UserID> {
+    package func deleteAccount(_ id: UserID, tenant: TenantID) async throws -> UserID {
         let now = effects.now()
         let event = effects.newEventID()
-        return try await decideAndApply {
+        return try await retrying(effects) {
             let user = try await store.user(id, tenant: tenant)
             let verdict = decideDelete(policy: policy, account: user?.account, request: .administrator)
             switch verdict.decision {
-            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
             case .delete(let id):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 let record = AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule)
-                return try await store.delete(user, event: record) == .applied ? .success(id) : nil
+                try await store.delete(user, event: record).requireApplied()
+                return id
             }
         }
     }
@@ -36,7 +37,7 @@ extension AccountOperations {
             let some = Array(sorted[start..<min(start + Self.deletionsPerTransaction, sorted.count)])
             start += some.count
             let events = Dictionary(uniqueKeysWithValues: some.map { ($0, effects.newEventID()) })
-            let outcome: Outcome<Set<UserID>> = try await decideAndApply {
+            let refused = try await retrying(effects) {
                 var deletions: [(user: UserRecord, event: AccountEvent)] = []
                 var refused: Set<UserID> = []
                 let users = try await store.users(some, tenant: tenant).sorted { $0.id.rawValue < $1.id.rawValue }
@@ -53,9 +54,10 @@ extension AccountOperations {
                         (user, AccountEvent(id: event, occurredAt: now, kind: .userDeleted, rule: verdict.rule))
                     )
                 }
-                return try await store.delete(deletions) == .applied ? .success(refused) : nil
+                try await store.delete(deletions).requireApplied()
+                return refused
             }
-            if case .success(let refused) = outcome { kept.formUnion(refused) }
+            kept.formUnion(refused)
         }
         return ids.indices.filter { kept.contains(ids[$0]) }
     }

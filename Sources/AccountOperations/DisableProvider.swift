@@ -27,31 +27,31 @@ extension AccountOperations {
         _ provider: ProviderID,
         force: Bool,
         once: Once<LockedOutUsers>? = nil
-    ) async throws -> Outcome<LockedOutUsers> {
+    ) async throws -> LockedOutUsers {
         let now = effects.now()
         let tenant = TenantID.project
         let key = once?.key(of: nil, tenant: tenant)
         if let key {
             let kept = try await store.keptAnswer(key, at: now)
-            if let denial = try denial(of: once, answered: kept, of: nil, tenant: tenant) { return .denied(denial) }
+            if let denial = try denial(of: once, answered: kept, of: nil, tenant: tenant) { throw denial }
         }
-        guard try await providerConfig(provider) != nil else { return .denied(.providerNotRegistered) }
+        guard try await providerConfig(provider) != nil else { throw Denial.providerNotRegistered }
         let lockedOut = try await usersLockedOut(without: provider)
         guard force || lockedOut == LockedOutUsers(count: 0, isExact: true) else {
-            return .denied(.usersLockedOut(lockedOut))
+            throw Denial.usersLockedOut(lockedOut)
         }
         let kept = try keeping(lockedOut, for: once, of: nil, tenant: tenant, at: now)
         switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, companions: kept) {
         case .notRegistered:
-            return .denied(.providerNotRegistered)
+            throw Denial.providerNotRegistered
         case .answeredBefore(let answer):
             guard let denial = try denial(of: once, answered: answer, of: nil, tenant: tenant) else {
-                return .success(lockedOut)
+                return lockedOut
             }
-            return .denied(denial)
+            throw denial
         case .disabled:
             await project.takeNoteOfStoredChange()
-            return .success(lockedOut)
+            return lockedOut
         }
     }
 

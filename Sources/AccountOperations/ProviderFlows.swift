@@ -64,27 +64,25 @@ extension AccountOperations {
     package func beginProviderFlow(
         _ request: BeginProviderFlow,
         tenant: TenantID
-    ) async throws -> Outcome<BeginProviderFlow.Result> {
+    ) async throws -> BeginProviderFlow.Result {
         guard let redirect = ContinueURL(request.redirectURI), !redirect.text.contains("#") else {
-            return .denied(.invalidContinueURI)
+            throw Denial.invalidContinueURI
         }
         guard authorizes(redirect) || mailLinks.areOn(redirect.origin) else {
-            return .denied(.unauthorizedDomain)
+            throw Denial.unauthorizedDomain
         }
         let reserved = request.customParameters.keys.filter(AuthorizationRequest.reservedParameters.contains)
-        if let name = reserved.min() { return .denied(.reservedParameter(name)) }
+        if let name = reserved.min() { throw Denial.reservedParameter(name) }
         let texts =
             request.scopes + request.customParameters.flatMap { [$0.key, $0.value] } + [request.loginHint ?? ""]
         guard texts.reduce(0, { $0 + $1.utf8.count }) <= Self.parametersBytesMax else {
-            return .denied(.parametersTooLong)
+            throw Denial.parametersTooLong
         }
 
         // The provider is asked after that: Twitter is sent a request for each flow.
         let limits = limits(on: .providerFlows, from: request.clientAddress)
         let now = effects.now()
-        if let denial = try await denial(of: .providerFlows, within: limits, tenant: tenant, at: now) {
-            return .denied(denial)
-        }
+        try await requireRoom(for: .providerFlows, within: limits, tenant: tenant, at: now)
 
         let state = newSecret()
         let sessionID: String?
@@ -113,7 +111,7 @@ extension AccountOperations {
             at: now
         )
         switch prepared {
-        case .invalid(let reason): return .denied(.invalidCredential(reason))
+        case .invalid(let reason): throw Denial.invalidCredential(reason)
         case .prepared(var authorization):
             if reauthenticates { authorization.flow.signedInSince = now }
             let digest = Self.digest(state)
@@ -129,10 +127,10 @@ extension AccountOperations {
                 expiresAt: now.adding(seconds: Lifetimes.providerFlowSeconds)
             )
             let result = BeginProviderFlow.Result(authURI: authorization.address, sessionID: sessionID)
-            return try await decideAndApply {
-                if try await store.begin(flow, counting: limits, at: now) == .applied { return .success(result) }
-                return try await denial(of: .providerFlows, within: limits, tenant: tenant, at: now)
-                    .map(Outcome.denied)
+            return try await retrying(effects) {
+                if try await store.begin(flow, counting: limits, at: now) == .applied { return result }
+                try await requireRoom(for: .providerFlows, within: limits, tenant: tenant, at: now)
+                throw FactsMoved()
             }
         }
     }
@@ -166,11 +164,11 @@ extension AccountOperations {
     func verified(
         _ presented: ProviderCredential,
         at now: Timestamp
-    ) async throws -> Outcome<VerifiedCredential> {
+    ) async throws -> VerifiedCredential {
         let configuration = configurationWithSecrets(of: presented.provider)
         switch try await providers.verify(presented, configuration: configuration, at: now) {
-        case .invalid(let reason): return .denied(.invalidCredential(reason))
-        case .verified(let verified): return .success(verified)
+        case .invalid(let reason): throw Denial.invalidCredential(reason)
+        case .verified(let verified): return verified
         }
     }
 

@@ -96,14 +96,10 @@ extension AccountOperations {
     }
 
     /// What is suspended of the account of a session. Two round trips.
-    package func quarantine(idToken: String, tenant: TenantID) async throws -> Outcome<Quarantine> {
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial):
-            return .denied(denial)
-        case .success(let session):
-            let methods = try await store.quarantinedMethods(of: session.user.id, tenant: tenant, at: effects.now())
-            return .success(Quarantine(methods, of: session.user, version: session.user.version))
-        }
+    package func quarantine(idToken: String, tenant: TenantID) async throws -> Quarantine {
+        let user = try await authenticate(idToken: idToken, tenant: tenant).user
+        let methods = try await store.quarantinedMethods(of: user.id, tenant: tenant, at: effects.now())
+        return Quarantine(methods, of: user, version: user.version)
     }
 
     /// Makes the suspended password of a session's account its password again, for whoever knows it: rows B.
@@ -120,7 +116,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<AccountMethods>? = nil
-    ) async throws -> Outcome<AccountMethods> {
+    ) async throws -> AccountMethods {
         try await decideAndApply(
             onAccountOf: idToken,
             for: .restoreMethod,
@@ -176,21 +172,22 @@ extension AccountOperations {
                 if refusal.decision.saysPasswordIsWrong, let guess,
                     try await !store.countWrongPassword(guess.guessed, tenant: tenant, at: effects.now())
                 {
-                    return nil
+                    throw FactsMoved()
                 }
                 try await keepRefusal(plan, of: user)
-                return refused(refusal, challenge)
+                throw refused(refusal, challenge)
             }
             guard let found, let guess else { throw UnexpectedDecision(.notQuarantined) }
             if let objection = objection(toSignInWith: password) {
-                return try await isLockedMeanwhile(guess) ? nil : .denied(objection)
+                try await requireStillUnlocked(guess)
+                throw objection
             }
             var attempt = attempt
             attempt.kind = .methodRestored
             attempt.passwordHash = found.hash
             let changed = user.applying(plan.change, attempt.context)
             let methods = methods(of: changed, version: user.version + 1)
-            let applied = try await apply(
+            try await apply(
                 changed,
                 previous: user,
                 plan: plan,
@@ -199,7 +196,7 @@ extension AccountOperations {
                 companions: [guess.unlocked(at: effects.now())]
                     + keeping(methods, for: once, of: user.id, tenant: tenant, at: attempt.now)
             )
-            return applied.map { _ in .success(methods) }
+            return methods
         }
     }
 
@@ -213,7 +210,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Quarantine>? = nil
-    ) async throws -> Outcome<Quarantine> {
+    ) async throws -> Quarantine {
         let event = effects.newEventID()
         return try await decideAndApply(
             onAccountOf: idToken,
@@ -229,7 +226,7 @@ extension AccountOperations {
                 isQuarantined: suspended.contains { $0.method == method },
                 isSessionRecent: challenge == nil
             )
-            if let refusal = verdict.decision { return refused(Verdict(verdict.rule, refusal), challenge) }
+            if let refusal = verdict.decision { throw refused(Verdict(verdict.rule, refusal), challenge) }
             let left = Quarantine(suspended.filter { $0.method != method }, of: user, version: user.version + 1)
             let write = AccountWrite(
                 previous: user,
@@ -243,7 +240,8 @@ extension AccountOperations {
                 companions: [.discardQuarantined(method, of: user)]
                     + (try keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now))
             )
-            return try await store.apply(write) == .applied ? .success(left) : nil
+            try await store.apply(write).requireApplied()
+            return left
         }
     }
 }

@@ -22,8 +22,8 @@ extension AccountOperations {
     package func refreshSession(
         _ refreshToken: String,
         returnsDeviceSecret: Bool = false
-    ) async throws -> Outcome<RefreshSession.Result> {
-        guard let presented = RefreshToken(refreshToken) else { return .denied(.invalidRefreshToken) }
+    ) async throws -> RefreshSession.Result {
+        guard let presented = RefreshToken(refreshToken) else { throw Denial.invalidRefreshToken }
         let (session, user) = try await store.session(
             presented.session,
             of: presented.user,
@@ -32,7 +32,7 @@ extension AccountOperations {
         let now = effects.now()
         let lifetimes = project.settings.sessionLifetimes
         if let session, !SHA256.hash(data: presented.secret).equals(session.secretHash) {
-            return .denied(.invalidRefreshToken)
+            throw Denial.invalidRefreshToken
         }
         let verdict = decideRefresh(
             account: user?.account,
@@ -44,20 +44,18 @@ extension AccountOperations {
             now: now
         )
         switch verdict.decision {
-        case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
+        case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
         case .allow:
             guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
             store.activity.note(user, at: now, isSignIn: false)
             store.activity.noteUse(of: session, at: now, precisionSeconds: lifetimes.usePrecisionSeconds)
-            return .success(
-                RefreshSession.Result(
-                    user: user.id,
-                    idToken: try tokens.mintIDToken(for: user, session: session, at: now),
-                    refreshToken: refreshToken,
-                    expiresInSeconds: Lifetimes.idTokenSeconds,
-                    projectNumber: project.settings.projectNumber,
-                    deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil
-                )
+            return RefreshSession.Result(
+                user: user.id,
+                idToken: try tokens.mintIDToken(for: user, session: session, at: now),
+                refreshToken: refreshToken,
+                expiresInSeconds: Lifetimes.idTokenSeconds,
+                projectNumber: project.settings.projectNumber,
+                deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil
             )
         }
     }

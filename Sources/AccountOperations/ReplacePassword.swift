@@ -13,25 +13,26 @@ extension AccountOperations {
         newPassword: String,
         from client: PasswordClient = .unknown,
         tenant: TenantID
-    ) async throws -> Outcome<UserRecord> {
+    ) async throws -> UserRecord {
         let now = effects.now()
         let event = effects.newEventID()
         var newHash: String?
-        return try await decideAndApply {
-            guard let judged = try await judge(oldPassword, of: email, by: client, tenant: tenant) else { return nil }
+        return try await retrying(effects) {
+            let judged = try await judge(oldPassword, of: email, by: client, tenant: tenant)
             let signIn = judged.verdict
             switch signIn.decision {
-            case .refuse(let refusal): return refused(.refusal(refusal), by: signIn.rule)
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
             case .secondFactorRequired:
-                return try await isLockedMeanwhile(judged.guess)
-                    ? nil : refused(.refusal(.credentialTooOld), by: signIn.rule)
+                try await requireStillUnlocked(judged.guess)
+                throw refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
             guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
             if let objection = objection(toNew: newPassword, for: email) {
-                return try await isLockedMeanwhile(judged.guess) ? nil : .denied(objection)
+                try await requireStillUnlocked(judged.guess)
+                throw objection
             }
             let hash: String
             if let newHash {
@@ -42,7 +43,7 @@ extension AccountOperations {
             }
             let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
             switch verdict.decision {
-            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 let changed = user.applying(change, ChangeContext(now: now, methodProof: .session))
@@ -59,7 +60,8 @@ extension AccountOperations {
                     companions: [judged.unlocked]
                 )
                 let whole = try await mailingMethods(write, changedBy: change)
-                return try await store.apply(whole) == .applied ? .success(changed) : nil
+                try await store.apply(whole).requireApplied()
+                return changed
             }
         }
     }

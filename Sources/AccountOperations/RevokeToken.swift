@@ -21,10 +21,8 @@ package struct RevokeToken: Sendable {
 extension AccountOperations {
     /// Asks the provider to take a token back. Nothing changes here: whoever holds it could do the same.
     /// - Throws: `ProviderUnavailable`, or what the database could not do.
-    package func revokeToken(_ request: RevokeToken, tenant: TenantID) async throws -> Outcome<Void> {
-        if case .denied(let denial) = try await authenticate(idToken: request.idToken, tenant: tenant) {
-            return .denied(denial)
-        }
+    package func revokeToken(_ request: RevokeToken, tenant: TenantID) async throws {
+        _ = try await authenticate(idToken: request.idToken, tenant: tenant)
         let refusal = try await providers.revoke(
             request.token,
             of: request.provider,
@@ -32,7 +30,6 @@ extension AccountOperations {
             configuration: configurationWithSecrets(of: request.provider),
             at: effects.now()
         )
-        if let refusal { return .denied(.invalidCredential(refusal)) }
-        return .success(())
+        if let refusal { throw Denial.invalidCredential(refusal) }
     }
 }

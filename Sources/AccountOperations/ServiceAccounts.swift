@@ -59,16 +59,16 @@ extension AccountOperations {
     package func issueAccessToken(assertion: String, publicURL: String?) async throws -> IssuedAccessToken? {
         let now = effects.now()
         let accounts = ServiceAccountTokens(store: store, projectID: project.settings.projectID)
-        let outcome = try await accounts.verifyAssertion(
-            assertion,
-            at: now,
-            isAudience: { audience in
+        let verified: ServiceAccountTokens.Assertion
+        do {
+            verified = try await accounts.verifyAssertion(assertion, at: now) { audience in
                 if Self.fixedAudiences.contains(audience) { return true }
                 guard let publicURL else { return audience.hasSuffix(Self.tokenPath) }
                 return audience == publicURL + Self.tokenPath
             }
-        )
-        guard case .success(let verified) = outcome else { return nil }
+        } catch is Denial {
+            return nil
+        }
         let claims = AccessTokenClaims(
             email: verified.account.email,
             keyID: verified.account.keyID,

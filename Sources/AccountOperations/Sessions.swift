@@ -179,12 +179,12 @@ extension AccountOperations {
     func account(
         of session: AuthenticatedSession,
         asItIs current: UserRecord?
-    ) async throws -> Outcome<UserRecord> {
+    ) async throws -> UserRecord {
         var presented = PresentedSession.notRead
         if let current {
             presented = try await self.session(session.token.session, of: current, aliveAt: session.token.issuedAt)
         }
-        return account(of: session.token, asItIs: current, presented, isExpired: false, at: effects.now())
+        return try account(of: session.token, asItIs: current, presented, isExpired: false, at: effects.now())
     }
 
     /// The session `id` of `user`, which lived at `time`, if it may have ended alone since.
@@ -207,9 +207,9 @@ extension AccountOperations {
         _ session: PresentedSession,
         isExpired: Bool,
         at now: Timestamp
-    ) -> Outcome<UserRecord> {
-        guard let current else { return refused(.refusal(.userNotFound), by: .tokenAccountGone) }
-        if isExpired { return .denied(.refusal(.tokenExpired)) }
+    ) throws(Denial) -> UserRecord {
+        guard let current else { throw refused(.refusal(.userNotFound), by: .tokenAccountGone) }
+        if isExpired { throw Denial.refusal(.tokenExpired) }
         let access = decideAccess(
             account: current.account,
             tokenEpoch: token.sessionEpoch,
@@ -220,8 +220,8 @@ extension AccountOperations {
             now: now
         )
         switch access.decision {
-        case .refuse(let refusal): return refused(.refusal(refusal), by: access.rule)
-        case .allow: return .success(current)
+        case .refuse(let refusal): throw refused(.refusal(refusal), by: access.rule)
+        case .allow: return current
         }
     }
 }
@@ -235,7 +235,7 @@ extension AccountOperations {
     func authenticate(
         idToken: String,
         tenant: TenantID
-    ) async throws -> Outcome<AuthenticatedSession> {
+    ) async throws -> AuthenticatedSession {
         let now = effects.now()
         let token: VerifiedIDToken
         var isExpired = false
@@ -243,21 +243,18 @@ extension AccountOperations {
             token = try tokens.verifyIDToken(idToken, at: now)
         } catch {
             switch error {
-            case .invalid: return .denied(.invalidIDToken)
+            case .invalid: throw Denial.invalidIDToken
             case .expired(let expired):
                 token = expired
                 isExpired = true
             }
         }
-        guard token.tenant == tenant else { return .denied(.tenantMismatch) }
+        guard token.tenant == tenant else { throw Denial.tenantMismatch }
         let (current, session) = try await userAndSession(of: token)
-        switch account(of: token, asItIs: current, session, isExpired: isExpired, at: now) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let user):
-            var authenticated = AuthenticatedSession(token: token, user: user)
-            if case .found(let times) = session { authenticated.times = times }
-            return .success(authenticated)
-        }
+        let user = try account(of: token, asItIs: current, session, isExpired: isExpired, at: now)
+        var authenticated = AuthenticatedSession(token: token, user: user)
+        if case .found(let times) = session { authenticated.times = times }
+        return authenticated
     }
 
     /// The user of a token, and its session where that may have ended alone: the project limits sessions, or a session of

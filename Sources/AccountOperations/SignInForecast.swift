@@ -28,12 +28,8 @@ extension AccountOperations {
     package func forecastSignIn(
         with presented: ProviderCredential,
         tenant: TenantID
-    ) async throws -> Outcome<SignInForecast> {
-        let credential: IncomingCredential
-        switch try await verified(presented, at: effects.now()) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let verified): credential = verified.incoming
-        }
+    ) async throws -> SignInForecast {
+        let credential = try await verified(presented, at: effects.now()).incoming
         let found = try await matchingAccounts(for: credential, target: nil, tenant: tenant)
         let question = SignInWithIdpQuestion(
             identityOwner: found.identityOwner?.account,
@@ -45,14 +41,12 @@ extension AccountOperations {
             reservation: found.claim.reservation
         )
         let verdict = question.decide(policy)
-        return .success(
-            SignInForecast(
-                address: .init(
-                    policy.emailClaim(of: credential, isAddressTaken: found.emailOwner != nil)
-                ),
-                ending: .init(verdict.decision),
-                rule: verdict.rule
-            )
+        return SignInForecast(
+            address: .init(
+                policy.emailClaim(of: credential, isAddressTaken: found.emailOwner != nil)
+            ),
+            ending: .init(verdict.decision),
+            rule: verdict.rule
         )
     }
 }

@@ -4,13 +4,9 @@ import AccountStore
 extension AccountOperations {
     /// A sign-in by a token that a trusted backend made (`accounts:signInWithCustomToken`). Creates the account when
     /// there is none with that id: also where there once was one, under another epoch, so that nothing old revives.
-    package func signInWithCustomToken(_ text: String, tenant: TenantID) async throws -> Outcome<SignedIn> {
-        let token: CustomToken
-        switch try await customTokens.verify(text, at: effects.now()) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let verified): token = verified
-        }
-        guard token.tenant == tenant else { return .denied(.tenantMismatch) }
+    package func signInWithCustomToken(_ text: String, tenant: TenantID) async throws -> SignedIn {
+        let token = try await customTokens.verify(text, at: effects.now())
+        guard token.tenant == tenant else { throw Denial.tenantMismatch }
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
@@ -19,7 +15,7 @@ extension AccountOperations {
             newUserID: token.user
         )
         attempt.keepsRefusals = true
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
             let existing = try await store.user(token.user, tenant: tenant)
             let isMergedAway = existing == nil ? try await store.isMergedAway(token.user, tenant: tenant) : false

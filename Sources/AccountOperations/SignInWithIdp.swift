@@ -51,14 +51,11 @@ extension AccountOperations {
     package func signInWithIdp(
         _ request: SignInWithIdp,
         tenant: TenantID
-    ) async throws -> Outcome<SignInWithIdp.Result> {
+    ) async throws -> SignInWithIdp.Result {
         let now = effects.now()
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
-            switch try await authenticate(idToken: idToken, tenant: tenant) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let session): caller = session
-            }
+            caller = try await authenticate(idToken: idToken, tenant: tenant)
         }
 
         // Verify: outside the database, before anything is read or held.
@@ -67,7 +64,7 @@ extension AccountOperations {
         switch request.source {
         case .pendingToken(let handle):
             let found = try await pendingCredential(handle, target: caller?.user.id, tenant: tenant, now: now)
-            guard let usable = found.credential else { return refused(.invalidPendingToken, by: found.rule) }
+            guard let usable = found.credential else { throw refused(.invalidPendingToken, by: found.rule) }
             pending = usable
             credential = usable.credential
         case .credential(let presented):
@@ -77,18 +74,12 @@ extension AccountOperations {
             if let pending {
                 credential = pending.credential
             } else {
-                switch try await verified(presented, at: now) {
-                case .denied(let denial): return .denied(denial)
-                case .success(let verified): credential = verified
-                }
+                credential = try await verified(presented, at: now)
             }
         case .flow(let parameters, let state):
             let presented = try await answer(parameters, toFlow: state, tenant: tenant, at: now)
-            guard let presented else { return .denied(.invalidCredential(.unknownFlow)) }
-            switch try await verified(presented, at: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let verified): credential = verified
-            }
+            guard let presented else { throw Denial.invalidCredential(.unknownFlow) }
+            credential = try await verified(presented, at: now)
         }
         return try await apply(credential, pending: pending, request: request, caller: caller, tenant: tenant)
     }
@@ -99,7 +90,7 @@ extension AccountOperations {
         request: SignInWithIdp,
         caller: AuthenticatedSession?,
         tenant: TenantID
-    ) async throws -> Outcome<SignInWithIdp.Result> {
+    ) async throws -> SignInWithIdp.Result {
         let incoming = credential.incoming
         let provider = incoming.identity.provider
         var attempt = SignInAttempt(
@@ -129,11 +120,11 @@ extension AccountOperations {
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
         let provenBy = caller?.token.secondFactor == nil ? nil : caller?.user.id
 
-        return try await decideAndApply {
+        return try await retrying(effects) {
             var attempt = attempt
             let found = try await matchingAccounts(for: incoming, target: caller?.user.id, tenant: tenant)
             if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
-                return .denied(.invalidCredential(.usedBefore))
+                throw Denial.invalidCredential(.usedBefore)
             }
             if let pending {
                 // Read again with every attempt, and after the accounts: of two that use one handle at once the second must
@@ -144,17 +135,13 @@ extension AccountOperations {
                     tenant: pending.conflict.tenant
                 )
                 let used = try usableCredential(of: conflict, target: caller?.user.id, tenant: tenant, now: attempt.now)
-                guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
+                guard let usable = used.credential else { throw refused(.invalidPendingToken, by: used.rule) }
                 attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
             }
             let question: any Question<SignInDecision>
             var isSessionRecent = false
             if let caller {
-                let target: UserRecord
-                switch try await account(of: caller, asItIs: found.target) {
-                case .denied(let denial): return .denied(denial)
-                case .success(let user): target = user
-                }
+                let target = try await account(of: caller, asItIs: found.target)
                 isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
                 question = LinkWithIdpQuestion(
                     target: target.account,
@@ -191,7 +178,7 @@ extension AccountOperations {
             firstFactor.isSessionRecent = isSessionRecent
             firstFactor.origin = caller?.origin
             firstFactor.createsUsers = request.createsUsers
-            let ended = try await end(
+            let ending = try await end(
                 verdict,
                 credential,
                 keptUntil: pending?.conflict.expiresAt,
@@ -201,19 +188,14 @@ extension AccountOperations {
                 conflictLimits: conflictLimits,
                 tenant: tenant
             )
-            guard let ending = ended else { return nil }
+            var decision: DecisionID? = attempt.decision
             switch ending {
-            case .denied(let denial): return .denied(denial)
-            case .success(let ending):
-                var decision: DecisionID? = attempt.decision
-                switch ending {
-                case .refused(_, pendingToken: nil) where caller == nil: decision = nil
-                // Not taken before the second factor is shown.
-                case .secondFactorRequired: decision = nil
-                case .signedIn, .needsConfirmation, .refused: break
-                }
-                return .success(SignInWithIdp.Result(credential: credential, ending: ending, decision: decision))
+            case .refused(_, pendingToken: nil) where caller == nil: decision = nil
+            // Not taken before the second factor is shown.
+            case .secondFactorRequired: decision = nil
+            case .signedIn, .needsConfirmation, .refused: break
             }
+            return SignInWithIdp.Result(credential: credential, ending: ending, decision: decision)
         }
     }
 
@@ -229,12 +211,10 @@ extension AccountOperations {
         attempt: SignInAttempt,
         conflictLimits: [CountedLimit],
         tenant: TenantID
-    ) async throws -> Outcome<SignInWithIdp.Ending>? {
+    ) async throws -> SignInWithIdp.Ending {
         switch verdict.decision {
         case .conflict(let conflict):
-            if let denial = try await denial(of: .conflicts, within: conflictLimits, tenant: tenant, at: attempt.now) {
-                return .denied(denial)
-            }
+            try await requireRoom(for: .conflicts, within: conflictLimits, tenant: tenant, at: attempt.now)
             let handle = try await keep(
                 credential,
                 because: conflict,
@@ -244,27 +224,23 @@ extension AccountOperations {
                 counting: conflictLimits,
                 tenant: tenant
             )
-            guard let handle else { return nil }
             switch conflict {
             case .accountExistsWithDifferentCredential(let account, let verifiedProviders):
-                return .success(
-                    .needsConfirmation(account: account, verifiedProviders: verifiedProviders, pendingToken: handle)
-                )
+                return .needsConfirmation(account: account, verifiedProviders: verifiedProviders, pendingToken: handle)
             case .credentialAlreadyInUse:
-                return .success(.refused(.federatedIdentityAlreadyLinked, pendingToken: handle))
+                return .refused(.federatedIdentityAlreadyLinked, pendingToken: handle)
             case .emailAlreadyInUse:
-                return .success(.refused(.emailExists, pendingToken: handle))
+                return .refused(.emailExists, pendingToken: handle)
             }
         case .refuse(let refusal)
         where refusal == .federatedIdentityAlreadyLinked || refusal == .userNotFound || refusal == .emailExists:
-            guard case .denied = try await complete(verdict, loaded: found.loaded, attempt) else { return nil }
-            return .success(.refused(refusal, pendingToken: nil))
+            try await note(refusalBy: verdict.rule, of: found.loaded, attempt)
+            metrics.decided(verdict.rule)
+            return .refused(refusal, pendingToken: nil)
         case .refuse, .createUser, .signIn, .secondFactorRequired:
             switch try await completeOrAsk(verdict, after: firstFactor, loaded: found.loaded, attempt) {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(.signedIn(let signedIn)): return .success(.signedIn(signedIn))
-            case .success(.secondFactorRequired(let pending)): return .success(.secondFactorRequired(pending))
+            case .signedIn(let signedIn): return .signedIn(signedIn)
+            case .secondFactorRequired(let pending): return .secondFactorRequired(pending)
             }
         }
     }

@@ -14,16 +14,17 @@ extension AccountOperations {
         pendingToken: String? = nil,
         from client: PasswordClient = .unknown,
         tenant: TenantID
-    ) async throws -> Outcome<SignInEnding> {
+    ) async throws -> SignInEnding {
         guard policy.allowsPasswordSignIn else {
-            return refused(.refusal(.operationNotAllowed), by: .passwordSignInNotEnabled)
+            throw refused(.refusal(.operationNotAllowed), by: .passwordSignInNotEnabled)
         }
         var newHash: String?
-        return try await decideAndApply {
-            guard let judged = try await judge(password, of: email, by: client, tenant: tenant) else { return nil }
+        return try await retrying(effects) {
+            let judged = try await judge(password, of: email, by: client, tenant: tenant)
             // Only somebody who knows the password learns that it is not good enough any more.
             if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
-                return try await isLockedMeanwhile(judged.guess) ? nil : .denied(objection)
+                try await requireStillUnlocked(judged.guess)
+                throw objection
             }
             // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
             var attempt = SignInAttempt(

@@ -21,7 +21,7 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> SignedIn {
         switch request {
         case .anonymous:
             return try await createAnonymous(displayName: displayName, from: client, tenant: tenant)
@@ -50,7 +50,7 @@ extension AccountOperations {
         displayName: String?,
         from client: PasswordClient,
         tenant: TenantID
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> SignedIn {
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
@@ -58,7 +58,7 @@ extension AccountOperations {
             methodProof: .signUp
         )
         attempt.signUpLimits = limits(on: .signUps, from: client.address)
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
             let verdict = attempt.ask(SignUpAnonymouslyQuestion(displayName: displayName), policy)
             return try await complete(verdict, loaded: [], attempt)
@@ -71,15 +71,13 @@ extension AccountOperations {
         displayName: String?,
         client: PasswordClient,
         tenant: TenantID
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> SignedIn {
         // A look first: hashing for an address that is taken would be work for nothing.
         let outlook = try await outlook(with: email, tenant: tenant)
-        if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
-        if let objection = objection(toNew: password, for: email) { return .denied(objection) }
+        if case .refuse(let refusal) = outlook.decision { throw refused(.refusal(refusal), by: outlook.rule) }
+        if let objection = objection(toNew: password, for: email) { throw objection }
         let limits = limits(on: .signUps, from: client.address)
-        if let denial = try await denial(of: .signUps, within: limits, tenant: tenant, at: effects.now()) {
-            return .denied(denial)
-        }
+        try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: effects.now())
 
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
@@ -90,7 +88,7 @@ extension AccountOperations {
             passwordHash: hash
         )
         attempt.signUpLimits = limits
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
             let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
             let question = SignUpQuestion(
@@ -127,19 +125,20 @@ extension AccountOperations {
         client: PasswordClient,
         tenant: TenantID,
         locale: String?
-    ) async throws -> Outcome<SignedIn> {
-        let session = try await authenticate(idToken: idToken, tenant: tenant)
+    ) async throws -> SignedIn {
+        let session: Result<AuthenticatedSession, Denial>
+        do {
+            session = .success(try await authenticate(idToken: idToken, tenant: tenant))
+        } catch let denial as Denial {
+            session = .failure(denial)
+        }
         // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
         // token.
-        if let rule = try await refusal(of: email, to: session, tenant: tenant) {
-            return refused(.refusal(.emailExists), by: rule)
+        if let rule = try await refusal(of: email, to: try? session.get(), tenant: tenant) {
+            throw refused(.refusal(.emailExists), by: rule)
         }
-        if let objection = objection(toNew: password, for: email) { return .denied(objection) }
-        let caller: AuthenticatedSession
-        switch session {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
+        if let objection = objection(toNew: password, for: email) { throw objection }
+        let caller = try session.get()
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
             effects: effects,
@@ -150,13 +149,9 @@ extension AccountOperations {
         )
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
         attempt.keepsRefusals = true
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
-            let target: UserRecord
-            switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let user): target = user
-            }
+            let target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             let claim = try await store.claim(on: email, tenant: tenant, at: attempt.now)
             let policy = policy
             let question = LinkPasswordQuestion(
@@ -173,26 +168,24 @@ extension AccountOperations {
         }
     }
 
-    /// The rule that refuses the address because somebody else than the caller has it; `nil` where nobody has. Without a
-    /// session no more is told than a sign-up tells.
+    /// The rule that refuses the address because another account has it; `nil` if none has. Without a session no more is
+    /// told than a sign-up tells.
     private func refusal(
         of email: EmailAddress,
-        to session: Outcome<AuthenticatedSession>,
+        to caller: AuthenticatedSession?,
         tenant: TenantID
     ) async throws -> Rule? {
-        switch session {
-        case .success(let caller):
-            switch try await store.claim(on: email, tenant: tenant, at: effects.now()) {
-            case .free: return nil
-            case .owned(let owner): return owner.id == caller.user.id ? nil : .passwordLinkEmailInUse
-            case .reserved(let reserved):
-                var change = AccountChange()
-                change.email = .set(email, proof: nil)
-                return decideTakeAddress(change, by: caller.user.id, reservation: reserved.reservation)?.rule
-            }
-        case .denied:
+        guard let caller else {
             let outlook = try await outlook(with: email, tenant: tenant)
             return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
+        }
+        switch try await store.claim(on: email, tenant: tenant, at: effects.now()) {
+        case .free: return nil
+        case .owned(let owner): return owner.id == caller.user.id ? nil : .passwordLinkEmailInUse
+        case .reserved(let reserved):
+            var change = AccountChange()
+            change.email = .set(email, proof: nil)
+            return decideTakeAddress(change, by: caller.user.id, reservation: reserved.reservation)?.rule
         }
     }
 }

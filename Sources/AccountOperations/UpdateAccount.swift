@@ -24,15 +24,11 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<Updated> {
-        let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
+    ) async throws -> Updated {
+        let caller = try await authenticate(idToken: idToken, tenant: tenant)
         var email: EmailAddress?
         if let raw = request.email {
-            guard let address = EmailAddress(raw) else { return .denied(.invalidEmail) }
+            guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
             email = address
         }
         // A look first: hashing for what will be refused would be work for nothing, and the order of answers wants it.
@@ -41,11 +37,11 @@ extension AccountOperations {
         let outlook = try plan(request, caller.user, email: email, claim: found, caller: caller, at: start)
         if let refusal = outlook.refusal {
             try await keepRefusal(outlook, of: caller.user)
-            return refused(.refusal(refusal.decision), by: refusal.rule)
+            throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
         let address = email ?? caller.user.email?.address
         if let password = request.password, let objection = objection(toNew: password, for: address) {
-            return .denied(objection)
+            throw objection
         }
 
         var hash: String?
@@ -63,20 +59,16 @@ extension AccountOperations {
             ),
             recovery: EmailRecovery(effects: effects, locale: locale)
         )
-        return try await decideAndApply {
-            let user: UserRecord
-            switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
+        return try await retrying(effects) {
+            let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             let claim = try await claim(on: email, tenant: tenant, at: attempt.now)
             let plan = try plan(request, user, email: email, claim: claim, caller: caller, at: attempt.now)
             if let refusal = plan.refusal {
                 try await keepRefusal(plan, of: user)
-                return refused(.refusal(refusal.decision), by: refusal.rule)
+                throw refused(.refusal(refusal.decision), by: refusal.rule)
             }
             let changed = user.applying(plan.change, attempt.context)
-            let updated = try await apply(
+            return try await apply(
                 changed,
                 previous: user,
                 plan: plan,
@@ -84,7 +76,6 @@ extension AccountOperations {
                 attempt,
                 companions: claim.clearing
             )
-            return updated.map { .success($0) }
         }
     }
 

@@ -69,8 +69,10 @@ struct ClientAddressTests {
         try await TestService.with { service in
             let handle = ServiceHandle()
             handle.state = .ready(service.operations, checkDatabase: { nil })
-            _ = try await service.operations
-                .signUp(.password(try #require(.init("ann@example.com")), "correct horse"), tenant: .project)
+            _ = try await outcome(
+                await service.operations
+                    .signUp(.password(try #require(.init("ann@example.com")), "correct horse"), tenant: .project)
+            )
             let log = RecordedLog()
             let api = API(
                 service: handle,

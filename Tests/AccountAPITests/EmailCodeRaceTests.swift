@@ -41,7 +41,7 @@ struct EmailCodeRaceTests {
             let code = try await api.code("EMAIL_SIGNIN", for: "new@example.com")
             let request = EmailLinkSignIn(email: "new@example.com", code: code, idToken: nil)
             let outcomes = try await race(api) { operations, _ in
-                switch try await operations.signInWithEmailLink(request, tenant: .project) {
+                switch try await outcome(await operations.signInWithEmailLink(request, tenant: .project)) {
                 case .success: return Denial?.none
                 case .denied(let denial): return denial
                 }
@@ -63,7 +63,7 @@ struct EmailCodeRaceTests {
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             let request = EmailLinkSignIn(email: "ada@example.com", code: code, idToken: nil)
             let successes = try await race(api) { operations, _ in
-                if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
+                if case .success = try await outcome(await operations.signInWithEmailLink(request, tenant: .project)) {
                     true
                 } else {
                     false
@@ -79,10 +79,12 @@ struct EmailCodeRaceTests {
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
             let winners = try await race(api) { operations, caller -> Int? in
-                let outcome = try await operations.resetPassword(
-                    code,
-                    newPassword: "password number \(caller)",
-                    tenant: .project
+                let outcome = try await outcome(
+                    await operations.resetPassword(
+                        code,
+                        newPassword: "password number \(caller)",
+                        tenant: .project
+                    )
                 )
                 if case .success = outcome { return caller }
                 return nil
@@ -107,7 +109,11 @@ struct EmailCodeRaceTests {
                 newEmail: "new@example.com"
             )
             let successes = try await race(api) { operations, _ in
-                if case .success = try await operations.applyEmailCode(code, tenant: .project) { true } else { false }
+                if case .success = try await outcome(await operations.applyEmailCode(code, tenant: .project)) {
+                    true
+                } else {
+                    false
+                }
             }
             #expect(successes.count { $0 } == 1)
             let database = api.service.database
@@ -132,7 +138,8 @@ struct EmailCodeRaceTests {
             )
             _ = try await api.signUp("new@example.com")
             let denials = try await race(api) { operations, _ -> Denial? in
-                if case .denied(let denial) = try await operations.applyEmailCode(code, tenant: .project) {
+                if case .denied(let denial) = try await outcome(await operations.applyEmailCode(code, tenant: .project))
+                {
                     return denial
                 }
                 return nil
@@ -163,12 +170,14 @@ struct EmailCodeRaceTests {
             let address = try #require(EmailAddress("ada@example.com"))
             let winners = try await race(api) { operations, caller in
                 if caller % 8 < 2 {
-                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) {
+                    if case .success = try await outcome(await operations.applyEmailCode(recovery, tenant: .project)) {
                         return "owner"
                     }
                 } else {
                     let signUp = SignUp.password(address, TestService.password)
-                    if case .success = try await operations.signUp(signUp, tenant: .project) { return "thief" }
+                    if case .success = try await outcome(await operations.signUp(signUp, tenant: .project)) {
+                        return "thief"
+                    }
                 }
                 return "nobody"
             }
@@ -183,12 +192,14 @@ struct EmailCodeRaceTests {
             let (owner, recovery) = try await replaced(api, wasProven: true)
             let recovered = try await race(api) { operations, caller in
                 if caller % 8 < 2 {
-                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) { return true }
+                    if case .success = try await outcome(await operations.applyEmailCode(recovery, tenant: .project)) {
+                        return true
+                    }
                     return false
                 }
                 var decoy = CreateAccount()
                 decoy.email = "ada@example.com"
-                _ = try await operations.createAccount(decoy, tenant: .project)
+                _ = try await outcome(await operations.createAccount(decoy, tenant: .project))
                 return false
             }
             #expect(recovered.count { $0 } == 1)
@@ -216,12 +227,14 @@ struct EmailCodeRaceTests {
             api.service.clock.advance(seconds: 1)
             let recovered = try await race(api) { operations, caller in
                 if caller % 8 < 2 {
-                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) { return true }
+                    if case .success = try await outcome(await operations.applyEmailCode(recovery, tenant: .project)) {
+                        return true
+                    }
                     return false
                 }
                 var update = UpdateAccount()
                 update.password = "password number \(caller)"
-                _ = try await operations.updateAccount(update, idToken: idToken, tenant: .project)
+                _ = try await outcome(await operations.updateAccount(update, idToken: idToken, tenant: .project))
                 return false
             }
             #expect(recovered.count { $0 } == 1)
@@ -249,7 +262,9 @@ struct EmailCodeRaceTests {
             api.service.clock.advance(seconds: 30 * 86_400)
             let address = try #require(EmailAddress("ada@example.com"))
             let winners = try await race(api) { operations, _ -> String? in
-                let outcome = try await operations.signUp(.password(address, TestService.password), tenant: .project)
+                let outcome = try await outcome(
+                    await operations.signUp(.password(address, TestService.password), tenant: .project)
+                )
                 if case .success(let signedIn) = outcome { return signedIn.user.id.rawValue }
                 return nil
             }.compactMap(\.self)
@@ -264,7 +279,9 @@ struct EmailCodeRaceTests {
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             let denials = try await race(api) { operations, caller -> Denial? in
                 let request = EmailLinkSignIn(email: "guess\(caller)@example.com", code: code, idToken: nil)
-                if case .denied(let denial) = try await operations.signInWithEmailLink(request, tenant: .project) {
+                if case .denied(let denial) = try await outcome(
+                    await operations.signInWithEmailLink(request, tenant: .project)
+                ) {
                     return denial
                 }
                 return nil
@@ -284,11 +301,13 @@ struct EmailCodeRaceTests {
             let request = EmailLinkSignIn(email: "victim@example.com", code: link, idToken: nil)
             _ = try await race(api) { operations, caller in
                 if caller % 4 < 2 {
-                    if case .success = try await operations.applyEmailCode(recovery, tenant: .project) {
+                    if case .success = try await outcome(await operations.applyEmailCode(recovery, tenant: .project)) {
                         return "recovered"
                     }
                 } else {
-                    if case .success = try await operations.signInWithEmailLink(request, tenant: .project) {
+                    if case .success = try await outcome(
+                        await operations.signInWithEmailLink(request, tenant: .project)
+                    ) {
                         return "owner"
                     }
                 }
@@ -372,12 +391,14 @@ struct EmailCodeRaceTests {
                 let done = try await race(api) { operations, caller -> String? in
                     let code = codes[caller % 4 / 2]
                     if caller % 8 < 4 {
-                        guard case .success = try await operations.applyEmailCode(code, tenant: .project) else {
+                        guard case .success = try await outcome(await operations.applyEmailCode(code, tenant: .project))
+                        else {
                             return nil
                         }
                         return "confirmed"
                     }
-                    guard case .success = try await operations.disownAccount(code, tenant: .project) else { return nil }
+                    guard case .success = try await outcome(await operations.disownAccount(code, tenant: .project))
+                    else { return nil }
                     return "disowned"
                 }.compactMap(\.self)
                 // Either code confirms what the other has confirmed, but nothing follows a takeover.
@@ -407,14 +428,18 @@ struct EmailCodeRaceTests {
                 let wins = try await race(api) { [update] operations, caller -> Bool in
                     switch caller % 3 {
                     case 0:
-                        if case .success = try await operations.disownAccount(code, tenant: .project) { return true }
+                        if case .success = try await outcome(await operations.disownAccount(code, tenant: .project)) {
+                            return true
+                        }
                     case 1:
                         let claims: JSONValue = ["sub": .string("eve \(caller)")]
                         let credential = ProviderCredential(provider: .gitHub, idToken: claims.text)
                         let link = SignInWithIdp(source: .credential(credential), idToken: idToken, createsUsers: true)
-                        _ = try await operations.signInWithIdp(link, tenant: .project)
+                        _ = try await outcome(await operations.signInWithIdp(link, tenant: .project))
                     default:
-                        _ = try await operations.updateAccount(update, idToken: idToken, tenant: .project)
+                        _ = try await outcome(
+                            await operations.updateAccount(update, idToken: idToken, tenant: .project)
+                        )
                     }
                     return false
                 }

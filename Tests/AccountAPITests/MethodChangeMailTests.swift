@@ -54,7 +54,9 @@ struct MethodChangeMailTests {
     }
 
     private func set(_ update: AdminUpdateAccount, _ id: UserID, _ api: TestAPI) async throws {
-        if case .denied(let denial) = try await api.service.operations.updateAccount(update, of: id, tenant: .project) {
+        if case .denied(let denial) = try await outcome(
+            await api.service.operations.updateAccount(update, of: id, tenant: .project)
+        ) {
             Issue.record("\(denial)")
         }
     }

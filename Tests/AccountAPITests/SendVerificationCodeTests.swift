@@ -103,7 +103,7 @@ struct SendVerificationCodeTests {
                 var operations = service.operations
                 operations.apps = apps
                 let request = PhoneCodeRequest(number: number, credential: credential)
-                switch try await operations.sendPhoneCode(request, tenant: .project) {
+                switch try await outcome(await operations.sendPhoneCode(request, tenant: .project)) {
                 case .success: return nil
                 case .denied(let denial): return denial
                 }

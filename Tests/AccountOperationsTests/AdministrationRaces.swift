@@ -41,7 +41,9 @@ struct AdministrationRaces {
 
     private func signUp(_ service: TestService, _ email: String) async throws -> SignedIn {
         let address = try #require(EmailAddress(email))
-        let outcome = try await service.operations.signUp(.password(address, "correct horse"), tenant: .project)
+        let outcome = try await outcome(
+            await service.operations.signUp(.password(address, "correct horse"), tenant: .project)
+        )
         guard case .success(let signedIn) = outcome else { throw UnexpectedDenial() }
         return signedIn
     }
@@ -56,17 +58,19 @@ struct AdministrationRaces {
             var update = AdminUpdateAccount()
             let google = try #require(ProviderIdentity(provider: .google, subject: "g1"))
             update.link = AdminUpdateAccount.Link(identity: google)
-            _ = try await first.operations.updateAccount(update, of: user.user.id, tenant: .project)
+            _ = try await outcome(await first.operations.updateAccount(update, of: user.user.id, tenant: .project))
 
             let outcomes = try await first.race(with: second) { service, caller in
                 var request = UpdateAccount()
                 // Each service is asked for both.
                 request.removal.providers = [(caller / 2).isMultiple(of: 2) ? .password : .google]
                 return try await orLater { [request] in
-                    try await service.operations.updateAccount(
-                        request,
-                        idToken: user.tokens.idToken,
-                        tenant: .project
+                    try await outcome(
+                        await service.operations.updateAccount(
+                            request,
+                            idToken: user.tokens.idToken,
+                            tenant: .project
+                        )
                     )
                 }
             }
@@ -91,10 +95,12 @@ struct AdministrationRaces {
                 var request = UpdateAccount()
                 request.email = "wanted@example.com"
                 return try await orLater { [request] in
-                    try await service.operations.updateAccount(
-                        request,
-                        idToken: users[caller % 8].tokens.idToken,
-                        tenant: .project
+                    try await outcome(
+                        await service.operations.updateAccount(
+                            request,
+                            idToken: users[caller % 8].tokens.idToken,
+                            tenant: .project
+                        )
                     )
                 }
             }
@@ -136,22 +142,24 @@ struct AdministrationRaces {
             let user = try await signUp(first, "ann@example.com")
             let outcomes = try await first.race(with: second) { service, caller in
                 if caller == 20 {
-                    let outcome = try await orLater {
-                        try await service.operations.deleteAccount(user.user.id, tenant: .project)
+                    let deleted = try await orLater {
+                        try await outcome(await service.operations.deleteAccount(user.user.id, tenant: .project))
                     }
-                    return outcome.map(isSuccess) ?? false
+                    return deleted.map(isSuccess) ?? false
                 }
                 var update = AdminUpdateAccount()
                 update.email = "ann\(caller)@example.com"
                 update.phoneNumber = "+1555000\(1000 + caller)"
-                let outcome = try await orLater { [update] in
-                    try await service.operations.updateAccount(update, of: user.user.id, tenant: .project)
+                let updated = try await orLater { [update] in
+                    try await outcome(
+                        await service.operations.updateAccount(update, of: user.user.id, tenant: .project)
+                    )
                 }
-                return outcome.map(isSuccess) ?? false
+                return updated.map(isSuccess) ?? false
             }
             #expect(outcomes.count == 64)
             // Contention may have sent the deletion away; asked again it succeeds.
-            _ = try await first.operations.deleteAccount(user.user.id, tenant: .project)
+            _ = try await outcome(await first.operations.deleteAccount(user.user.id, tenant: .project))
             let database = first.database
             #expect(try await database.count("SELECT count(*) FROM users") == 0)
             #expect(try await database.count("SELECT count(*) FROM identifiers") == 0)
@@ -162,7 +170,9 @@ struct AdministrationRaces {
     @Test func `custom tokens that create one account at once create one`() async throws {
         try await withTwoServices { first, second in
             let outcomes = try await first.race(with: second) { service, _ in
-                try await service.operations.signInWithCustomToken("{\"uid\":\"chosen\"}", tenant: .project)
+                try await outcome(
+                    await service.operations.signInWithCustomToken("{\"uid\":\"chosen\"}", tenant: .project)
+                )
             }
             #expect(outcomes.allSatisfy(isSuccess))
             let created = outcomes.filter { if case .success(let signedIn) = $0 { signedIn.isNewUser } else { false } }
@@ -181,7 +191,7 @@ struct AdministrationRaces {
                 request.email = "ann@example.com"
                 request.phoneNumber = "+1555000\(1000 + caller % 3)"
                 return try await orLater { [request] in
-                    try await service.operations.createAccount(request, tenant: .project)
+                    try await outcome(await service.operations.createAccount(request, tenant: .project))
                 }
             }
             #expect(outcomes.filter { $0.map(isSuccess) ?? false }.count == 1)
@@ -196,7 +206,7 @@ struct AdministrationRaces {
             for number in 0..<120 {
                 var request = CreateAccount()
                 request.email = "user\(number)@example.com"
-                let outcome = try await first.operations.createAccount(request, tenant: .project)
+                let outcome = try await outcome(await first.operations.createAccount(request, tenant: .project))
                 guard case .success(let user) = outcome else { throw UnexpectedDenial() }
                 ids.append(user.id)
             }
@@ -225,10 +235,12 @@ struct AdministrationRaces {
                 var request = UpdateAccount()
                 request.password = "another horse \(caller)"
                 return try await orLater { [request] in
-                    try await service.operations.updateAccount(
-                        request,
-                        idToken: user.tokens.idToken,
-                        tenant: .project
+                    try await outcome(
+                        await service.operations.updateAccount(
+                            request,
+                            idToken: user.tokens.idToken,
+                            tenant: .project
+                        )
                     )
                 }
             }

@@ -85,7 +85,7 @@ struct AppPushTests {
 
     @Test func `an app that presents what was pushed to it is believed, for a week and on any server`() async throws {
         try await with { operations, service in
-            let asked = try await operations.requestAppPush(request(), tenant: .project).success()
+            let asked = try await operations.requestAppPush(request(), tenant: .project)
             let push = try #require(try await sent(operations).first)
             #expect(push.deviceToken == Self.device && push.topic == Self.bundleID && push.usesSandbox)
             #expect(push.expiresAt == service.clock.now.secondsSinceEpoch + asked.waitSeconds)
@@ -103,7 +103,7 @@ struct AppPushTests {
             #expect(!(try await isBelieved(operations, asked.receipt, secret, apiKey: "another")))
             #expect(!(try await isBelieved(operations, asked.receipt, secret + "x")))
             #expect(!(try await isBelieved(operations, asked.receipt, "")))
-            let other = try await operations.requestAppPush(request(), tenant: .project).success()
+            let other = try await operations.requestAppPush(request(), tenant: .project)
             #expect(!(try await isBelieved(operations, other.receipt, secret)))
             let forged = [
                 "", "A", asked.receipt + "A", String(asked.receipt.reversed()), String(repeating: "A", count: 100_000),
@@ -146,7 +146,7 @@ struct AppPushTests {
     ])
     func `what cannot be pushed to is told to go on with a challenge`(request: AppPushRequest) async throws {
         try await with { operations, service in
-            let outcome = try await operations.requestAppPush(request, tenant: .project)
+            let outcome = try await outcome(await operations.requestAppPush(request, tenant: .project))
             #expect(outcome.denial == .phone(.invalidAppCredential))
             #expect(try await service.database.count("SELECT count(*) FROM outbox") == 0)
             #expect(try await service.database.count("SELECT count(*) FROM message_counts") == 0)
@@ -155,7 +155,7 @@ struct AppPushTests {
 
     @Test func `a push that is late is not sent`() async throws {
         try await with { operations, service in
-            _ = try await operations.requestAppPush(request(), tenant: .project).success()
+            _ = try await operations.requestAppPush(request(), tenant: .project)
             service.clock.advance(seconds: Lifetimes.appPushSeconds)
             #expect(try await sent(operations).isEmpty)
             #expect(try await service.database.count("SELECT count(*) FROM outbox WHERE state = 'pending'") == 0)
@@ -174,7 +174,7 @@ struct AppPushTests {
                     if number.isMultiple(of: 2) { request.deviceToken = request.deviceToken.uppercased() }
                     let asked = request
                     group.addTask {
-                        let outcome = try await operations.requestAppPush(asked, tenant: .project)
+                        let outcome = try await outcome(await operations.requestAppPush(asked, tenant: .project))
                         #expect(outcome.denial == nil || outcome.denial == .phone(.invalidAppCredential))
                         return outcome.denial == nil
                     }
@@ -186,9 +186,9 @@ struct AppPushTests {
             #expect(try await service.database.count("SELECT count(*) FROM message_counts WHERE messages = 20") == 4)
             var other = request
             other.deviceToken = String(repeating: "0b", count: 32)
-            #expect(try await operations.requestAppPush(other, tenant: .project).denial == nil)
+            #expect(try await outcome(await operations.requestAppPush(other, tenant: .project)).denial == nil)
             service.clock.advance(seconds: 3600)
-            #expect(try await operations.requestAppPush(request, tenant: .project).denial == nil)
+            #expect(try await outcome(await operations.requestAppPush(request, tenant: .project)).denial == nil)
         }
     }
 }

@@ -31,8 +31,10 @@ import Testing
                     case 0: try await service.resolve(handle, proven.proofToken).denial == nil ? "J12" : nil
                     case 1: try await service.decline(handle).denial == nil ? "J13" : nil
                     default:
-                        switch try await service.operations.conflicts
-                            .decline(id, expectedVersion: nil, tenant: .project)
+                        switch try await outcome(
+                            await service.operations.conflicts
+                                .decline(id, expectedVersion: nil, tenant: .project)
+                        )
                         {
                         case .success: "J17"
                         case .denied(.conflict(.closed)): nil
@@ -70,17 +72,21 @@ import Testing
             let open = try #require(try await page(service).conflicts.first)
             #expect(open.state == .proven && open.proof?.binding.kind == .session && open.version == 2)
             guard
-                case .denied(.versionMismatch) = try await conflicts.decline(
-                    open.id,
-                    expectedVersion: 1,
-                    tenant: .project
+                case .denied(.versionMismatch) = try await outcome(
+                    await conflicts.decline(
+                        open.id,
+                        expectedVersion: 1,
+                        tenant: .project
+                    )
                 )
             else {
                 Issue.record("an older version was taken")
                 return
             }
             guard
-                case .success(let declined) = try await conflicts.decline(open.id, expectedVersion: 2, tenant: .project)
+                case .success(let declined) = try await outcome(
+                    await conflicts.decline(open.id, expectedVersion: 2, tenant: .project)
+                )
             else {
                 Issue.record("refused")
                 return
@@ -93,10 +99,12 @@ import Testing
             #expect(kept.rule == "J17" && kept.kind == "conflict-declined" && kept.user == ada.user.id)
             for again in [open.id, "nonsense", ""] {
                 guard
-                    case .denied(.conflict(let refusal)) = try await conflicts.decline(
-                        again,
-                        expectedVersion: nil,
-                        tenant: .project
+                    case .denied(.conflict(let refusal)) = try await outcome(
+                        await conflicts.decline(
+                            again,
+                            expectedVersion: nil,
+                            tenant: .project
+                        )
                     )
                 else {
                     Issue.record("\(again) was declined")

@@ -92,7 +92,8 @@ import Testing
             #expect(signedIn.user.account.signInMethods == [.provider(.twitter)])
             #expect(try await service.signIn("ada@example.com", "of the intruder").denial != nil)
             #expect(
-                try await service.operations.lookUp(idToken: intruder.tokens.idToken, tenant: .project).denial
+                try await outcome(await service.operations.lookUp(idToken: intruder.tokens.idToken, tenant: .project))
+                    .denial
                     == .refusal(.tokenExpired)
             )
             #expect(try await service.startMailboxProof(other).denial == .conflict(.closed(.superseded)))
@@ -293,9 +294,11 @@ import Testing
                     if caller % 4 < 2 {
                         return try await service.resolve(handle, proven.proofToken).denial == nil ? "settled" : nil
                     }
-                    let signUp = try await service.operations.signUp(
-                        .password(address, "correct horse"),
-                        tenant: .project
+                    let signUp = try await outcome(
+                        await service.operations.signUp(
+                            .password(address, "correct horse"),
+                            tenant: .project
+                        )
                     )
                     return signUp.denial == nil ? "signed up" : nil
                 }.compactMap(\.self)
@@ -342,7 +345,7 @@ import Testing
             let handle: String
             if provider == .google {
                 // L3: a guest comes upon the address by linking, where a trusted provider takes nothing over.
-                let guest = try await service.operations.signUp(.anonymous, tenant: .project).success()
+                let guest = try await service.operations.signUp(.anonymous, tenant: .project)
                 handle = try #require(
                     try await service.signIn(owners, idToken: guest.tokens.idToken).refused().pendingToken
                 )
@@ -436,7 +439,7 @@ import Testing
                 #expect(try await service.prove(forged, by: ada).denial == .conflict(.unknown))
             }
             #expect(
-                try await service.operations.conflict(handle, proofToken: nil, tenant: foreign).denial
+                try await outcome(await service.operations.conflict(handle, proofToken: nil, tenant: foreign)).denial
                     == .conflict(.unknown)
             )
         }
@@ -477,43 +480,49 @@ extension TestService {
     /// A second later than whatever was before, so that mails have an order.
     func startMailboxProof(_ handle: String) async throws -> Outcome<ConflictView> {
         clock.advance(seconds: 1)
-        return try await operations.startMailboxProof(
-            handle,
-            tenant: .project,
-            expectedVersion: nil,
-            locale: "en",
-            requestedFrom: "192.0.2.7"
+        return try await outcome(
+            await operations.startMailboxProof(
+                handle,
+                tenant: .project,
+                expectedVersion: nil,
+                locale: "en",
+                requestedFrom: "192.0.2.7"
+            )
         )
     }
 
     func complete(_ handle: String, _ answer: ConflictProofAnswer) async throws -> Outcome<ProvenConflict> {
-        try await operations.completeMailboxProof(handle, answer, tenant: .project, expectedVersion: nil)
+        try await outcome(await operations.completeMailboxProof(handle, answer, tenant: .project, expectedVersion: nil))
     }
 
     func prove(_ handle: String, by session: SignedIn) async throws -> Outcome<ProvenConflict> {
-        try await operations.proveBySession(
-            handle,
-            idToken: session.tokens.idToken,
-            tenant: .project,
-            expectedVersion: nil
+        try await outcome(
+            await operations.proveBySession(
+                handle,
+                idToken: session.tokens.idToken,
+                tenant: .project,
+                expectedVersion: nil
+            )
         )
     }
 
     func resolve(_ handle: String, _ proofToken: String?) async throws -> Outcome<SignedIn> {
-        try await operations.resolveConflict(
-            handle,
-            proofToken: proofToken,
-            tenant: .project,
-            expectedVersion: nil
+        try await outcome(
+            await operations.resolveConflict(
+                handle,
+                proofToken: proofToken,
+                tenant: .project,
+                expectedVersion: nil
+            )
         )
     }
 
     func decline(_ handle: String, version: Int64? = nil) async throws -> Outcome<ConflictView> {
-        try await operations.declineConflict(handle, tenant: .project, expectedVersion: version)
+        try await outcome(await operations.declineConflict(handle, tenant: .project, expectedVersion: version))
     }
 
     func view(_ handle: String, _ proofToken: String?) async throws -> Outcome<ConflictView> {
-        try await operations.conflict(handle, proofToken: proofToken, tenant: .project)
+        try await outcome(await operations.conflict(handle, proofToken: proofToken, tenant: .project))
     }
 
     /// The mail about a conflict that was written last.

@@ -33,28 +33,32 @@ struct EndedSessionTests {
             case .others: .others
             case .all: .all
             }
-        return try await service.operations.endSessions(
-            sessions,
-            idToken: owner.tokens.idToken,
-            tenant: .project,
-            expectedVersion: nil
+        return try await outcome(
+            await service.operations.endSessions(
+                sessions,
+                idToken: owner.tokens.idToken,
+                tenant: .project,
+                expectedVersion: nil
+            )
         )
     }
 
     private func signOut(_ session: SignedIn, _ service: TestService) async throws {
-        _ = try await service.operations.signOut(idToken: session.tokens.idToken, localID: nil, tenant: .project).value
+        _ = try await service.operations.signOut(idToken: session.tokens.idToken, localID: nil, tenant: .project)
     }
 
     /// Asks for a code as the user of a session.
     private func ask(_ action: EmailCodeRequest.Action, _ service: TestService) async throws -> Outcome<SentEmailCode> {
-        try await service.operations.sendEmailCode(
-            EmailCodeRequest(
-                action: action,
-                settings: EmailCodeSettings(),
-                locale: nil,
-                isAdministrator: false,
-                returnsLink: true,
-                tenant: .project
+        try await outcome(
+            await service.operations.sendEmailCode(
+                EmailCodeRequest(
+                    action: action,
+                    settings: EmailCodeSettings(),
+                    locale: nil,
+                    isAdministrator: false,
+                    returnsLink: true,
+                    tenant: .project
+                )
             )
         )
     }
@@ -67,7 +71,7 @@ struct EndedSessionTests {
     }
 
     private func apply(_ code: String, _ service: TestService) async throws -> Outcome<AppliedEmailCode> {
-        try await service.operations.applyEmailCode(code, tenant: .project)
+        try await outcome(await service.operations.applyEmailCode(code, tenant: .project))
     }
 
     // MARK: Mailed codes
@@ -148,13 +152,13 @@ struct EndedSessionTests {
                 let owner = try await service.signUp(Self.email)
                 let thief = try await service.signIn(Self.email).value
                 let operations = service.operations
-                let waiting = try await operations.authenticate(idToken: thief.tokens.idToken, tenant: .project).value
-                let other = try await operations.authenticate(idToken: owner.tokens.idToken, tenant: .project).value
+                let waiting = try await operations.authenticate(idToken: thief.tokens.idToken, tenant: .project)
+                let other = try await operations.authenticate(idToken: owner.tokens.idToken, tenant: .project)
                 #expect(try await end(way, thief, by: owner, service).value)
                 let current = try await service.user(owner.user.id)
-                let denial = try await operations.account(of: waiting, asItIs: current).denial
+                let denial = try await outcome(await operations.account(of: waiting, asItIs: current)).denial
                 #expect(denial == .refusal(.tokenExpired), "\(way)")
-                let lives = try await operations.account(of: other, asItIs: current).denial == nil
+                let lives = try await outcome(await operations.account(of: other, asItIs: current)).denial == nil
                 #expect(lives == (way != .all), "\(way)")
             }
         }

@@ -47,7 +47,9 @@ import Testing
                 switch number % 3 {
                 case 0:
                     guard let address = EmailAddress("ada@gmail.com") else { throw UnexpectedEnding("address") }
-                    _ = try await service.operations.signUp(.password(address, "correct horse"), tenant: .project)
+                    _ = try await outcome(
+                        await service.operations.signUp(.password(address, "correct horse"), tenant: .project)
+                    )
                 case 1:
                     _ = try await service.signIn(
                         service.credential(.google, subject: "g", email: "ada@gmail.com", isVerified: true)
@@ -136,11 +138,13 @@ import Testing
             }
             for signedIn in outcomes.compactMap(\.self) + [attacker] {
                 let isOwners = signedIn.user.linkedProviders[.google] != nil
-                let lookup = try await service.operations.lookUp(
-                    idToken: signedIn.tokens.idToken,
-                    tenant: .project
+                let lookup = try await outcome(
+                    await service.operations.lookUp(
+                        idToken: signedIn.tokens.idToken,
+                        tenant: .project
+                    )
                 )
-                let refresh = try await service.operations.refreshSession(signedIn.tokens.refreshToken)
+                let refresh = try await outcome(await service.operations.refreshSession(signedIn.tokens.refreshToken))
                 #expect((lookup.denial == nil) == isOwners)
                 #expect((refresh.denial == nil) == isOwners)
             }

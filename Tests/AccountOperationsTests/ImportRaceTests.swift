@@ -63,11 +63,13 @@ struct ImportRaceTests {
                     var update = AdminUpdateAccount()
                     update.email = "changed\(caller)@example.com"
                     update.password = "another password"
-                    _ = try await service.operations.updateAccount(update, of: id, tenant: .project)
+                    _ = try await outcome(await service.operations.updateAccount(update, of: id, tenant: .project))
                 case 2:
                     if let address = EmailAddress("shared@example.com") { _ = try await service.signUp(address) }
                 default:
-                    _ = try await service.operations.deleteAccount(UserID("other") ?? id, tenant: .project)
+                    _ = try await outcome(
+                        await service.operations.deleteAccount(UserID("other") ?? id, tenant: .project)
+                    )
                 }
             }
             #expect(try await first.database.inconsistencies() == [])

@@ -128,15 +128,17 @@ extension TestService {
         _ action: EmailCodeRequest.Action,
         from address: String? = nil
     ) async throws -> Outcome<SentEmailCode> {
-        try await operations.sendEmailCode(
-            EmailCodeRequest(
-                action: action,
-                settings: EmailCodeSettings(),
-                locale: nil,
-                isAdministrator: false,
-                returnsLink: false,
-                clientAddress: address,
-                tenant: .project
+        try await outcome(
+            await operations.sendEmailCode(
+                EmailCodeRequest(
+                    action: action,
+                    settings: EmailCodeSettings(),
+                    locale: nil,
+                    isAdministrator: false,
+                    returnsLink: false,
+                    clientAddress: address,
+                    tenant: .project
+                )
             )
         )
     }

@@ -86,10 +86,12 @@ struct MergeRaceTests {
                     } else {
                         let password: MergeSide = intruded == .survivor ? .absorbed : .survivor
                         _ = try await orLater {
-                            try await service.operations.mergeAccounts(
-                                by: caller,
-                                choices: [.email: .survivor, .password: password],
-                                tenant: .project
+                            try await outcome(
+                                await service.operations.mergeAccounts(
+                                    by: caller,
+                                    choices: [.email: .survivor, .password: password],
+                                    tenant: .project
+                                )
                             )
                         }
                     }
@@ -158,13 +160,17 @@ struct MergeRaceTests {
                     update.phoneNumber = "+1555000\(1000 + caller)"
                     return isSuccess(
                         try await orLater { [update] in
-                            try await service.operations.updateAccount(update, of: other, tenant: .project)
+                            try await outcome(
+                                await service.operations.updateAccount(update, of: other, tenant: .project)
+                            )
                         }
                     )
                 default:
                     guard caller == 31 else { return true }
                     return isSuccess(
-                        try await orLater { try await service.operations.deleteAccount(other, tenant: .project) }
+                        try await orLater {
+                            try await outcome(await service.operations.deleteAccount(other, tenant: .project))
+                        }
                     )
                 }
             }
@@ -196,7 +202,7 @@ struct MergeRaceTests {
                 creation.id = other
                 return isSuccess(
                     try await orLater { [creation] in
-                        try await service.operations.createAccount(creation, tenant: .project)
+                        try await outcome(await service.operations.createAccount(creation, tenant: .project))
                     }
                 )
             }
@@ -217,7 +223,7 @@ struct MergeRaceTests {
                     var update = AdminUpdateAccount()
                     update.phoneNumber = "+1555000\(1000 + caller)"
                     _ = try await orLater { [update] in
-                        try await service.operations.updateAccount(update, of: ada, tenant: .project)
+                        try await outcome(await service.operations.updateAccount(update, of: ada, tenant: .project))
                     }
                     return false
                 }
@@ -279,7 +285,7 @@ struct MergeRaceTests {
                 let mails = try await database.count("SELECT count(*) FROM outbox WHERE kind = 'mail'")
                 // One when it was merged and one when it was undone, for the proven address.
                 #expect(mails == Int64(2 * (round + 1)))
-                _ = try await first.operations.deleteAccount(goes, tenant: .project).success()
+                _ = try await first.operations.deleteAccount(goes, tenant: .project)
             }
             #expect(try await count(first, "undone") == 6)
             #expect(try await database.inconsistencies() == [])
@@ -334,7 +340,7 @@ struct MergeRaceTests {
                     switch caller % 4 {
                     case 0: try await service.sendAllWebhooks()
                     case 1 where caller > 40 && round == 2:
-                        _ = try await service.operations.merges.withdraw(merge.id, tenant: .project)
+                        _ = try await outcome(await service.operations.merges.withdraw(merge.id, tenant: .project))
                     default: try await service.operations.merges.advanceAll()
                     }
                     return true

@@ -30,7 +30,6 @@ struct MergeTests {
                 #expect(try await service.database.inconsistencies() == [])
                 let undone = try await service.operations.merges
                     .undo(merge.id, keepsLaterChanges: false, tenant: .project)
-                    .success()
                 #expect(undone.merge.state == .undone && undone.kept == [])
                 let after = try await service.rowsOfAccounts().filter(TestService.isRestored)
                 let expected = before.filter(TestService.isRestored)
@@ -67,7 +66,7 @@ struct MergeTests {
             #expect(custom.denial == .refusal(.accountMerged))
             var creation = CreateAccount()
             creation.id = old
-            let created = try await service.operations.createAccount(creation, tenant: .project)
+            let created = try await outcome(await service.operations.createAccount(creation, tenant: .project))
             #expect(created.denial == .refusal(.duplicateLocalID))
             let answers = try await service.operations.merges.merges(of: old, tenant: .project)
             #expect(answers.current == ada.user.id && answers.merges.map(\.id) == [merge.id])
@@ -119,10 +118,12 @@ struct MergeTests {
             let thief = try await person(service, "thief@example.com")
             let choices: [MergeField: MergeSide] = [.email: .survivor, .password: .survivor]
             func steal(for session: SignedIn) async throws -> Outcome<Merge> {
-                try await service.operations.mergeAccounts(
-                    by: .owners(survivor: session.tokens.idToken, absorbed: victim.tokens.idToken),
-                    choices: choices,
-                    tenant: .project
+                try await outcome(
+                    await service.operations.mergeAccounts(
+                        by: .owners(survivor: session.tokens.idToken, absorbed: victim.tokens.idToken),
+                        choices: choices,
+                        tenant: .project
+                    )
                 )
             }
             let merge = try await steal(for: thief).success()
@@ -194,10 +195,12 @@ struct MergeTests {
             let meanwhile = try await service.resetCode(for: "ada@example.com")
             _ = try await service.undo(merge.id).success()
             for code in codes + [meanwhile] {
-                let reset = try await service.operations.resetPassword(
-                    code,
-                    newPassword: "chosen by a thief",
-                    tenant: .project
+                let reset = try await outcome(
+                    await service.operations.resetPassword(
+                        code,
+                        newPassword: "chosen by a thief",
+                        tenant: .project
+                    )
                 )
                 #expect(reset.denial != nil)
             }
@@ -205,7 +208,9 @@ struct MergeTests {
                 #expect(try await service.signIn(email).denial == nil, "\(email) has another password")
             }
             let fresh = try await service.resetCode(for: "victim@example.com")
-            let reset = try await service.operations.resetPassword(fresh, newPassword: "a new one", tenant: .project)
+            let reset = try await outcome(
+                await service.operations.resetPassword(fresh, newPassword: "a new one", tenant: .project)
+            )
             #expect(reset.denial == nil, "a code that is asked for afterwards works")
             #expect(try await service.database.inconsistencies() == [])
         }
@@ -316,10 +321,12 @@ struct MergeTests {
             let ada = try await service.signUp("ada@example.com")
             let guest = try await service.signUpAnonymously()
             func merge(_ survivor: String, _ absorbed: String) async throws -> Outcome<Merge> {
-                try await service.operations.mergeAccounts(
-                    by: .owners(survivor: survivor, absorbed: absorbed),
-                    choices: [:],
-                    tenant: .project
+                try await outcome(
+                    await service.operations.mergeAccounts(
+                        by: .owners(survivor: survivor, absorbed: absorbed),
+                        choices: [:],
+                        tenant: .project
+                    )
                 )
             }
             #expect(try await merge("forged", guest.tokens.idToken).denial == .invalidIDToken)
@@ -358,9 +365,13 @@ struct MergeTests {
             #expect(try await service.user(guest.user.id) == nil)
             // Who had a session of either may see it; nobody else.
             let operations = service.operations
-            let own = try await operations.merge(merged.id, idToken: session.tokens.idToken, tenant: .project)
+            let own = try await outcome(
+                await operations.merge(merged.id, idToken: session.tokens.idToken, tenant: .project)
+            )
             #expect(try own.success().id == merged.id)
-            let foreign = try await operations.merge(merged.id, idToken: secured.tokens.idToken, tenant: .project)
+            let foreign = try await outcome(
+                await operations.merge(merged.id, idToken: secured.tokens.idToken, tenant: .project)
+            )
             #expect(foreign.denial == .merge(.unknown))
         }
     }
@@ -385,9 +396,9 @@ struct MergeTests {
                     asker: .owners(shown(survivor), shown(absorbed))
                 )
                 let merges = service.operations.merges
-                let preview = try await merges.preview(request, tenant: .project)
+                let preview = try await outcome(await merges.preview(request, tenant: .project))
                 #expect(preview.denial == .refusal(.tokenExpired))
-                let merge = try await merges.begin(request, reason: nil, tenant: .project)
+                let merge = try await outcome(await merges.begin(request, reason: nil, tenant: .project))
                 #expect(merge.denial == .refusal(.tokenExpired))
             }
             #expect(try await service.rowsOfAccounts() == before)
@@ -410,7 +421,7 @@ struct MergeTests {
                 by: .owners(survivor: ada.tokens.idToken, absorbed: other.tokens.idToken),
                 choices: [.email: .absorbed, .password: .survivor],
                 tenant: .project
-            ).success()
+            )
             #expect(merge.state == .prepared)
             #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 0)
             try await service.sendAllWebhooks()
@@ -453,10 +464,12 @@ struct MergeTests {
             let stays = try await service.signUpAnonymously()
             let goes = try await service.signUpAnonymously()
             func denial(_ survivor: SignedIn, _ absorbed: SignedIn) async throws -> Denial? {
-                try await service.operations.mergeAccounts(
-                    by: .owners(survivor: survivor.tokens.idToken, absorbed: absorbed.tokens.idToken),
-                    choices: [:],
-                    tenant: .project
+                try await outcome(
+                    await service.operations.mergeAccounts(
+                        by: .owners(survivor: survivor.tokens.idToken, absorbed: absorbed.tokens.idToken),
+                        choices: [:],
+                        tenant: .project
+                    )
                 ).denial
             }
             try await service.database.execute(
@@ -474,10 +487,12 @@ struct MergeTests {
             for change in ["consumed_at = created_at", "consumed_at = NULL, expires_at = created_at"] {
                 try await service.database.execute("UPDATE one_time_codes SET \(change)")
                 #expect(
-                    try await service.operations.previewMerge(
-                        by: .owners(survivor: stays.tokens.idToken, absorbed: goes.tokens.idToken),
-                        choices: [:],
-                        tenant: .project
+                    try await outcome(
+                        await service.operations.previewMerge(
+                            by: .owners(survivor: stays.tokens.idToken, absorbed: goes.tokens.idToken),
+                            choices: [:],
+                            tenant: .project
+                        )
                     ).denial == nil
                 )
             }
@@ -518,7 +533,7 @@ struct MergeTests {
                 by: .owners(survivor: session.tokens.idToken, absorbed: guest.tokens.idToken),
                 choices: [:],
                 tenant: .project
-            ).success()
+            )
             let all = try await told()
             #expect(all.filter { $0.merged?.isByOperator == false }.map(\.to) == ["Ada@example.com"] && all.count == 3)
         }
@@ -564,7 +579,7 @@ struct MergeTests {
                 choices: [.email: .survivor],
                 asker: .owners(try await shown(survivor), try await shown(absorbed))
             )
-            let merge = try await service.operations.merges.begin(request, reason: nil, tenant: .project).success()
+            let merge = try await service.operations.merges.begin(request, reason: nil, tenant: .project)
             #expect(merge.state == .committed)
             let user = try #require(try await service.user(survivor))
             let found = user.additions(since: service.clock.now)
@@ -597,7 +612,6 @@ struct MergeTests {
             func preview(_ keeps: Bool) async throws -> MergeUndoPreview {
                 try await service.operations.merges
                     .previewUndo(merge.id, keepsLaterChanges: keeps, tenant: .project)
-                    .success()
             }
             #expect(try await preview(false).isPossible == false, "as the undo itself")
             let keeping = try await preview(true)
@@ -618,7 +632,7 @@ struct MergeTests {
             #expect(changes.filter { $0.part == .field(.provider(.google)) }.map(\.canStay).contains(false))
             #expect(try await preview(true).isPossible == false)
             #expect(!"\(changes)".contains("g-1"), "no identifiers are told")
-            _ = try await service.operations.deleteAccount(third.user.id, tenant: .project)
+            _ = try await outcome(await service.operations.deleteAccount(third.user.id, tenant: .project))
             _ = try await service.signIn(google, idToken: service.signIn("ada@example.com").success().tokens.idToken)
                 .signedIn()
             #expect(try await service.database.inconsistencies() == [])
@@ -676,7 +690,10 @@ struct MergeTests {
             #expect(try await service.merging(stays, goes).denial == .merge(.alreadyMerged(merge)))
             let request = MergeRequest(survivor: stays, absorbed: goes, choices: [:], asker: .administrator)
             let merges = service.operations.merges
-            #expect(try await merges.preview(request, tenant: .project).denial == .merge(.alreadyMerged(merge)))
+            #expect(
+                try await outcome(await merges.preview(request, tenant: .project)).denial
+                    == .merge(.alreadyMerged(merge))
+            )
             // Another merge than that one, of an account that is gone.
             #expect(try await service.merging(other.user.id, goes).denial == .merge(.mergedAway(merge)))
             #expect(try await service.merging(goes, other.user.id).denial == .merge(.mergedAway(merge)))
@@ -694,33 +711,38 @@ struct MergeTests {
             let first = try await service.merge(survivor, absorbed)
             #expect(first.version == 1)
             for version: Int64 in [0, 2, 3] {
-                let denial = try await merges.withdraw(first.id, expectedVersion: version, tenant: .project).denial
+                let denial = try await outcome(
+                    await merges.withdraw(first.id, expectedVersion: version, tenant: .project)
+                ).denial
                 #expect(denial == .versionMismatch)
             }
-            #expect(try await merges.withdraw(first.id, expectedVersion: 1, tenant: .project).success().version == 2)
-            let again = try await merges.withdraw(first.id, expectedVersion: 1, tenant: .project).denial
+            #expect(try await merges.withdraw(first.id, expectedVersion: 1, tenant: .project).version == 2)
+            let again = try await outcome(await merges.withdraw(first.id, expectedVersion: 1, tenant: .project)).denial
             #expect(again == .versionMismatch)
             let second = try await service.merge(survivor, absorbed)
             try await service.sendAllWebhooks()
             #expect(try await state(service, second).version == 2)
             for version: Int64 in [1, 3] {
-                let denial = try await merges.previewUndo(
-                    second.id,
-                    keepsLaterChanges: false,
-                    expectedVersion: version,
-                    tenant: .project
+                let denial = try await outcome(
+                    await merges.previewUndo(
+                        second.id,
+                        keepsLaterChanges: false,
+                        expectedVersion: version,
+                        tenant: .project
+                    )
                 ).denial
                 #expect(denial == .versionMismatch)
                 let undone =
-                    try await merges
-                    .undo(second.id, keepsLaterChanges: false, expectedVersion: version, tenant: .project)
+                    try await outcome(
+                        await merges
+                            .undo(second.id, keepsLaterChanges: false, expectedVersion: version, tenant: .project)
+                    )
                 #expect(undone.denial == .versionMismatch)
             }
             #expect(try await state(service, second).state == .committed)
             let undone =
                 try await merges
                 .undo(second.id, keepsLaterChanges: false, expectedVersion: 2, tenant: .project)
-                .success()
             #expect(undone.merge.version == 3)
         }
     }
@@ -760,7 +782,6 @@ struct MergeTests {
             service.clock.advance(seconds: 599)
             let preview = try await service.operations.merges
                 .previewUndo(merge.id, keepsLaterChanges: false, tenant: .project)
-                .success()
             #expect(preview.changes == [] && preview.isPossible)
             service.clock.advance(seconds: 1)
             #expect(try await service.undo(merge.id).denial == .merge(.tooLate))
@@ -785,7 +806,7 @@ struct MergeTests {
     }
 
     private func state(_ service: TestService, _ merge: Merge) async throws -> Merge {
-        try await service.operations.merges.advance(merge.id, tenant: .project).success()
+        try await service.operations.merges.advance(merge.id, tenant: .project)
     }
 
     @Test func `receivers are asked first, then told, and in between nothing has changed`() async throws {
@@ -801,7 +822,7 @@ struct MergeTests {
             }
             #expect(waiting.id == merge.id)
             let request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
-            let preview = try await service.operations.merges.preview(request, tenant: .project).success()
+            let preview = try await service.operations.merges.preview(request, tenant: .project)
             #expect(preview.waiting?.id == merge.id)
             try await service.sendAllWebhooks()
             #expect(try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared"])
@@ -901,12 +922,13 @@ struct MergeTests {
             #expect(changed.state == .aborted && changed.abortReason == .accountsChanged)
             let second = try await service.merge(survivor, absorbed)
             let merges = service.operations.merges
-            let withdrawn = try await merges.withdraw(second.id, tenant: .project).success()
+            let withdrawn = try await merges.withdraw(second.id, tenant: .project)
             #expect(withdrawn.state == .aborted && withdrawn.abortReason == .withdrawn)
             #expect(
-                try await merges.withdraw(second.id, tenant: .project).denial == .merge(.closed(.aborted))
+                try await outcome(await merges.withdraw(second.id, tenant: .project)).denial
+                    == .merge(.closed(.aborted))
             )
-            #expect(try await merges.withdraw("no-such", tenant: .project).denial == .merge(.unknown))
+            #expect(try await outcome(await merges.withdraw("no-such", tenant: .project)).denial == .merge(.unknown))
             #expect(try await service.undo(second.id).denial == .merge(.closed(.aborted)))
         }
     }
@@ -971,10 +993,12 @@ extension TestService {
         _ absorbed: UserID,
         _ choices: [MergeField: MergeSide] = [:]
     ) async throws -> Outcome<Merge> {
-        try await operations.mergeAccounts(
-            by: .administrator(survivor: survivor, absorbed: absorbed, reason: "the same person"),
-            choices: choices,
-            tenant: .project
+        try await outcome(
+            await operations.mergeAccounts(
+                by: .administrator(survivor: survivor, absorbed: absorbed, reason: "the same person"),
+                choices: choices,
+                tenant: .project
+            )
         )
     }
 
@@ -994,13 +1018,15 @@ extension TestService {
     }
 
     func undo(_ merge: String, keepsLaterChanges: Bool = false) async throws -> Outcome<UndoneMerge> {
-        try await operations.merges.undo(merge, keepsLaterChanges: keepsLaterChanges, tenant: .project)
+        try await outcome(await operations.merges.undo(merge, keepsLaterChanges: keepsLaterChanges, tenant: .project))
     }
 
     func signInWithCustomToken(_ id: UserID) async throws -> Outcome<SignedIn> {
-        try await operations.signInWithCustomToken(
-            JSONValue.object(["uid": .string(id.rawValue)]).text,
-            tenant: .project
+        try await outcome(
+            await operations.signInWithCustomToken(
+                JSONValue.object(["uid": .string(id.rawValue)]).text,
+                tenant: .project
+            )
         )
     }
 
@@ -1152,12 +1178,12 @@ extension TestService {
     /// A merge in which everything that has to be chosen, and some more, is chosen at random; `nil` where it is refused.
     func mergeAtRandom(_ survivor: UserID, _ absorbed: UserID, _ random: inout SplitMix) async throws -> Merge? {
         var request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
-        let preview = try await operations.merges.preview(request, tenant: .project)
+        let preview = try await outcome(await operations.merges.preview(request, tenant: .project))
         guard case .success(let preview) = preview else { return nil }
         for line in preview.plan.lines where line.taken == nil || Int.random(in: 0..<4, using: &random) == 0 {
             request.choices[line.field] = Bool.random(using: &random) ? .survivor : .absorbed
         }
-        let outcome = try await operations.merges.begin(request, reason: "one person", tenant: .project)
+        let outcome = try await outcome(await operations.merges.begin(request, reason: "one person", tenant: .project))
         switch outcome {
         case .success(let merge): return merge
         case .denied(.merge(.refused)): return nil

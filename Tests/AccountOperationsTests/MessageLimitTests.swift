@@ -73,7 +73,7 @@ struct MessageLimitTests {
                 operations.apps = AppVerifiers(assessments: assessor)
                 let credential = AppCredential.assessment(token: "t", clientType: "CLIENT_TYPE_WEB", version: nil)
                 let request = PhoneCodeRequest(number: number(1), credential: credential, subscriber: address)
-                return try await operations.sendPhoneCode(request, tenant: .project).denial
+                return try await outcome(await operations.sendPhoneCode(request, tenant: .project)).denial
             }
             let denials = try await first.race(with: second) { service, _ in try await ask(service, from: "192.0.2.1") }
             #expect(denials.count { $0 == .phone(.invalidRecaptchaToken) } == 5)

@@ -101,7 +101,7 @@ struct MetricsTests {
             #expect(try await service.signIn("ada@example.com", "wrong").denial != nil)
             let handle = try await service.openConflict(with: "ada@example.com")
             _ = try await service.decline(handle).success()
-            _ = try await service.operations.deleteAccount(ada.user.id, tenant: .project).success()
+            _ = try await service.operations.deleteAccount(ada.user.id, tenant: .project)
             let stored = try await service.database.rows(
                 "SELECT rule || ' ' || count(*) FROM account_events GROUP BY rule ORDER BY rule" as Query<String?>
             ).compactMap(\.self)
@@ -153,31 +153,33 @@ struct MetricsTests {
             try await expect(.wrongPassword) { try await service.signIn("ada@example.com", "wrong").denial }
             try await expect(.signUpEmailExists) {
                 let signUp = SignUp.password(try address("ada@example.com"), "correct horse")
-                return try await operations.signUp(signUp, tenant: .project).denial
+                return try await outcome(await operations.signUp(signUp, tenant: .project)).denial
             }
             try await expect(.passwordLinkEmailInUse) {
                 let link = SignUp.link(try address("ada@example.com"), "correct horse", idToken: eve.tokens.idToken)
-                return try await operations.signUp(link, tenant: .project).denial
+                return try await outcome(await operations.signUp(link, tenant: .project)).denial
             }
 
             // Updates: by the user, on the own route, by an administrator.
             var taken = UpdateAccount()
             taken.email = "eve@example.com"
             try await expect(.changeEmailExists) {
-                try await operations.updateAccount(taken, idToken: token, tenant: .project).denial
+                try await outcome(await operations.updateAccount(taken, idToken: token, tenant: .project)).denial
             }
             try await expect(.lastMethodKept) {
-                try await operations.removeMethod(
-                    .password,
-                    idToken: token,
-                    tenant: .project,
-                    expectedVersion: nil
+                try await outcome(
+                    await operations.removeMethod(
+                        .password,
+                        idToken: token,
+                        tenant: .project,
+                        expectedVersion: nil
+                    )
                 ).denial
             }
             var byAdmin = AdminUpdateAccount()
             byAdmin.email = "eve@example.com"
             try await expect(.adminUpdateEmailExists) {
-                try await operations.updateAccount(byAdmin, of: ada.user.id, tenant: .project).denial
+                try await outcome(await operations.updateAccount(byAdmin, of: ada.user.id, tenant: .project)).denial
             }
             let gitHub = service.credential(.gitHub, subject: "1")
             _ = try await service.signIn(gitHub, idToken: token).signedIn()
@@ -185,34 +187,40 @@ struct MetricsTests {
             var password = UpdateAccount()
             password.password = "another horse"
             try await expect(.changePasswordNeedsRecentSignIn) {
-                try await operations.updateAccount(password, idToken: token, tenant: .project).denial
+                try await outcome(await operations.updateAccount(password, idToken: token, tenant: .project)).denial
             }
             try await expect(.removalNeedsRecentSignIn) {
-                try await operations.removeMethod(
-                    .password,
-                    idToken: token,
-                    tenant: .project,
-                    expectedVersion: nil
+                try await outcome(
+                    await operations.removeMethod(
+                        .password,
+                        idToken: token,
+                        tenant: .project,
+                        expectedVersion: nil
+                    )
                 ).denial
             }
 
             // Deletions and tokens.
             try await expect(.deleteNeedsRecentSignIn) {
-                try await operations.deleteAccount(idToken: token, tenant: .project).denial
+                try await outcome(await operations.deleteAccount(idToken: token, tenant: .project)).denial
             }
             let now = service.clock.now
             try await service.edit(ada.user.id) { $0.endSessions(at: now) }
-            try await expect(.tokenEpochStale) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.tokenEpochStale) {
+                try await outcome(await operations.lookUp(idToken: token, tenant: .project)).denial
+            }
             try await expect(.refreshSessionGone) {
-                try await operations.refreshSession(ada.tokens.refreshToken).denial
+                try await outcome(await operations.refreshSession(ada.tokens.refreshToken)).denial
             }
-            _ = try await operations.deleteAccount(ada.user.id, tenant: .project).success()
+            _ = try await operations.deleteAccount(ada.user.id, tenant: .project)
             try await expect(.deleteUnknownAccount) {
-                try await operations.deleteAccount(ada.user.id, tenant: .project).denial
+                try await outcome(await operations.deleteAccount(ada.user.id, tenant: .project)).denial
             }
-            try await expect(.tokenAccountGone) { try await operations.lookUp(idToken: token, tenant: .project).denial }
+            try await expect(.tokenAccountGone) {
+                try await outcome(await operations.lookUp(idToken: token, tenant: .project)).denial
+            }
             try await expect(.refreshAccountGone) {
-                try await operations.refreshSession(ada.tokens.refreshToken).denial
+                try await outcome(await operations.refreshSession(ada.tokens.refreshToken)).denial
             }
         }
     }

@@ -45,7 +45,7 @@ struct OnceTests {
                     tenant: .project,
                     expectedVersion: nil,
                     once: once
-                ).success()
+                )
                 let after = service.client.state
                 return [
                     after.read.statistics.accepted - before.read.statistics.accepted,

@@ -134,9 +134,11 @@ struct PasswordAttemptTests {
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             func replace(_ old: String) async throws -> Denial? {
-                try await service.operations
-                    .replacePassword(of: email, oldPassword: old, newPassword: "another horse", tenant: .project)
-                    .denial
+                try await outcome(
+                    await service.operations
+                        .replacePassword(of: email, oldPassword: old, newPassword: "another horse", tenant: .project)
+                )
+                .denial
             }
             for _ in 0..<10 { #expect(try await replace("wrong") == Self.wrong) }
             #expect(try await replace(TestService.password) == Self.locked)
@@ -151,9 +153,11 @@ struct PasswordAttemptTests {
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             let replace: @Sendable (String) async throws -> Denial? = { old in
-                try await service.operations
-                    .replacePassword(of: email, oldPassword: old, newPassword: "x", tenant: .project)
-                    .denial
+                try await outcome(
+                    await service.operations
+                        .replacePassword(of: email, oldPassword: old, newPassword: "x", tenant: .project)
+                )
+                .denial
             }
             #expect(
                 try await replace(TestService.password) == .weakPassword(lengthMin: 6),

@@ -254,7 +254,7 @@ struct RehashTests {
                 if caller == 7 {
                     var update = AdminUpdateAccount()
                     update.password = "a newer password"
-                    _ = try await service.operations.updateAccount(update, of: id, tenant: .project)
+                    _ = try await outcome(await service.operations.updateAccount(update, of: id, tenant: .project))
                 } else {
                     // Refused where the change came first.
                     _ = try await service.signIn(email, password: "password")

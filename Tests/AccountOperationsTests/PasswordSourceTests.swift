@@ -202,7 +202,6 @@ struct PasswordSourceTests {
                     from: network(1),
                     tenant: .project
                 )
-                .value
             #expect(try await count(Self.all, service) == 0)
 
             let entered = try await service.signIn(email, password: "another horse", from: network(2)).value

@@ -192,7 +192,7 @@ struct PolicySimulationTests {
     private static let asks = SimulatedOutcome.asksSecondFactor.text
 
     /// How a sign-in ended, as a simulation would say it, and the account it led to.
-    private static func outcome(
+    private static func ending(
         _ service: TestService,
         _ credential: ProviderCredential
     ) async throws -> (text: String, user: UserID?, decision: DecisionID?) {
@@ -314,8 +314,8 @@ struct PolicySimulationTests {
                 flagged: attempt.flagged,
                 hosted: attempt.hosted
             )
-            let was = try await outcome(before, credential)
-            let became = try await outcome(after, credential)
+            let was = try await ending(before, credential)
+            let became = try await ending(after, credential)
             // Other refusals of strangers are not kept.
             let isKept = was.decision != nil || was.text == "refused (userDisabled)"
             if isKept, was.text != became.text { history["\(was.text) → \(became.text)", default: 0] += 1 }
@@ -399,16 +399,18 @@ struct PolicySimulationTests {
         var user: UserID?
         for (provider, email, flagged) in identities(index) {
             let credential = credential(provider, "own-\(index)", email: email, flagged: flagged)
-            let ended = try await outcome(service, credential)
+            let ended = try await ending(service, credential)
             user = ended.user ?? user
             if ended.text == asks { hasAsked = true }
             if ended.text == asks || ended.text == "signs in" { working.insert(provider.rawValue) }
         }
         if hasPassword(index), let address = EmailAddress(address(index)) {
-            let ended = try await service.operations.signInWithPassword(
-                email: address,
-                password: TestService.password,
-                tenant: .project
+            let ended = try await outcome(
+                await service.operations.signInWithPassword(
+                    email: address,
+                    password: TestService.password,
+                    tenant: .project
+                )
             )
             switch ended {
             case .success(.signedIn(let signedIn)):
@@ -439,7 +441,7 @@ struct PolicySimulationTests {
             let owner = try await service.signUp("ada@gmail.com").user.id
             func come(_ provider: ProviderID, _ subject: String) async throws -> (text: String, user: UserID?) {
                 let credential = Self.credential(provider, subject, email: "ada@gmail.com", flagged: true)
-                let ended = try await Self.outcome(service, credential)
+                let ended = try await Self.ending(service, credential)
                 return (ended.text, ended.user)
             }
             let double = try #require(try await come(.gitHub, "1").user)

@@ -34,12 +34,14 @@ struct ProviderSignInTimeTests {
     private func refusalOfPassword(_ service: TestService, _ session: SignedIn) async throws -> Denial? {
         var update = UpdateAccount()
         update.password = "another horse"
-        return try await service.operations
-            .updateAccount(update, idToken: session.tokens.idToken, tenant: .project).denial
+        return try await outcome(
+            await service.operations
+                .updateAccount(update, idToken: session.tokens.idToken, tenant: .project)
+        ).denial
     }
 
     private func refresh(_ service: TestService, _ session: SignedIn) async throws -> Denial? {
-        try await service.operations.refreshSession(session.tokens.refreshToken).denial
+        try await outcome(await service.operations.refreshSession(session.tokens.refreshToken)).denial
     }
 
     private func authTime(_ session: SignedIn) throws -> Int64? {
@@ -60,10 +62,12 @@ struct ProviderSignInTimeTests {
             #expect(old.user.id == account.user.id)
             #expect(try authTime(old) == service.clock.now.secondsSinceEpoch - 3500)
             #expect(try await refusalOfPassword(service, old) == .refusal(.credentialTooOld))
-            let deleted = try await service.operations.deleteAccount(idToken: old.tokens.idToken, tenant: .project)
+            let deleted = try await outcome(
+                await service.operations.deleteAccount(idToken: old.tokens.idToken, tenant: .project)
+            )
             #expect(deleted.denial == .refusal(.credentialTooOld))
             // It is a session all the same, and its tokens keep the time of the sign-in.
-            let refreshed = try await service.operations.refreshSession(old.tokens.refreshToken).success()
+            let refreshed = try await service.operations.refreshSession(old.tokens.refreshToken)
             #expect(
                 try claims(refreshed.idToken)["auth_time"]?.integer == service.clock.now.secondsSinceEpoch - 3500
             )
@@ -142,7 +146,7 @@ struct ProviderSignInTimeTests {
             #expect(try authTime(session) == revokedAt.secondsSinceEpoch)
             #expect(try await refresh(service, session) == nil)
             #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
-            let refreshed = try await service.operations.refreshSession(session.tokens.refreshToken).success()
+            let refreshed = try await service.operations.refreshSession(session.tokens.refreshToken)
             let read = try service.operations.tokens.verifyIDToken(refreshed.idToken, at: service.clock.now)
             #expect(read.authTime.secondsSinceEpoch == service.clock.now.secondsSinceEpoch - 1000)
         }
@@ -188,9 +192,11 @@ struct ProviderSignInTimeTests {
                 #expect(refusal == .federatedIdentityAlreadyLinked)
                 let opened = service.clock.now.secondsSinceEpoch
                 service.clock.advance(seconds: 400)
-                let session = try await service.operations.signInWithIdp(
-                    SignInWithIdp(source: .pendingToken(try #require(handle)), idToken: nil, createsUsers: false),
-                    tenant: .project
+                let session = try await outcome(
+                    await service.operations.signInWithIdp(
+                        SignInWithIdp(source: .pendingToken(try #require(handle)), idToken: nil, createsUsers: false),
+                        tenant: .project
+                    )
                 ).signedIn()
                 #expect(session.user.id == owner.user.id)
                 #expect(try authTime(session) == opened)
@@ -294,7 +300,7 @@ struct ProviderSignInTimeTests {
             )
             #expect(latest <= service.clock.now.secondsSinceEpoch + 86_400 + 120)
             let new = try await service.signIn(token(service, "new")).signedIn()
-            _ = try await service.operations.deleteAccount(idToken: new.tokens.idToken, tenant: .project).success()
+            _ = try await service.operations.deleteAccount(idToken: new.tokens.idToken, tenant: .project)
             #expect(new.user.id == account.user.id)
             #expect(try await usedTokens(service) == 0)
         }

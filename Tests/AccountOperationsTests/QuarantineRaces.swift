@@ -33,18 +33,22 @@ struct QuarantineRaces {
                 let idToken = try await takenOver(service).tokens.idToken
                 let outcomes = try await service.race(with: second, count: Self.callers) { service, number -> Denial? in
                     if number % 4 < 2 {
-                        return try await service.operations.restorePassword(
-                            Self.old,
+                        return try await outcome(
+                            await service.operations.restorePassword(
+                                Self.old,
+                                idToken: idToken,
+                                tenant: .project,
+                                expectedVersion: nil
+                            )
+                        ).denial
+                    }
+                    return try await outcome(
+                        await service.operations.discardQuarantined(
+                            .password,
                             idToken: idToken,
                             tenant: .project,
                             expectedVersion: nil
-                        ).denial
-                    }
-                    return try await service.operations.discardQuarantined(
-                        .password,
-                        idToken: idToken,
-                        tenant: .project,
-                        expectedVersion: nil
+                        )
                     ).denial
                 }
                 #expect(outcomes.count { $0 == nil } == 1, "\(outcomes)")
@@ -68,11 +72,13 @@ struct QuarantineRaces {
                 if number.isMultiple(of: 2) {
                     return try await service.signIn(gitHub, idToken: idToken).denial
                 }
-                return try await service.operations.discardQuarantined(
-                    .provider(.gitHub),
-                    idToken: idToken,
-                    tenant: .project,
-                    expectedVersion: nil
+                return try await outcome(
+                    await service.operations.discardQuarantined(
+                        .provider(.gitHub),
+                        idToken: idToken,
+                        tenant: .project,
+                        expectedVersion: nil
+                    )
                 ).denial
             }
             let left: [String?] = try await service.database.rows("SELECT method FROM quarantined_methods")

@@ -34,13 +34,17 @@ struct RowLimitTests {
         switch way {
         case .anonymous:
             return { service, client in
-                try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
+                try await outcome(
+                    await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project)
+                ).denial
             }
         case .password:
             return { service, client in
                 let request = SignUp.password(mailbox, TestService.password)
-                return try await service.operations.signUp(request, from: .init(network: client), tenant: .project)
-                    .denial
+                return try await outcome(
+                    await service.operations.signUp(request, from: .init(network: client), tenant: .project)
+                )
+                .denial
             }
         case .provider:
             return { service, client in
@@ -50,30 +54,34 @@ struct RowLimitTests {
                     createsUsers: true
                 )
                 request.clientAddress = client
-                return try await service.operations.signInWithIdp(request, tenant: .project).denial
+                return try await outcome(await service.operations.signInWithIdp(request, tenant: .project)).denial
             }
         case .emailLink:
-            let sent = try await service.operations.sendEmailCode(
-                EmailCodeRequest(
-                    action: .emailSignIn(mailbox),
-                    settings: EmailCodeSettings(),
-                    locale: nil,
-                    isAdministrator: true,
-                    returnsLink: true,
-                    tenant: .project
+            let sent = try await outcome(
+                await service.operations.sendEmailCode(
+                    EmailCodeRequest(
+                        action: .emailSignIn(mailbox),
+                        settings: EmailCodeSettings(),
+                        locale: nil,
+                        isAdministrator: true,
+                        returnsLink: true,
+                        tenant: .project
+                    )
                 )
             )
             let code = try #require(try sent.success().returned?.code)
             return { service, client in
                 let request = EmailLinkSignIn(email: address, code: code, idToken: nil, clientAddress: client)
-                return try await service.operations.signInWithEmailLink(request, tenant: .project).denial
+                return try await outcome(await service.operations.signInWithEmailLink(request, tenant: .project)).denial
             }
         case .phone:
             let code = try await service.phoneCode("+1650555\(3400 + number)")
             return { service, client in
                 let shown = PhoneSignIn.Shown.code(code.code, sessionInfo: code.sessionInfo)
-                return try await service.operations
-                    .signInWithPhone(PhoneSignIn(shown: shown, clientAddress: client), tenant: .project).denial
+                return try await outcome(
+                    await service.operations
+                        .signInWithPhone(PhoneSignIn(shown: shown, clientAddress: client), tenant: .project)
+                ).denial
             }
         }
     }
@@ -141,8 +149,10 @@ struct RowLimitTests {
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 128) { service, caller in
                 let client = "192.0.2.\(caller / 2 % 4)"
-                return try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project)
-                    .denial
+                return try await outcome(
+                    await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project)
+                )
+                .denial
             }
             #expect(denials.allSatisfy { $0 == nil })
             #expect(try await accounts(first) == 128)
@@ -156,7 +166,9 @@ struct RowLimitTests {
             first,
             second async throws in
             func signUp(_ service: TestService, _ client: String?) async throws -> Denial? {
-                try await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project).denial
+                try await outcome(
+                    await service.operations.signUp(.anonymous, from: .init(network: client), tenant: .project)
+                ).denial
             }
             for client in ["192.0.2.1", "192.0.2.2", nil] { #expect(try await signUp(first, client) == nil) }
             #expect(try await signUp(second, "192.0.2.3") == .limitReached(.signUps))
@@ -171,7 +183,9 @@ struct RowLimitTests {
             first,
             second async throws in
             @Sendable func signUp(_ service: TestService, _ network: String) async throws -> Denial? {
-                try await service.operations.signUp(.anonymous, from: .init(network: network), tenant: .project).denial
+                try await outcome(
+                    await service.operations.signUp(.anonymous, from: .init(network: network), tenant: .project)
+                ).denial
             }
             @Sendable func network(_ site: Int, _ number: Int) -> String { "20010db8000\(site)000\(number)" }
             // Nine networks with four each: eighteen accounts.
@@ -194,9 +208,9 @@ struct RowLimitTests {
         let settings = Self.settings(.signUps, ["perAddressPerHour": 1, "perProjectPerDay": 1])
         try await TestService.with(settings: settings) { service async throws in
             for number in 0..<3 {
-                _ = try await service.operations.createAccount(CreateAccount(), tenant: .project).success()
+                _ = try await service.operations.createAccount(CreateAccount(), tenant: .project)
                 let token = "{\"uid\":\"backend-\(number)\"}"
-                _ = try await service.operations.signInWithCustomToken(token, tenant: .project).success()
+                _ = try await service.operations.signInWithCustomToken(token, tenant: .project)
             }
             #expect(try await counts(service) == [])
             #expect(try await makeAccount(.anonymous, 1, on: service)(service, Self.home) == nil)
@@ -209,8 +223,10 @@ struct RowLimitTests {
         let settings: JSONValue = ["signIn": ["anonymous": ["enabled": true]]]
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 110) { service, _ in
-                try await service.operations.signUp(.anonymous, from: .init(network: Self.home), tenant: .project)
-                    .denial
+                try await outcome(
+                    await service.operations.signUp(.anonymous, from: .init(network: Self.home), tenant: .project)
+                )
+                .denial
             }
             #expect(denials.count { $0 == nil } == 100)
             #expect(try await accounts(first) == 100)
@@ -241,7 +257,7 @@ struct RowLimitTests {
                 let credential = service.credential(.gitHub, subject: "s\(caller / 2)", email: "ada@example.com")
                 var request = SignInWithIdp(source: .credential(credential), idToken: nil, createsUsers: true)
                 request.clientAddress = Self.home
-                let outcome = try await service.operations.signInWithIdp(request, tenant: .project)
+                let outcome = try await outcome(await service.operations.signInWithIdp(request, tenant: .project))
                 if outcome.denial == nil { _ = try outcome.confirmation() }
                 return outcome.denial
             }

@@ -217,14 +217,14 @@ struct SecondFactorRaceTests {
             for _ in 0..<32 { pending.append(try await first.pending(owner)) }
             let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
             let sessionInfo = try await first.operations
-                .sendSignInCode(request, to: owner.factor, pendingCredential: pending[0], tenant: .project).value
+                .sendSignInCode(request, to: owner.factor, pendingCredential: pending[0], tenant: .project)
             let code = try await first.operations.messagesWithUsableCodes(tenant: .project)
                 .first { $0.sessionInfo == sessionInfo }?.code
             let right = try #require(code)
             let outcomes = try await first.race(with: second, count: 32) { [pending] service, caller in
                 let shown = FinishSignIn.Shown.message(code: right, sessionInfo: sessionInfo)
                 let request = FinishSignIn(pendingCredential: pending[caller], shown: shown)
-                return try await service.operations.finishSignIn(request, tenant: .project).denial
+                return try await outcome(await service.operations.finishSignIn(request, tenant: .project)).denial
             }
             #expect(outcomes.count { $0 == nil } == 1)
             #expect(outcomes.count { $0 == .phone(.invalidSession) } == 31)
@@ -240,15 +240,17 @@ struct SecondFactorRaceTests {
     @Test func `one enrolment from 32 callers enrols one factor and leaves one session`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.unguarded()
-            let started = try await first.operations.startTOTPEnrollment(idToken: owner.idToken, tenant: .project).value
+            let started = try await first.operations.startTOTPEnrollment(idToken: owner.idToken, tenant: .project)
             let app = TOTP(secret: Base32.decoded(started.sharedKey))
             let code = app.code(ofStep: TOTP.step(at: first.clock.now))
             let outcomes = try await first.race(with: second, count: 32) { service, _ in
                 let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started.sessionInfo)
-                return try await service.operations.finishEnrollment(
-                    FinishEnrollment(shown: shown, displayName: nil),
-                    idToken: owner.idToken,
-                    tenant: .project
+                return try await outcome(
+                    await service.operations.finishEnrollment(
+                        FinishEnrollment(shown: shown, displayName: nil),
+                        idToken: owner.idToken,
+                        tenant: .project
+                    )
                 ).denial
             }
             #expect(outcomes.count { $0 == nil } == 1)
@@ -275,25 +277,27 @@ struct SecondFactorRaceTests {
             let pending = try await first.pending(owner)
             let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
             let sessionInfo = try await first.operations
-                .sendSignInCode(request, to: "factor-1", pendingCredential: pending, tenant: .project).value
+                .sendSignInCode(request, to: "factor-1", pendingCredential: pending, tenant: .project)
             let code = try await first.operations.messagesWithUsableCodes(tenant: .project).first?.code
             let shown = FinishSignIn.Shown.message(code: try #require(code), sessionInfo: sessionInfo)
             let session = try await first.operations.finishSignIn(
                 FinishSignIn(pendingCredential: pending, shown: shown),
                 tenant: .project
-            ).value.signedIn.tokens.idToken
+            ).signedIn.tokens.idToken
             var started: [TOTPEnrollment] = []
             for _ in 0..<16 {
-                started.append(try await first.operations.startTOTPEnrollment(idToken: session, tenant: .project).value)
+                started.append(try await first.operations.startTOTPEnrollment(idToken: session, tenant: .project))
             }
             let step = TOTP.step(at: first.clock.now)
             let outcomes = try await first.race(with: second, count: 16) { [started] service, caller in
                 let code = TOTP(secret: Base32.decoded(started[caller].sharedKey)).code(ofStep: step)
                 let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started[caller].sessionInfo)
-                return try await service.operations.finishEnrollment(
-                    FinishEnrollment(shown: shown, displayName: nil),
-                    idToken: session,
-                    tenant: .project
+                return try await outcome(
+                    await service.operations.finishEnrollment(
+                        FinishEnrollment(shown: shown, displayName: nil),
+                        idToken: session,
+                        tenant: .project
+                    )
                 ).denial
             }
             #expect(outcomes.count { $0 == nil } == 1)
@@ -313,10 +317,12 @@ struct SecondFactorRaceTests {
                 let outcomes = try await first.race(with: second, count: 2) { service, caller in
                     caller == 0
                         ? try await service.finish(pending, owner, code)
-                        : try await service.operations.withdrawSecondFactor(
-                            owner.factor,
-                            idToken: owner.idToken,
-                            tenant: .project
+                        : try await outcome(
+                            await service.operations.withdrawSecondFactor(
+                                owner.factor,
+                                idToken: owner.idToken,
+                                tenant: .project
+                            )
                         ).denial
                 }
                 #expect(outcomes.contains(nil))
@@ -355,7 +361,7 @@ extension TestService {
     /// With an app whose next code counts.
     fileprivate func guarded() async throws -> GuardedUser {
         var user = try await unguarded()
-        let started = try await operations.startTOTPEnrollment(idToken: user.idToken, tenant: .project).value
+        let started = try await operations.startTOTPEnrollment(idToken: user.idToken, tenant: .project)
         user.secret = Base32.decoded(started.sharedKey)
         let shown = FinishEnrollment.Shown.totp(code: user.code(at: clock.now), sessionInfo: started.sessionInfo)
         return try await enroll(shown, user)
@@ -365,7 +371,7 @@ extension TestService {
     fileprivate func guarded(by number: String, code: String? = nil) async throws -> GuardedUser {
         let user = try await unguarded()
         let request = PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"))
-        let sessionInfo = try await operations.startEnrollment(request, idToken: user.idToken, tenant: .project).value
+        let sessionInfo = try await operations.startEnrollment(request, idToken: user.idToken, tenant: .project)
         let sent = try await operations.messagesWithUsableCodes(tenant: .project).first?.code
         return try await enroll(.message(code: try #require(code ?? sent), sessionInfo: sessionInfo), user)
     }
@@ -376,7 +382,7 @@ extension TestService {
             FinishEnrollment(shown: shown, displayName: nil),
             idToken: user.idToken,
             tenant: .project
-        ).value
+        )
         user.idToken = try #require(enrolled.updated.tokens?.idToken)
         user.factor = enrolled.factor.id.rawValue
         clock.advance(seconds: TOTP.periodSeconds)
@@ -388,7 +394,7 @@ extension TestService {
             email: user.email,
             password: TestService.password,
             tenant: .project
-        ).value
+        )
         guard case .secondFactorRequired(let pending) = ending else { throw UnexpectedEnding("no second factor") }
         return pending.credential
     }
@@ -398,19 +404,19 @@ extension TestService {
         let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
         return
             try await operations
-            .sendSignInCode(request, to: user.factor, pendingCredential: pending, tenant: .project).value
+            .sendSignInCode(request, to: user.factor, pendingCredential: pending, tenant: .project)
     }
 
     /// - Returns: why not; `nil` when it signed in.
     fileprivate func finish(_ pending: String, _ code: String, sessionInfo: String) async throws -> Denial? {
         let shown = FinishSignIn.Shown.message(code: code, sessionInfo: sessionInfo)
         let request = FinishSignIn(pendingCredential: pending, shown: shown)
-        return try await operations.finishSignIn(request, tenant: .project).denial
+        return try await outcome(await operations.finishSignIn(request, tenant: .project)).denial
     }
 
     /// - Returns: why not; `nil` when it signed in.
     fileprivate func finish(_ pending: String, _ user: GuardedUser, _ code: String) async throws -> Denial? {
         let request = FinishSignIn(pendingCredential: pending, shown: .totp(code: code, factor: user.factor))
-        return try await operations.finishSignIn(request, tenant: .project).denial
+        return try await outcome(await operations.finishSignIn(request, tenant: .project)).denial
     }
 }

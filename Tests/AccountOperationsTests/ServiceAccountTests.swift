@@ -127,7 +127,7 @@ struct ServiceAccountTests {
             store: registered.service.operations.store,
             projectID: TestService.projectID
         )
-        return try await verifier.verify(token, at: registered.service.clock.now)
+        return try await outcome(await verifier.verify(token, at: registered.service.clock.now))
     }
 
     @Test func `a custom token of a registered account signs in`() async throws {
@@ -275,7 +275,10 @@ struct ServiceAccountTests {
                 try await operations.serviceAccount(accessToken: issued.token)
                     == .serviceAccount(email: registered.account.email, keyID: registered.account.keyID)
             )
-            guard case .denied(.invalidIDToken) = try await operations.lookUp(idToken: issued.token, tenant: .project)
+            guard
+                case .denied(.invalidIDToken) = try await outcome(
+                    await operations.lookUp(idToken: issued.token, tenant: .project)
+                )
             else {
                 Issue.record("a bearer token is no ID token")
                 return
@@ -308,7 +311,8 @@ struct ServiceAccountTests {
             )
             registered.service.clock.advance(seconds: 3600)
             #expect(try await operations.serviceAccount(accessToken: issued.token) == nil)
-            guard case .success(let signedIn) = try await operations.signUp(.anonymous, tenant: .project) else {
+            guard case .success(let signedIn) = try await outcome(await operations.signUp(.anonymous, tenant: .project))
+            else {
                 Issue.record("no sign-up")
                 return
             }

@@ -16,7 +16,7 @@ private func settings(inactivity: Int64 = 0, absolute: Int64 = 0) -> JSONValue {
 
 extension TestService {
     fileprivate func sessions(_ tokens: IssuedTokens) async throws -> AccountSessions {
-        try await operations.sessions(idToken: tokens.idToken, tenant: .project, after: nil, countMax: 100).value
+        try await operations.sessions(idToken: tokens.idToken, tenant: .project, after: nil, countMax: 100)
     }
 
     /// The session of an ID token, as it names itself.
@@ -25,7 +25,9 @@ extension TestService {
     }
 
     fileprivate func end(_ sessions: SessionsToEndByUser, by tokens: IssuedTokens) async throws -> Outcome<Bool> {
-        try await operations.endSessions(sessions, idToken: tokens.idToken, tenant: .project, expectedVersion: nil)
+        try await outcome(
+            await operations.endSessions(sessions, idToken: tokens.idToken, tenant: .project, expectedVersion: nil)
+        )
     }
 
     /// Returns true if both the refresh token and the ID token are good for something.
@@ -161,7 +163,7 @@ struct SessionEndingTests {
             var after: SessionID?
             repeat {
                 let page = try await service.operations
-                    .sessions(idToken: own.idToken, tenant: .project, after: after, countMax: 2).value
+                    .sessions(idToken: own.idToken, tenant: .project, after: after, countMax: 2)
                 pages += page.sessions.map(\.id)
                 after = page.next
             } while after != nil
@@ -231,7 +233,7 @@ struct SessionEndingTests {
     @Test func `a session cookie does not outlive its session`() async throws {
         func seconds(_ service: TestService, _ idToken: String) async throws -> Int64? {
             let cookie = try await service.operations
-                .createSessionCookie(idToken: idToken, lifetimeSeconds: 14 * 86_400, tenant: .project).value
+                .createSessionCookie(idToken: idToken, lifetimeSeconds: 14 * 86_400, tenant: .project)
             let claims = try claims(cookie)
             guard let end = claims["exp"]?.integer, let start = claims["iat"]?.integer else { return nil }
             return end - start

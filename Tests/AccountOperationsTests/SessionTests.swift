@@ -117,8 +117,10 @@ struct SessionTests {
             func change(_ session: IssuedTokens, to password: String) async throws -> Outcome<Updated> {
                 var update = UpdateAccount()
                 update.password = password
-                return try await service.operations
-                    .updateAccount(update, idToken: session.idToken, tenant: .project)
+                return try await outcome(
+                    await service.operations
+                        .updateAccount(update, idToken: session.idToken, tenant: .project)
+                )
             }
             let account = try await service.signIn(service.credential(.gitHub, subject: "1")).signedIn()
             service.clock.advance(seconds: 140)
@@ -182,7 +184,9 @@ struct SessionTests {
         try await TestService.with { service in
             let account = try await service.signUpAnonymously()
             let elsewhere = TenantID("elsewhere")
-            let lookUp = try await service.operations.lookUp(idToken: account.tokens.idToken, tenant: elsewhere)
+            let lookUp = try await outcome(
+                await service.operations.lookUp(idToken: account.tokens.idToken, tenant: elsewhere)
+            )
             #expect(lookUp.denial == .tenantMismatch)
         }
     }

@@ -40,18 +40,23 @@ struct ShortCodeTests {
             let used = Denial.refusal(.invalidEmailCode)
             #expect(try await first.exchange(code).denial == used)
             #expect(
-                try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project).denial == used
+                try await outcome(await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project))
+                    .denial == used
             )
-            let reset = try await first.operations
-                .resetPassword(exchanged.code, newPassword: "battery staple", tenant: .project)
+            let reset = try await outcome(
+                await first.operations
+                    .resetPassword(exchanged.code, newPassword: "battery staple", tenant: .project)
+            )
             #expect(reset.denial == nil)
             #expect(try await first.signIn(Self.email, "battery staple").denial == nil)
 
             first.clock.advance(seconds: 1)
             #expect(try await first.askForReset(Self.email).denial == nil)
             let next = try await first.newestMail()
-            let byLink = try await second.operations
-                .resetPassword(try #require(next.code), newPassword: "correct horse", tenant: .project)
+            let byLink = try await outcome(
+                await second.operations
+                    .resetPassword(try #require(next.code), newPassword: "correct horse", tenant: .project)
+            )
             #expect(byLink.denial == nil)
             #expect(try await first.exchange(try #require(next.shortCode)).denial == used)
         }
@@ -71,7 +76,9 @@ struct ShortCodeTests {
             first.clock.advance(seconds: Lifetimes.codeSeconds(.passwordReset))
             #expect(try await first.exchange(newest).denial == wrong)
             // The link of the first mail is another one's business, until its own time is over.
-            let link = try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project)
+            let link = try await outcome(
+                await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project)
+            )
             #expect(link.denial == .emailCode(.expired))
         }
     }
@@ -89,7 +96,8 @@ struct ShortCodeTests {
                 #expect(try await service.exchange(code).denial == .emailCode(.tooManyAttempts))
             }
             #expect(
-                try await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project).denial == nil
+                try await outcome(await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project))
+                    .denial == nil
             )
             first.clock.advance(seconds: 1)
             #expect(try await second.askForReset(Self.email).denial == nil)
@@ -153,8 +161,10 @@ struct ShortCodeTests {
             let (code, link) = (try #require(mail.shortCode), try #require(mail.code))
             let successes = try await first.race(with: second, count: 32) { service, caller in
                 if caller.isMultiple(of: 4) {
-                    return try await service.operations
-                        .resetPassword(link, newPassword: "battery \(caller)", tenant: .project).denial == nil
+                    return try await outcome(
+                        await service.operations
+                            .resetPassword(link, newPassword: "battery \(caller)", tenant: .project)
+                    ).denial == nil
                 }
                 return try await service.exchange(code).denial == nil
             }
@@ -289,14 +299,16 @@ extension TestService {
     ) async throws -> Outcome<ExchangedShortCode> {
         guard let mailbox = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
         return
-            try await operations
-            .exchangeShortCode(
-                code,
-                of: kind,
-                mailedTo: mailbox,
-                tenant: .project,
-                locale: nil,
-                clientAddress: clientAddress
+            try await outcome(
+                await operations
+                    .exchangeShortCode(
+                        code,
+                        of: kind,
+                        mailedTo: mailbox,
+                        tenant: .project,
+                        locale: nil,
+                        clientAddress: clientAddress
+                    )
             )
     }
 

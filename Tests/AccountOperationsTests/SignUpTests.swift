@@ -128,7 +128,7 @@ struct SignUpPolicyTests {
             let email = service.newAddress()
             #expect(try await service.signUp(email).denial == .refusal(.operationNotAllowed))
             #expect(try await service.signIn(email).denial == .refusal(.operationNotAllowed))
-            let anonymous = try await service.operations.signUp(.anonymous, tenant: .project)
+            let anonymous = try await outcome(await service.operations.signUp(.anonymous, tenant: .project))
             #expect(anonymous.denial == .refusal(.anonymousSignUpDisabled))
             #expect(try await service.database.accountRowCounts().values.allSatisfy { $0 == 0 })
         }
@@ -141,7 +141,7 @@ struct SignUpPolicyTests {
         ]
         try await TestService.with(settings: settings) { service in
             #expect(try await service.signUp(service.newAddress()).denial == .refusal(.signUpDisabled))
-            let anonymous = try await service.operations.signUp(.anonymous, tenant: .project)
+            let anonymous = try await outcome(await service.operations.signUp(.anonymous, tenant: .project))
             #expect(anonymous.denial == .refusal(.signUpDisabled))
         }
         let keeping: JSONValue = [

@@ -23,7 +23,7 @@ struct StolenKeyTests {
                     settings: ProjectSettings.developmentDefaults
                 )
                 #expect(try await second.lookUp(before.tokens.idToken).isDenied)
-                #expect(try await second.operations.refreshSession(before.tokens.refreshToken).isDenied)
+                #expect(try await outcome(await second.operations.refreshSession(before.tokens.refreshToken)).isDenied)
                 // The statements write the real time, which is later than the test's.
                 let ahead = Int64(Date().timeIntervalSince1970) - second.clock.now.secondsSinceEpoch + 1
                 second.clock.advance(seconds: ahead)

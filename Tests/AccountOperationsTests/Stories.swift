@@ -10,11 +10,11 @@ import Testing
 
 extension TestService {
     func signUp(_ email: EmailAddress, password: String = TestService.password) async throws -> Outcome<SignedIn> {
-        try await operations.signUp(.password(email, password), tenant: .project)
+        try await outcome(await operations.signUp(.password(email, password), tenant: .project))
     }
 
     func signUpAnonymously() async throws -> SignedIn {
-        try await operations.signUp(.anonymous, tenant: .project).value
+        try await operations.signUp(.anonymous, tenant: .project)
     }
 
     func link(
@@ -22,7 +22,7 @@ extension TestService {
         password: String = TestService.password,
         idToken: String
     ) async throws -> Outcome<SignedIn> {
-        try await operations.signUp(.link(email, password, idToken: idToken), tenant: .project)
+        try await outcome(await operations.signUp(.link(email, password, idToken: idToken), tenant: .project))
     }
 
     func signIn(
@@ -30,20 +30,22 @@ extension TestService {
         password: String = TestService.password,
         from client: PasswordClient = .unknown
     ) async throws -> Outcome<SignedIn> {
-        try await operations.signInWithPassword(email: email, password: password, from: client, tenant: .project)
-            .signedIn()
+        try await outcome(
+            await operations.signInWithPassword(email: email, password: password, from: client, tenant: .project)
+        )
+        .signedIn()
     }
 
     func lookUp(_ idToken: String) async throws -> Outcome<UserRecord> {
-        try await operations.lookUp(idToken: idToken, tenant: .project)
+        try await outcome(await operations.lookUp(idToken: idToken, tenant: .project))
     }
 
     func delete(_ idToken: String) async throws -> Outcome<UserID> {
-        try await operations.deleteAccount(idToken: idToken, tenant: .project)
+        try await outcome(await operations.deleteAccount(idToken: idToken, tenant: .project))
     }
 
     func refresh(_ refreshToken: String) async throws -> Outcome<AccountOperations.RefreshSession.Result> {
-        try await operations.refreshSession(refreshToken)
+        try await outcome(await operations.refreshSession(refreshToken))
     }
 
     /// Kinds and rules of the events of a user, in the order of their names.

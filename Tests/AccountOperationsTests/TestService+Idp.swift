@@ -41,9 +41,11 @@ extension TestService {
         idToken: String? = nil,
         createsUsers: Bool = true
     ) async throws -> Outcome<SignInWithIdp.Result> {
-        try await operations.signInWithIdp(
-            SignInWithIdp(source: .credential(credential), idToken: idToken, createsUsers: createsUsers),
-            tenant: .project
+        try await outcome(
+            await operations.signInWithIdp(
+                SignInWithIdp(source: .credential(credential), idToken: idToken, createsUsers: createsUsers),
+                tenant: .project
+            )
         )
     }
 
@@ -51,15 +53,17 @@ extension TestService {
         pendingToken: String,
         idToken: String? = nil
     ) async throws -> Outcome<SignInWithIdp.Result> {
-        try await operations.signInWithIdp(
-            SignInWithIdp(source: .pendingToken(pendingToken), idToken: idToken, createsUsers: true),
-            tenant: .project
+        try await outcome(
+            await operations.signInWithIdp(
+                SignInWithIdp(source: .pendingToken(pendingToken), idToken: idToken, createsUsers: true),
+                tenant: .project
+            )
         )
     }
 
     func signUp(_ email: String, _ password: String = "correct horse") async throws -> SignedIn {
         guard let address = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
-        return try await operations.signUp(.password(address, password), tenant: .project).success()
+        return try await operations.signUp(.password(address, password), tenant: .project)
     }
 
     /// A code that resets the password of the account with `email`, as an administrator gets it.
@@ -73,7 +77,7 @@ extension TestService {
             returnsLink: true,
             tenant: .project
         )
-        guard let code = try await operations.sendEmailCode(request).success().returned?.code else {
+        guard let code = try await operations.sendEmailCode(request).returned?.code else {
             throw UnexpectedEnding("no code")
         }
         return code
@@ -85,11 +89,13 @@ extension TestService {
         pendingToken: String? = nil
     ) async throws -> Outcome<SignedIn> {
         guard let address = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
-        return try await operations.signInWithPassword(
-            email: address,
-            password: password,
-            pendingToken: pendingToken,
-            tenant: .project
+        return try await outcome(
+            await operations.signInWithPassword(
+                email: address,
+                password: password,
+                pendingToken: pendingToken,
+                tenant: .project
+            )
         ).signedIn()
     }
 }
@@ -108,13 +114,6 @@ extension Outcome {
         switch self {
         case .success(let value): return value
         case .denied(let denial): throw UnexpectedEnding("denied: \(denial)")
-        }
-    }
-
-    var denial: Denial? {
-        switch self {
-        case .success: nil
-        case .denied(let denial): denial
         }
     }
 }

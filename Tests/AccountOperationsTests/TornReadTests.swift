@@ -147,15 +147,15 @@ import Testing
     @Test func `a session that went with its account is not merely over`() async throws {
         try await TestService.with { service in
             let token = try await service.signUp("ada@example.com").tokens.refreshToken
-            #expect(try await service.operations.refreshSession(token).denial == nil)
+            #expect(try await outcome(await service.operations.refreshSession(token)).denial == nil)
             // The user is read meanwhile, on another connection.
-            let outcome = try await before(
+            let refreshed = try await before(
                 reading: "sessions",
                 service,
                 change: "DELETE FROM users",
                 afterSeconds: 0.3
-            ) { try await service.operations.refreshSession(token) }
-            #expect(outcome.denial == .refusal(.userNotFound))
+            ) { try await outcome(await service.operations.refreshSession(token)) }
+            #expect(refreshed.denial == .refusal(.userNotFound))
         }
     }
 
@@ -172,9 +172,11 @@ import Testing
                 """
             )
             @Sendable func replace(_ old: String) async throws -> Denial? {
-                try await service.operations
-                    .replacePassword(of: email, oldPassword: old, newPassword: "another horse", tenant: .project)
-                    .denial
+                try await outcome(
+                    await service.operations
+                        .replacePassword(of: email, oldPassword: old, newPassword: "another horse", tenant: .project)
+                )
+                .denial
             }
             #expect(try await replace(TestService.password) == .refusal(.credentialTooOld))
             #expect(try await replace("wrong") != nil)

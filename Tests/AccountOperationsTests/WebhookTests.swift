@@ -28,9 +28,9 @@ struct WebhookTests {
                     idToken: ada.tokens.idToken,
                     tenant: .project,
                     expectedVersion: nil
-                ).success()
+                )
             }
-            _ = try await service.operations.endAllSessions(of: ada.user.id, tenant: .project).success()
+            _ = try await service.operations.endAllSessions(of: ada.user.id, tenant: .project)
             try await service.sendAllWebhooks()
             let told = try receiver.bodies(signedBy: secret)
             #expect(told.map { $0["type"]?.string } == ["session.ended", "session.revoked", "session.revoked"])
@@ -59,7 +59,7 @@ struct WebhookTests {
                 removal,
                 idToken: session.tokens.idToken,
                 tenant: .project
-            ).success()
+            )
             try await service.sendAllWebhooks()
 
             let told = try receiver.bodies(signedBy: secret)
@@ -117,11 +117,10 @@ struct WebhookTests {
                 idToken: idToken,
                 tenant: .project,
                 expectedVersion: nil
-            ).success()
+            )
             // Suspended by a reset, and another identity of the same provider linked: that one is new.
             let code = try await service.resetCode(for: "ada@gmail.com")
             _ = try await service.operations.resetPassword(code, newPassword: "a new password", tenant: .project)
-                .success()
             let session = try await service.signIn("ada@gmail.com", "a new password").success().tokens.idToken
             let other = service.credential(.gitHub, subject: "gh-2")
             _ = try await service.signIn(other, idToken: session).signedIn()
@@ -159,7 +158,6 @@ struct WebhookTests {
             for number in ["+16505550002", "+16505550003"] {
                 let code = try await service.resetCode(for: "ada@gmail.com")
                 _ = try await service.operations.resetPassword(code, newPassword: "a new password", tenant: .project)
-                    .success()
                 let session = try await service.signIn("ada@gmail.com", "a new password").success().tokens.idToken
                 try await link(number, session)
             }
@@ -191,7 +189,7 @@ struct WebhookTests {
                 update.password = password
                 if let provider { update.removal.providers = [provider] }
                 _ = try await service.operations
-                    .updateAccount(update, idToken: session.tokens.idToken, tenant: .project).success()
+                    .updateAccount(update, idToken: session.tokens.idToken, tenant: .project)
             }
             // Not proven: a replaced password is told, and mailed to nobody.
             try await change(TestService.password)
@@ -202,7 +200,7 @@ struct WebhookTests {
             try await change("another password", removing: .gitHub)
             let mails = try await service.operations.mailsWithUsableCodes(tenant: .project)
             let code = try #require(mails.last?.code)
-            _ = try await service.operations.applyEmailCode(code, tenant: .project).success()
+            _ = try await service.operations.applyEmailCode(code, tenant: .project)
             try await service.sendAllWebhooks()
             let told = try receiver.bodies(signedBy: secret).filter { $0["type"] == "methods.changed" }
                 .compactMap { $0["data"]?.object }
@@ -367,7 +365,7 @@ struct WebhookTests {
             _ = try await service.openConflict(with: "ada@example.com", subject: "78")
             #expect(try await service.database.count("SELECT count(*) FROM webhook_messages") == 1)
 
-            _ = try await service.operations.enableWebhookEndpoint(service.webhookID()).success()
+            _ = try await service.operations.enableWebhookEndpoint(service.webhookID())
             receiver.answer { _ in nil }
             _ = try await service.openConflict(with: "ada@example.com", subject: "79")
             try await service.sendAllWebhooks()
@@ -381,7 +379,7 @@ struct WebhookTests {
             try await service.sendAllWebhooks()
             #expect(receiver.requests.count == before)
             // Once it is on again, what waited is sent.
-            _ = try await service.operations.enableWebhookEndpoint(endpoint.id).success()
+            _ = try await service.operations.enableWebhookEndpoint(endpoint.id)
             receiver.answer { _ in 200 }
             try await service.sendAllWebhooks()
             #expect(receiver.requests.count == before + 1)
@@ -395,7 +393,7 @@ struct WebhookTests {
             let old = try await service.addWebhook(Self.url)
             _ = try await service.signUp("ada@example.com")
             let id = try await service.webhookID()
-            let new = try await service.operations.rotateWebhookSecret(of: id).success().secret
+            let new = try await service.operations.rotateWebhookSecret(of: id).secret
             #expect(new != old)
             _ = try await service.openConflict(with: "ada@example.com", subject: "1")
             try await service.sendAllWebhooks()
@@ -488,12 +486,13 @@ struct WebhookTests {
     @Test func `there are ten endpoints at most, however many are asked for at once`() async throws {
         try await TestService.withTwo { service, other in
             let outcomes = try await service.race(with: other, count: 32) { service, caller in
-                try await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com").denial
+                try await outcome(await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com"))
+                    .denial
             }
             #expect(outcomes.count { $0 == nil } == 10)
             #expect(outcomes.count { $0 == .webhook(.tooMany) } == 22)
             #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 10)
-            _ = try await service.operations.deleteWebhookEndpoint(service.webhookID()).success()
+            _ = try await service.operations.deleteWebhookEndpoint(service.webhookID())
             _ = try await service.addWebhook("https://again.example.com")
         }
     }
@@ -537,7 +536,7 @@ struct WebhookTests {
             for number in 1...9 { _ = try await service.addWebhook("https://\(number).example.com") }
             let adding = try once("add", "a", told)
             let added = try await service.race(with: other) { service, _ in
-                try await service.operations.addWebhookEndpoint(url: Self.url, once: adding)
+                try await outcome(await service.operations.addWebhookEndpoint(url: Self.url, once: adding))
             }
             let answer = String(decoding: try apply(added, answer: told), as: UTF8.self).split(separator: " ")
             let id = String(answer[0])
@@ -549,13 +548,15 @@ struct WebhookTests {
             )
             let another = try once("add", "b", told)
             #expect(
-                try await service.operations.addWebhookEndpoint(url: "https://b.example.com", once: another).denial
+                try await outcome(
+                    await service.operations.addWebhookEndpoint(url: "https://b.example.com", once: another)
+                ).denial
                     == .idempotencyKeyReused
             )
 
             let rotating = try once("rotate", "", told)
             let rotated = try await service.race(with: other) { service, _ in
-                try await service.operations.rotateWebhookSecret(of: id, once: rotating)
+                try await outcome(await service.operations.rotateWebhookSecret(of: id, once: rotating))
             }
             let secret = String(decoding: try apply(rotated, answer: told), as: UTF8.self).split(separator: " ")[1]
             #expect(secret != answer[1])
@@ -573,15 +574,17 @@ struct WebhookTests {
 
             let deleting = try once("delete", "", done)
             let deleted = try await service.race(with: other) { service, _ in
-                try await service.operations.deleteWebhookEndpoint(id, once: deleting)
+                try await outcome(await service.operations.deleteWebhookEndpoint(id, once: deleting))
             }
             _ = try apply(deleted, answer: done)
             let late = try once("late", "", done)
             #expect(
-                try await service.operations.deleteWebhookEndpoint(id, once: late).denial == .webhook(.unknown)
+                try await outcome(await service.operations.deleteWebhookEndpoint(id, once: late)).denial
+                    == .webhook(.unknown)
             )
             #expect(
-                try await service.operations.enableWebhookEndpoint(id, once: late).denial == .webhook(.unknown),
+                try await outcome(await service.operations.enableWebhookEndpoint(id, once: late)).denial
+                    == .webhook(.unknown),
                 "what was refused is not kept"
             )
             #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 9)
@@ -598,7 +601,7 @@ struct WebhookTests {
                 let id = try await service.webhookID()
                 _ = try await service.race(with: other, count: 16) { service, caller in
                     if caller == 7 {
-                        _ = try await service.operations.deleteWebhookEndpoint(id)
+                        _ = try await outcome(await service.operations.deleteWebhookEndpoint(id))
                     } else {
                         _ = try await service.openConflict(
                             with: "user\(round)@example.com",
@@ -782,7 +785,7 @@ extension TestService {
     /// Adds an endpoint.
     /// - Returns: its secret.
     func addWebhook(_ url: String) async throws -> String {
-        try await operations.addWebhookEndpoint(url: url).success().secret
+        try await operations.addWebhookEndpoint(url: url).secret
     }
 
     /// The id of the oldest endpoint.

@@ -236,24 +236,24 @@ extension SourceRule {
         name: "what a rule refuses is counted on its way out",
         appliesTo: { $0.target == "AccountOperations" },
         check: { file in
-            occurrences(of: [".denied(.refusal(refusal", ".denied(.conflict(refusal"], in: file) { _ in
+            occurrences(of: ["Denial.refusal(refusal", "Denial.conflict(refusal"], in: file) { _ in
                 "a refusal of a rule leaves through refused(_:by:)"
             }
         },
         planted: [
             SourceFile(
                 path: "Sources/AccountOperations/A.swift",
-                text: "case .refuse(let refusal): return .denied(.refusal(refusal))\n"
+                text: "case .refuse(let refusal): throw Denial.refusal(refusal)\n"
             ),
             SourceFile(
                 path: "Sources/AccountOperations/A.swift",
-                text: "return .denied(.conflict(refusal.decision))\n"
+                text: "throw Denial.conflict(refusal.decision)\n"
             ),
         ],
         allowed: [
             SourceFile(
                 path: "Sources/AccountOperations/A.swift",
-                text: "return refused(.refusal(refusal), by: verdict.rule)\nreturn .denied(.refusal(.tokenExpired))\n"
+                text: "throw refused(.refusal(refusal), by: verdict.rule)\nthrow Denial.refusal(.tokenExpired)\n"
             )
         ]
     )

@@ -16,14 +16,16 @@ struct OutboxCommandTests {
         var settings = EmailCodeSettings()
         settings.continueURL = "http://localhost/x"
         settings.handlesCodeInApp = true
-        let asked = try await service.operations.sendEmailCode(
-            EmailCodeRequest(
-                action: .emailSignIn(try #require(EmailAddress(address))),
-                settings: settings,
-                locale: nil,
-                isAdministrator: false,
-                returnsLink: false,
-                tenant: .project
+        let asked = try await outcome(
+            await service.operations.sendEmailCode(
+                EmailCodeRequest(
+                    action: .emailSignIn(try #require(EmailAddress(address))),
+                    settings: settings,
+                    locale: nil,
+                    isAdministrator: false,
+                    returnsLink: false,
+                    tenant: .project
+                )
             )
         )
         guard case .success = asked else {

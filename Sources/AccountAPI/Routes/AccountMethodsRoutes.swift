@@ -13,7 +13,6 @@ extension Route {
     static let accountMethods = Route(.get, accountMethodsPath, service: .concord, access: .anyone) { request in
         let methods = try await request.operations
             .methods(idToken: request.sessionToken(), tenant: request.tenant)
-            .valueOrProblem()
         return .methods(methods)
     }
 

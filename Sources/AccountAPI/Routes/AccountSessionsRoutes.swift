@@ -26,7 +26,6 @@ extension Route {
                 after: request.sessionPlace(),
                 countMax: request.sessionsMax()
             )
-            .valueOrProblem()
         return .sessions(sessions)
     }
 
@@ -94,7 +93,6 @@ extension Route {
         if request.caller == .administrator {
             user = try await request.operations
                 .endAllSessions(of: request.requiredLocalID(), tenant: request.tenant)
-                .value()
         } else {
             user = try await request.operations
                 .signOut(
@@ -102,7 +100,6 @@ extension Route {
                     localID: request.body.nonEmptyString("localId"),
                     tenant: request.tenant
                 )
-                .value()
         }
         return .object { writer in writer.field("localId", user.rawValue) }
     }

@@ -34,7 +34,6 @@ extension Route {
                     expectedVersion: request.expectedVersion.version(),
                     tenant: request.tenant
                 )
-                .valueOrProblem()
             var response = APIResponse.reported(declined.conflict)
             response.decision = declined.decision
             return response

@@ -12,7 +12,6 @@ extension Route {
     static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
-            .valueOrProblem()
         return .conflict(view)
     }
 

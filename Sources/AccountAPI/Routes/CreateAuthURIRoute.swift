@@ -62,7 +62,6 @@ extension Route {
                 ),
                 tenant: request.tenant
             )
-            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#CreateAuthUriResponse")
             writer.field("authUri", begun.authURI)

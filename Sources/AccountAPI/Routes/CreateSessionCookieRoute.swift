@@ -16,7 +16,6 @@ extension Route {
         guard lifetime.contains(seconds) else { throw APIError.code(.invalidDuration) }
         let cookie = try await request.operations
             .createSessionCookie(idToken: idToken, lifetimeSeconds: seconds, tenant: request.tenant)
-            .value()
         return .object { writer in writer.field("sessionCookie", cookie) }
     }
 }

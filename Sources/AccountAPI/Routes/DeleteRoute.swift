@@ -16,11 +16,9 @@ extension Route {
         if request.caller == .administrator {
             _ = try await request.operations
                 .deleteAccount(request.requiredLocalID(), tenant: request.tenant)
-                .value()
         } else {
             _ = try await request.operations
                 .deleteAccount(idToken: request.requiredIDToken(), tenant: request.tenant)
-                .value()
         }
         return .object { writer in writer.field("kind", "identitytoolkit#DeleteAccountResponse") }
     }

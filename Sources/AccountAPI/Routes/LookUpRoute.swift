@@ -19,7 +19,6 @@ extension Route {
         } else {
             let user = try await request.operations
                 .lookUp(idToken: request.requiredIDToken(), tenant: request.tenant)
-                .value()
             users = [user]
         }
         return .object { writer in

@@ -15,7 +15,6 @@ extension Route {
             if isPreview {
                 let preview = try await request.operations
                     .previewMerge(by: caller, choices: choices, tenant: request.tenant)
-                    .valueOrProblem()
                 return .object { writer in writer.fields(of: preview) }
             }
             // An owner's answer is kept with the account that stays.
@@ -44,12 +43,12 @@ extension Route {
         Route(.get, item, service: .concord, access: .administratorOrSession) { request in
             let idToken = request.caller == .administrator ? nil : try request.sessionToken()
             let merge = try await request.operations.merge(request.merge, idToken: idToken, tenant: request.tenant)
-            return .merge(try merge.valueOrProblem())
+            return .merge(merge)
         },
         Route(.post, item + "/abort", service: .concord, access: .administrator) { request in
             let merge = try await request.operations.merges
                 .withdraw(request.merge, expectedVersion: request.expectedVersion.version(), tenant: request.tenant)
-            return .merge(try merge.valueOrProblem())
+            return .merge(merge)
         },
         Route(.post, item + "/undo", service: .concord, access: .administrator) { request in
             let keepsLaterChanges = try request.body.bool("keepLaterChanges") ?? false
@@ -61,7 +60,7 @@ extension Route {
                     keepsLaterChanges: keepsLaterChanges,
                     expectedVersion: expectedVersion,
                     tenant: request.tenant
-                ).valueOrProblem()
+                )
                 return .object { writer in
                     writer.field("changes", array: preview.changes) { $0.laterChange($1) }
                     writer.field("isPossible", preview.isPossible)
@@ -72,7 +71,7 @@ extension Route {
                 keepsLaterChanges: keepsLaterChanges,
                 expectedVersion: expectedVersion,
                 tenant: request.tenant
-            ).valueOrProblem()
+            )
             return .merge(undone.merge) { writer in
                 writer.field("kept", array: undone.kept) { $0.laterChange($1) }
             }

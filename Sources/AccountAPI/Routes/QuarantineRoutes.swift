@@ -13,7 +13,6 @@ extension Route {
     static let quarantine = Route(.get, quarantinePath, service: .concord, access: .anyone) { request in
         let quarantine = try await request.operations
             .quarantine(idToken: request.sessionToken(), tenant: request.tenant)
-            .valueOrProblem()
         return .quarantine(quarantine)
     }
 

@@ -33,15 +33,15 @@ extension Route {
                 newPassword: newPassword,
                 from: request.passwordClient(),
                 tenant: request.tenant
-            ).value()
+            )
         } else {
-            let outcome = try await operations.inspectEmailCode(oobCode, tenant: request.tenant)
-            if !allowsPasswords {
-                guard case .success(let found) = outcome, found.code.kind.takesBack else {
-                    throw APIError.code(.passwordLoginDisabled)
-                }
+            let inspected: InspectedEmailCode
+            do {
+                inspected = try await operations.inspectEmailCode(oobCode, tenant: request.tenant)
+            } catch is Denial where !allowsPasswords {
+                throw APIError.code(.passwordLoginDisabled)
             }
-            let inspected = try outcome.value()
+            guard allowsPasswords || inspected.code.kind.takesBack else { throw APIError.code(.passwordLoginDisabled) }
             code = inspected.code
             reversal = inspected.reversal
             factor = inspected.secondFactor
@@ -82,7 +82,6 @@ extension Route {
                 from: request.passwordClient(),
                 tenant: request.tenant
             )
-            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#ResetPasswordResponse")
             writer.field("email", user.email?.address.lowercased)

@@ -30,7 +30,6 @@ extension Route {
                 ),
                 tenant: request.tenant
             )
-            .value()
         return .object { _ in }
     }
 

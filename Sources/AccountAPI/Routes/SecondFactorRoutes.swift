@@ -18,7 +18,6 @@ extension Route {
             let code = try PhoneCodeRequest(request, reading: info)
             let sessionInfo = try await request.operations
                 .startEnrollment(code, idToken: idToken, tenant: request.tenant)
-                .value()
             return .object { writer in
                 writer.field("phoneSessionInfo", object: { $0.field("sessionInfo", sessionInfo) })
             }
@@ -28,7 +27,6 @@ extension Route {
         }
         let enrollment = try await request.operations
             .startTOTPEnrollment(idToken: idToken, tenant: request.tenant)
-            .value()
         return .object { writer in
             writer.field(
                 "totpSessionInfo",
@@ -71,7 +69,6 @@ extension Route {
                 tenant: request.tenant,
                 locale: request.locale
             )
-            .value()
         return .object { writer in
             if let tokens = result.updated.tokens { writer.tokens(tokens) }
             writer.authInfo(result.factor)
@@ -89,7 +86,6 @@ extension Route {
         guard let factor = try request.body.nonEmptyString("mfaEnrollmentId") else { throw APIError.missingFactor }
         let updated = try await request.operations
             .withdrawSecondFactor(factor, idToken: idToken, tenant: request.tenant)
-            .value()
         return .object { writer in if let tokens = updated.tokens { writer.tokens(tokens) } }
     }
 
@@ -113,7 +109,6 @@ extension Route {
                 pendingCredential: pending,
                 tenant: request.tenant
             )
-            .value()
         return .object { writer in
             writer.field("phoneResponseInfo", object: { $0.field("sessionInfo", sessionInfo) })
         }
@@ -143,7 +138,6 @@ extension Route {
         }
         let result = try await request.operations
             .finishSignIn(FinishSignIn(pendingCredential: pending, shown: shown), tenant: request.tenant)
-            .value()
         return .object(after: result.signedIn.decision) { writer in
             writer.tokens(result.signedIn.tokens)
             writer.authInfo(result.factor)

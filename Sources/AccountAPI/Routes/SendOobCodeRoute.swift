@@ -48,7 +48,6 @@ extension Route {
                     tenant: request.tenant
                 )
             )
-            .value()
         return .object { writer in
             writer.field("kind", "identitytoolkit#GetOobConfirmationCodeResponse")
             writer.field("email", result.email)

@@ -12,7 +12,7 @@ extension Route {
         access: .client
     ) { request in
         let code = try PhoneCodeRequest(request, reading: request.body)
-        let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant).value()
+        let sessionInfo = try await request.operations.sendPhoneCode(code, tenant: request.tenant)
         return .object { writer in writer.field("sessionInfo", sessionInfo) }
     }
 }

@@ -32,7 +32,6 @@ extension Route {
                 locale: request.locale,
                 clientAddress: request.subscriber
             )
-            .valueOrProblem()
         return .object { writer in
             writer.field("requestType", kind.rawValue)
             writer.field("oobCode", exchanged.code)

@@ -11,7 +11,7 @@ extension Route {
         access: .client
     ) { request in
         guard let token = try request.body.nonEmptyString("token") else { throw APIError.code(.missingCustomToken) }
-        let result = try await request.operations.signInWithCustomToken(token, tenant: request.tenant).value()
+        let result = try await request.operations.signInWithCustomToken(token, tenant: request.tenant)
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyCustomTokenResponse")
             writer.field("isNewUser", result.isNewUser)

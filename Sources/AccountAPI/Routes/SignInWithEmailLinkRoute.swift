@@ -21,7 +21,6 @@ extension Route {
         )
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
-            .value()
         return .object(after: result.signedIn?.decision) { writer in
             writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
             writer.field("email", result.user.email?.address.lowercased)

@@ -14,7 +14,6 @@ extension Route {
     ) { request in
         let result = try await request.operations
             .signInWithIdp(signInWithIdpRequest(request), tenant: request.tenant)
-            .value()
         let returnsCredential = try request.body.bool("returnIdpCredential") ?? false
         let returnsRefreshToken = try request.body.bool("returnRefreshToken") ?? false
         if case .refused(let refusal, _) = result.ending, !returnsCredential { throw refusal.apiError }

@@ -26,7 +26,6 @@ extension Route {
                 from: request.passwordClient(),
                 tenant: request.tenant
             )
-            .value()
         // Concord's own, for clients that know it: only beside a refresh token.
         let returnsDeviceSecret = try body.bool("returnDeviceSecret") ?? false
         let deviceSecret = try result.signedIn.flatMap { signedIn in

@@ -13,7 +13,6 @@ extension Route {
     ) { request in
         let result = try await request.operations
             .signInWithPhone(phoneSignIn(request), tenant: request.tenant)
-            .value()
         return .object(after: result.decision) { writer in
             switch result.ending {
             case .signedIn(let signedIn):

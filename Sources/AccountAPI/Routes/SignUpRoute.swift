@@ -23,7 +23,6 @@ extension Route {
                 tenant: request.tenant,
                 locale: request.locale
             )
-            .value()
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", result.user.id.rawValue)
@@ -51,7 +50,7 @@ extension Route {
         account.photoURL = try body.photoURL().flatMap { $0.isEmpty ? nil : $0 }
         account.isDisabled = try body.bool("disabled") ?? false
         account.secondFactors = try body.objects("mfaInfo").map(FactorDescription.init(reading:))
-        let user = try await request.operations.createAccount(account, tenant: request.tenant).value()
+        let user = try await request.operations.createAccount(account, tenant: request.tenant)
         return .object { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", user.id.rawValue)

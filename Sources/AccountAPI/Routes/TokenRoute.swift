@@ -21,7 +21,7 @@ extension Route {
         let result = try await request.operations.refreshSession(
             refreshToken,
             returnsDeviceSecret: body.bool("returnDeviceSecret") ?? false
-        ).value()
+        )
         return .object { writer in
             writer.field("access_token", result.idToken)
             writer.field("expires_in", decimalString: result.expiresInSeconds)

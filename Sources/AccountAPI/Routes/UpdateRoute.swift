@@ -27,7 +27,6 @@ extension Route {
         if let oobCode {
             let applied = try await request.operations
                 .applyEmailCode(oobCode, tenant: request.tenant, idToken: idToken, locale: request.locale)
-                .value()
             return answer(
                 applied.user,
                 newEmail: applied.newEmail,
@@ -51,7 +50,6 @@ extension Route {
                 tenant: request.tenant,
                 locale: request.locale
             )
-            .value()
         return answer(updated.user, tokens: updated.tokens)
     }
 
@@ -76,7 +74,7 @@ extension Route {
         update.lastLoginAt = try body.instant("lastLoginAt", unitsPerSecond: 1000)
         update.link = try body.linkedProvider()
         update.secondFactors = try body.object("mfa")?.objects("enrollments").map(FactorDescription.init(reading:))
-        let updated = try await request.operations.updateAccount(update, of: id, tenant: request.tenant).value()
+        let updated = try await request.operations.updateAccount(update, of: id, tenant: request.tenant)
         return answer(updated.user, tokens: updated.tokens)
     }
 

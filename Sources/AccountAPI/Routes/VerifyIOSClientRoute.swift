@@ -22,7 +22,7 @@ extension Route {
             apiKey: request.apiKey,
             clientAddress: request.subscriber
         )
-        let requested = try await request.operations.requestAppPush(push, tenant: request.tenant).value()
+        let requested = try await request.operations.requestAppPush(push, tenant: request.tenant)
         return .object { writer in
             writer.field("receipt", requested.receipt)
             // SDKs take a text of digits for it, and crash at anything else.

@@ -24,7 +24,7 @@ extension Route {
             }
         },
         Route(.get, item, service: .concord, access: .administrator) { request in
-            let endpoint = try await request.operations.webhookEndpoint(request.webhook).valueOrProblem()
+            let endpoint = try await request.operations.webhookEndpoint(request.webhook)
             var response = APIResponse.object { writer in writer.fields(of: endpoint) }
             response.version = endpoint.version
             return response

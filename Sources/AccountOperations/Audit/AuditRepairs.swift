@@ -92,7 +92,7 @@ package struct AuditRepairs: Sendable {
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
     package func rehearse(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
-        try await retrying(effects) { try await judge(steps, of: plan)?.results }
+        try await retrying(effects) { try await judge(steps, of: plan).results }
     }
 
     /// Applies the steps, in one transaction where nobody interferes, else each in its own.
@@ -100,20 +100,20 @@ package struct AuditRepairs: Sendable {
     /// `steps`: in the order of their numbers, at most `stepsMax`.
     /// - Throws: `Contention`, or what the database could not do; each step is applied whole or not at all then.
     package func apply(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
-        if let judged = try await judge(steps, of: plan),
-            try await store.applyRepairs(judged.writes, of: plan) == .applied
-        {
-            return judged.results
+        do {
+            return try await attempt(steps, of: plan)
+        } catch is FactsMoved {
+            // Another request changed one of the accounts: all others need not wait for that one to be judged again.
+            var results: [StepResult] = []
+            for step in steps { results += try await retrying(effects) { try await attempt([step], of: plan) } }
+            return results
         }
-        // Somebody was faster with one of the accounts: all others need not wait for that one to be judged again.
-        var results: [StepResult] = []
-        for step in steps {
-            results += try await retrying(effects) {
-                guard let judged = try await judge([step], of: plan) else { return nil }
-                return try await store.applyRepairs(judged.writes, of: plan) == .applied ? judged.results : nil
-            }
-        }
-        return results
+    }
+
+    private func attempt(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
+        let judged = try await judge(steps, of: plan)
+        try await store.applyRepairs(judged.writes, of: plan).requireApplied()
+        return judged.results
     }
 
     /// Notes that the plan is applied from now on.
@@ -139,8 +139,8 @@ package struct AuditRepairs: Sendable {
         }
     }
 
-    /// - Returns: `nil` where somebody else applies the plan right now, and was faster than the reading.
-    private func judge(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> Judged? {
+    /// - Throws: `FactsMoved` if another request applies the plan right now, and was faster than the reading.
+    private func judge(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> Judged {
         var users: [TenantID: Set<UserID>] = [:]
         for step in steps { users[step.tenant, default: []].insert(step.user) }
         var situation = try await store.repairSituation(plan, numbers: steps.map(\.number), users: users)
@@ -157,10 +157,10 @@ package struct AuditRepairs: Sendable {
             }
             let user = situation.accounts[step.tenant]?[step.user]
             let last = situation.last[step.tenant]?[step.user]
-            if let user, let version = last?.version, version > user.version { return nil }
+            if let user, let version = last?.version, version > user.version { throw FactsMoved() }
             let owner = try await owner(of: step, user)
             // It may own that by this very step, applied by somebody else since.
-            if owner != nil, owner == user?.id, try await isApplied(step, of: plan) { return nil }
+            if owner != nil, owner == user?.id, try await isApplied(step, of: plan) { throw FactsMoved() }
             let verdict = decideRepair(
                 step.repair,
                 of: user?.account,
@@ -292,7 +292,7 @@ package struct RepairUndo: Sendable {
                 companions.append(.withdraw(mail, tenant: step.tenant, because: .undone, at: now))
             }
             let write = UndoWrite(journal, of: step.user, event: event, companions: companions)
-            guard try await store.undo(write) == .applied else { return nil }
+            try await store.undo(write).requireApplied()
             return .undone(mail: try await fate(of: step))
         }
     }

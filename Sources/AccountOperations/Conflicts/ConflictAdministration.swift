@@ -142,11 +142,10 @@ package struct ConflictAdministration: Sendable {
         return ReportedConflict(conflict, sealer: sealer, at: effects.now())
     }
 
-    /// Says no because a rule does, and counts that.
-    private func refused(_ refusal: ConflictRefusal, by rule: Rule) -> Outcome<DeclinedConflict> {
+    /// The "no" of a rule, counted.
+    private func refused(_ denial: Denial, by rule: Rule) -> Denial {
         metrics.decided(rule)
-        let denial = Denial.conflict(refusal)
-        return .denied(denial)
+        return denial
     }
 
     /// Turns a conflict down, without a handle: nobody can use its credential any more. Row J17.
@@ -159,13 +158,13 @@ package struct ConflictAdministration: Sendable {
         _ id: String,
         expectedVersion: Int64?,
         tenant: TenantID
-    ) async throws -> Outcome<DeclinedConflict> {
-        guard let id = ConflictID(id) else { return .denied(.conflict(.unknown)) }
+    ) async throws -> DeclinedConflict {
+        guard let id = ConflictID(id) else { throw Denial.conflict(.unknown) }
         let (now, event) = (effects.now(), effects.newEventID())
         return try await retrying(effects) {
             let conflict = try await store.conflict(id.conflict, of: id.user, tenant: tenant)
             if let conflict, let expectedVersion, conflict.version != expectedVersion {
-                return .denied(.versionMismatch)
+                throw Denial.versionMismatch
             }
             let verdict = decideDeclineConflict(
                 conflict: conflict?.facts,
@@ -173,20 +172,17 @@ package struct ConflictAdministration: Sendable {
                 by: .administrator,
                 now: now
             )
-            if let refusal = verdict.decision { return refused(refusal, by: verdict.rule) }
-            guard let conflict else { return .denied(.conflict(.unknown)) }
+            if let refusal = verdict.decision { throw refused(.conflict(refusal), by: verdict.rule) }
+            guard let conflict else { throw Denial.conflict(.unknown) }
             let declined = conflict.closed(as: .declined, at: now)
-            let applied = try await store.change(
+            try await store.change(
                 declined,
                 at: now,
                 event: AccountEvent(id: event, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
-            )
-            guard applied == .applied else { return nil }
-            return .success(
-                DeclinedConflict(
-                    conflict: ReportedConflict(declined.raised, sealer: sealer, at: now),
-                    decision: DecisionID(event)
-                )
+            ).requireApplied()
+            return DeclinedConflict(
+                conflict: ReportedConflict(declined.raised, sealer: sealer, at: now),
+                decision: DecisionID(event)
             )
         }
     }

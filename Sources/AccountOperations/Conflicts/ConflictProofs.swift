@@ -86,7 +86,7 @@ extension AccountOperations {
         locale: String?,
         requestedFrom: String?,
         once: Once<ConflictView>? = nil
-    ) async throws -> Outcome<ConflictView> {
+    ) async throws -> ConflictView {
         let now = effects.now()
         let secrets = ConflictProofSecrets(effects: effects)
         let eventID = effects.newEventID()
@@ -107,10 +107,10 @@ extension AccountOperations {
             )
             let place: Int
             switch verdict.decision {
-            case .refuse(let refusal): return refused(.conflict(refusal), by: verdict.rule)
+            case .refuse(let refusal): throw refused(.conflict(refusal), by: verdict.rule)
             case .mail(let free): place = free
             }
-            guard let user = loaded.user else { return refused(.conflict(.unknown), by: .conflictUnknown) }
+            guard let user = loaded.user else { throw refused(.conflict(.unknown), by: .conflictUnknown) }
             let credential = try open(loaded.conflict)
             var conflict = loaded.conflict
             conflict.state = .open
@@ -153,7 +153,7 @@ extension AccountOperations {
                 sealer: sealer
             )
             let view = view(of: conflict.raised, credential, now: now)
-            let applied = try await store.change(
+            try await store.change(
                 conflict,
                 at: now,
                 event: AccountEvent(id: eventID, occurredAt: now, kind: .conflictProofRequested, rule: verdict.rule),
@@ -161,8 +161,8 @@ extension AccountOperations {
                     .enqueue(message), .countProofMail(to: conflict.user, tenant: tenant, place: place, at: now),
                 ]
                     + keeping(view, for: once, of: conflict.user, tenant: tenant, at: now)
-            )
-            return applied == .applied ? .success(view) : nil
+            ).requireApplied()
+            return view
         }
     }
 
@@ -175,7 +175,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<ProvenConflict>? = nil
-    ) async throws -> Outcome<ProvenConflict> {
+    ) async throws -> ProvenConflict {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
@@ -198,7 +198,7 @@ extension AccountOperations {
             var conflict = loaded.conflict
             switch verdict.decision {
             case .refuse(let refusal):
-                return refused(.conflict(refusal), by: verdict.rule)
+                throw refused(.conflict(refusal), by: verdict.rule)
             case .wrong:
                 conflict.proof?.facts.attempts += 1
                 let event = AccountEvent(
@@ -207,8 +207,8 @@ extension AccountOperations {
                     kind: .conflictProofFailed,
                     rule: verdict.rule
                 )
-                guard try await store.change(conflict, at: now, event: event) == .applied else { return nil }
-                return .denied(.conflict(.wrongAnswer))
+                try await store.change(conflict, at: now, event: event).requireApplied()
+                throw Denial.conflict(.wrongAnswer)
             case .proven:
                 conflict.proof?.linkHash = nil
                 conflict.proof?.sealedCode = nil
@@ -231,12 +231,8 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<ProvenConflict>? = nil
-    ) async throws -> Outcome<ProvenConflict> {
-        let session: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let authenticated): session = authenticated
-        }
+    ) async throws -> ProvenConflict {
+        let session = try await authenticate(idToken: idToken, tenant: tenant)
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
@@ -256,15 +252,11 @@ extension AccountOperations {
             )
             if case .refuse(let refusal) = verdict.decision {
                 guard refusal == .refused(.credentialTooOld), let challenge else {
-                    return refused(.conflict(refusal), by: verdict.rule)
+                    throw refused(.conflict(refusal), by: verdict.rule)
                 }
-                return refused(.reauthenticationRequired(challenge), by: verdict.rule)
+                throw refused(.reauthenticationRequired(challenge), by: verdict.rule)
             }
-            let user: UserRecord
-            switch try await account(of: session, asItIs: loaded.user) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
+            let user = try await account(of: session, asItIs: loaded.user)
             var conflict = loaded.conflict
             conflict.proof = ConflictRecord.Proof(
                 facts: ConflictProofFacts(
@@ -292,7 +284,7 @@ extension AccountOperations {
         eventID: AccountEvent.ID,
         once: Once<ProvenConflict>?,
         at now: Timestamp
-    ) async throws -> Outcome<ProvenConflict>? {
+    ) async throws -> ProvenConflict {
         var loaded = loaded
         loaded.conflict.state = .proven
         loaded.conflict.proof?.tokenHash = ConflictProofSecrets.hash(of: token)
@@ -313,9 +305,9 @@ extension AccountOperations {
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         let kept = try keeping(proven, for: once, of: conflict.user, tenant: conflict.tenant, at: now)
-        guard try await store.change(conflict, at: now, event: event, companions: kept) == .applied else { return nil }
+        try await store.change(conflict, at: now, event: event, companions: kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
-        return .success(proven)
+        return proven
     }
 }
 

@@ -72,7 +72,7 @@ extension AccountOperations {
     ///
     /// `accounts`: those the decision was taken on. `end`: when it is to be forgotten at the latest, where it had been kept
     /// before: no provider was asked since.
-    /// - Returns: `nil` when the account it concerns is gone, or one of `limits` was reached.
+    /// - Throws: `FactsMoved` if the account it concerns is gone, or one of `limits` was reached.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
@@ -81,7 +81,7 @@ extension AccountOperations {
         until end: Timestamp?,
         counting limits: [CountedLimit],
         tenant: TenantID
-    ) async throws -> String? {
+    ) async throws -> String {
         let identity = credential.incoming.identity
         let digest = Self.digest(of: credential.incoming)
         let user = conflict.account
@@ -113,7 +113,7 @@ extension AccountOperations {
             event: event,
             counting: limits
         )
-        guard let id else { return nil }
+        guard let id else { throw FactsMoved() }
         // Otherwise it joined one that was open.
         if id == newID { metrics.conflict(.opened, of: identity.provider, with: accountMethod ?? .other) }
         return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)

@@ -52,8 +52,8 @@ extension AccountOperations {
         _ handle: String,
         proofToken: String?,
         tenant: TenantID
-    ) async throws -> Outcome<ConflictView> {
-        guard let loaded = try await load(handle, tenant: tenant) else { return .denied(.conflict(.unknown)) }
+    ) async throws -> ConflictView {
+        guard let loaded = try await load(handle, tenant: tenant) else { throw Denial.conflict(.unknown) }
         let now = effects.now()
         let stranger = refusalOfProver(
             conflict: loaded.conflict.facts,
@@ -65,7 +65,7 @@ extension AccountOperations {
         )
         let credential = try open(loaded.conflict)
         guard stranger == nil, let owner = loaded.user else {
-            return .success(view(of: loaded.conflict, credential, now: now))
+            return view(of: loaded.conflict, credential, now: now)
         }
         let claim = try await addressClaim(of: credential, tenant: tenant, at: now)
         let question = resolutionQuestion(
@@ -76,7 +76,7 @@ extension AccountOperations {
             tenant: tenant,
             now: now
         )
-        return .success(view(of: loaded.conflict, credential, provenBy: owner, outlook: question, now: now))
+        return view(of: loaded.conflict, credential, provenBy: owner, outlook: question, now: now)
     }
 
     /// The conflict a handle names, and what is judged with it; `nil` where it names none. One round trip.
@@ -123,22 +123,24 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<Value>? = nil,
-        _ attempt: (LoadedConflict) async throws -> Outcome<Value>?
-    ) async throws -> Outcome<Value> {
-        try await decideAndApply {
+        _ attempt: (LoadedConflict) async throws -> Value
+    ) async throws -> Value {
+        try await retrying(effects) {
             guard let loaded = try await load(handle, tenant: tenant, answerTo: once) else {
-                return refused(.conflict(.unknown), by: .conflictUnknown)
+                throw refused(.conflict(.unknown), by: .conflictUnknown)
             }
             let user = loaded.conflict.user
             if let denial = try denial(of: once, answered: loaded.answer, of: user, tenant: tenant) {
-                return .denied(denial)
+                throw denial
             }
-            if let expectedVersion, expectedVersion != loaded.conflict.version { return .denied(.versionMismatch) }
-            let outcome = try await attempt(loaded)
-            guard case .denied = outcome, once != nil else { return outcome }
-            // What is refused may be so because the same request has been applied since.
-            let answer = try await load(handle, tenant: tenant, answerTo: once)?.answer
-            return try denial(of: once, answered: answer, of: user, tenant: tenant).map(Outcome.denied) ?? outcome
+            if let expectedVersion, expectedVersion != loaded.conflict.version { throw Denial.versionMismatch }
+            do {
+                return try await attempt(loaded)
+            } catch let refusal as Denial where once != nil {
+                // What is refused may be so because the same request has been applied since.
+                let answer = try await load(handle, tenant: tenant, answerTo: once)?.answer
+                throw try denial(of: once, answered: answer, of: user, tenant: tenant) ?? refusal
+            }
         }
     }
 

@@ -15,7 +15,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<SignedIn>? = nil
-    ) async throws -> Outcome<SignedIn> {
+    ) async throws -> SignedIn {
         let now = effects.now()
         let eventID = effects.newEventID()
         return try await decideAndApply(
@@ -51,7 +51,7 @@ extension AccountOperations {
                     )
                     try await store.keep(event, of: loaded.conflict.user, tenant: tenant)
                 }
-                return refused(.conflict(refusal), by: verdict.rule)
+                throw refused(.conflict(refusal), by: verdict.rule)
             case .resolve(let user, let change):
                 var attempt = SignInAttempt(
                     effects: effects,
@@ -114,7 +114,7 @@ extension AccountOperations {
         tenant: TenantID,
         expectedVersion: Int64?,
         once: Once<ConflictView>? = nil
-    ) async throws -> Outcome<ConflictView> {
+    ) async throws -> ConflictView {
         let now = effects.now()
         let eventID = effects.newEventID()
         return try await decideAndApply(
@@ -129,16 +129,14 @@ extension AccountOperations {
                 by: .holder,
                 now: now
             )
-            if let refusal = verdict.decision { return refused(.conflict(refusal), by: verdict.rule) }
+            if let refusal = verdict.decision { throw refused(.conflict(refusal), by: verdict.rule) }
             let credential = try open(loaded.conflict)
             let declined = loaded.conflict.closed(as: .declined, at: now)
             let view = view(of: declined.raised, credential, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
             let kept = try keeping(view, for: once, of: declined.user, tenant: tenant, at: now)
-            guard try await store.change(declined, at: now, event: event, companions: kept) == .applied else {
-                return nil
-            }
-            return .success(view)
+            try await store.change(declined, at: now, event: event, companions: kept).requireApplied()
+            return view
         }
     }
 }

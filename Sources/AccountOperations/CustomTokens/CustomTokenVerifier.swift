@@ -13,9 +13,10 @@ package struct CustomToken: Sendable, Hashable {
 ///
 /// Production knows registered service accounts only; development also takes unsigned tokens.
 package protocol CustomTokenVerifier: Sendable {
-    /// The token's contents, or why it is not accepted: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
-    /// `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`.
-    func verify(_ token: String, at now: Timestamp) async throws -> Outcome<CustomToken>
+    /// The token's contents.
+    /// - Throws: `Denial`, if it is not accepted: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
+    ///   `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`; or what the database could not do.
+    func verify(_ token: String, at now: Timestamp) async throws -> CustomToken
 }
 
 extension CustomToken {
@@ -23,23 +24,23 @@ extension CustomToken {
     static let bytesMax = 16_384
 
     /// Reads the payload of a token whose origin has been judged.
-    static func read(_ payload: JSONValue) -> Outcome<CustomToken> {
+    static func read(_ payload: JSONValue) throws(Denial) -> CustomToken {
         guard let name = payload["uid"]?.string ?? payload["user_id"]?.string, !name.isEmpty else {
-            return .denied(.missingIdentifier)
+            throw Denial.missingIdentifier
         }
         guard let user = UserID(name) else {
-            return .denied(.invalidCustomToken(reason: "The uid must have 1 to 128 characters"))
+            throw Denial.invalidCustomToken(reason: "The uid must have 1 to 128 characters")
         }
         var token = CustomToken(user: user, tenant: TenantID(payload["tenant_id"]?.string ?? ""), claims: nil)
         switch payload["claims"] {
         case nil, .null: break
         case .object(let claims):
-            if let defect = CustomClaims.defect(of: claims) { return .denied(defect.denial) }
+            if let defect = CustomClaims.defect(of: claims) { throw defect.denial }
             let value = JSONValue.object(claims)
-            guard value.text.unicodeScalars.count <= CustomClaims.lengthMax else { return .denied(.claimsTooLarge) }
+            guard value.text.unicodeScalars.count <= CustomClaims.lengthMax else { throw Denial.claimsTooLarge }
             token.claims = claims.isEmpty ? nil : value
-        default: return .denied(.invalidClaims)
+        default: throw Denial.invalidClaims
         }
-        return .success(token)
+        return token
     }
 }

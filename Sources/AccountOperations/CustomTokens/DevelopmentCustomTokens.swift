@@ -12,21 +12,21 @@ package struct DevelopmentCustomTokens: CustomTokenVerifier {
         self.signed = signed
     }
 
-    package func verify(_ token: String, at now: Timestamp) async throws -> Outcome<CustomToken> {
+    package func verify(_ token: String, at now: Timestamp) async throws -> CustomToken {
         guard token.utf8.count <= CustomToken.bytesMax else {
-            return .denied(.invalidCustomToken(reason: "Invalid assertion format"))
+            throw Denial.invalidCustomToken(reason: "Invalid assertion format")
         }
         if token.hasPrefix("{") {
             guard let payload = try? JSONValue(parsing: Array(token.utf8)), payload.object != nil else {
-                return .denied(.invalidCustomToken(reason: "Invalid assertion format"))
+                throw Denial.invalidCustomToken(reason: "Invalid assertion format")
             }
-            return CustomToken.read(payload)
+            return try CustomToken.read(payload)
         }
         guard let payload = Self.unsignedPayload(of: token) else { return try await signed.verify(token, at: now) }
         guard payload["aud"]?.string == ServiceAccountTokens.customTokenAudience else {
-            return .denied(.invalidCustomToken(reason: "Invalid audience"))
+            throw Denial.invalidCustomToken(reason: "Invalid audience")
         }
-        return CustomToken.read(payload)
+        return try CustomToken.read(payload)
     }
 
     /// The payload of a token that says `alg: none` and has no signature; `nil` for any other.

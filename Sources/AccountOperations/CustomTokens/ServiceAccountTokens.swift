@@ -21,11 +21,9 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         self.projectID = projectID
     }
 
-    package func verify(_ token: String, at now: Timestamp) async throws -> Outcome<CustomToken> {
-        switch try await verifyAssertion(token, at: now, isAudience: { $0 == Self.customTokenAudience }) {
-        case .denied(let denial): .denied(denial)
-        case .success(let assertion): CustomToken.read(assertion.payload)
-        }
+    package func verify(_ token: String, at now: Timestamp) async throws -> CustomToken {
+        let assertion = try await verifyAssertion(token, at: now, isAudience: { $0 == Self.customTokenAudience })
+        return try CustomToken.read(assertion.payload)
     }
 
     /// An assertion whose signature, issuer, audience and times hold.
@@ -39,41 +37,41 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         _ token: String,
         at now: Timestamp,
         isAudience: @Sendable (String) -> Bool
-    ) async throws -> Outcome<Assertion> {
+    ) async throws -> Assertion {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= CustomToken.bytesMax, parts.count == 3,
             let header = Base64URL.decode(parts[0]).flatMap({ try? JSONValue(parsing: $0) }),
             let payload = Base64URL.decode(parts[1]).flatMap({ try? JSONValue(parsing: $0) }),
             let signature = Base64URL.decode(parts[2]), payload.object != nil
-        else { return .denied(.invalidCustomToken(reason: "Invalid assertion format")) }
+        else { throw Denial.invalidCustomToken(reason: "Invalid assertion format") }
         // The registered key says which algorithm there is; the header may only agree.
         guard header["alg"]?.string == "RS256" else {
-            return .denied(.invalidCustomToken(reason: "The token must be signed with RS256"))
+            throw Denial.invalidCustomToken(reason: "The token must be signed with RS256")
         }
         let issuer = payload["iss"]?.string
         let accounts = try await accounts(keyID: header["kid"]?.string, issuer: issuer)
         if accounts.isEmpty {
-            if let issuer, namesAnotherProject(issuer) { return .denied(.credentialMismatch) }
-            return .denied(.invalidCustomToken(reason: "The key is not registered"))
+            if let issuer, namesAnotherProject(issuer) { throw Denial.credentialMismatch }
+            throw Denial.invalidCustomToken(reason: "The key is not registered")
         }
         let signed = SHA256.hash(data: Array(token.utf8.dropLast(parts[2].utf8.count + 1)))
         guard let account = try accounts.first(where: { try $0.hasSigned(signed, as: signature) }) else {
-            return .denied(.invalidCustomToken(reason: "Invalid signature"))
+            throw Denial.invalidCustomToken(reason: "Invalid signature")
         }
         guard issuer == account.email, payload["sub"]?.string ?? account.email == account.email else {
-            return .denied(.invalidCustomToken(reason: "The issuer is not the account whose key signed"))
+            throw Denial.invalidCustomToken(reason: "The issuer is not the account whose key signed")
         }
         guard let audience = payload["aud"]?.string, isAudience(audience) else {
-            return .denied(.invalidCustomToken(reason: "Invalid audience"))
+            throw Denial.invalidCustomToken(reason: "Invalid audience")
         }
         guard let issuedAt = payload["iat"]?.integer, let expiresAt = payload["exp"]?.integer,
             issuedAt >= 0, expiresAt > issuedAt, expiresAt - issuedAt <= Lifetimes.assertionSecondsMax,
             issuedAt <= now.secondsSinceEpoch + Self.skewSecondsMax
-        else { return .denied(.invalidCustomToken(reason: "The token must expire within an hour of its issue")) }
+        else { throw Denial.invalidCustomToken(reason: "The token must expire within an hour of its issue") }
         guard now.secondsSinceEpoch < expiresAt else {
-            return .denied(.invalidCustomToken(reason: "The token has expired"))
+            throw Denial.invalidCustomToken(reason: "The token has expired")
         }
-        return .success(Assertion(account: account, payload: payload))
+        return Assertion(account: account, payload: payload)
     }
 
     /// The accounts one of which may have signed: that of the key that is named, or else those of the issuer, as the Admin

@@ -44,41 +44,38 @@ extension AccountOperations {
         tenant: TenantID,
         idToken: String? = nil,
         locale: String? = nil
-    ) async throws -> Outcome<AppliedEmailCode> {
+    ) async throws -> AppliedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let recovery = EmailRecovery(effects: effects, locale: locale)
         var caller: AuthenticatedSession?
         if let idToken, try await store.emailCode(use.hash, tenant: tenant)?.kind == .verifyEmail {
-            switch try await authenticate(idToken: idToken, tenant: tenant) {
-            // Production does not look at the token. It matters to no other session where a first proof ends none.
-            case .denied(let denial): if policy.firstProofEndsSessions { return .denied(denial) }
-            case .success(let session): caller = session
+            do {
+                caller = try await authenticate(idToken: idToken, tenant: tenant)
+            } catch let denial as Denial {
+                // Production does not look at the token. It matters to no other session where a first proof ends none.
+                if policy.firstProofEndsSessions { throw denial }
             }
         }
         let session = caller.map { NewSession(effects: effects, signInProvider: $0.token.signInProvider, after: $0) }
-        return try await decideAndApply { [caller] in
-            let code: EmailCodeRecord
+        return try await retrying(effects) { [caller] in
             let kinds: [EmailCodeRecord.Kind] = [
                 .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
                 .revertSignInMethodChange,
             ]
-            switch try await usableEmailCode(use, as: kinds) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let found): code = found
-            }
+            let code = try await usableEmailCode(use, as: kinds)
             if code.kind == .revertSignInMethodChange { return try await applyRevert(code, use) }
             let judged = try await judge(code, from: caller)
             let (user, verdict) = (judged.user, judged.verdict)
             switch verdict.decision {
             case .refuse(let refusal) where code.kind.takesBack:
-                return refused(.refusal(refusal), by: verdict.rule)
+                throw refused(.refusal(refusal), by: verdict.rule)
             case .refuse(let refusal):
-                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
-                return refused(.refusal(refusal), by: verdict.rule)
+                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
+                throw refused(.refusal(refusal), by: verdict.rule)
             case .unchanged:
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
-                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
-                return .success(AppliedEmailCode(kind: code.kind, user: user, newEmail: nil))
+                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
+                return AppliedEmailCode(kind: code.kind, user: user, newEmail: nil)
             case .apply(_, let change, let issuesTokens):
                 guard let user else { throw UnexpectedDecision(verdict.rule) }
                 let session = issuesTokens ? session : nil
@@ -94,16 +91,13 @@ extension AccountOperations {
                     decisions: judged.decisions,
                     companions: judged.claim.clearing + voidingElsewhere(code, of: user)
                 )
-                guard let changed else { return nil }
-                return .success(
-                    AppliedEmailCode(
-                        kind: code.kind,
-                        user: changed,
-                        newEmail: code.newEmail?.lowercased,
-                        endedSessions: code.kind == .verifyEmail && change.endsSessions,
-                        tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) },
-                        suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
-                    )
+                return AppliedEmailCode(
+                    kind: code.kind,
+                    user: changed,
+                    newEmail: code.newEmail?.lowercased,
+                    endedSessions: code.kind == .verifyEmail && change.endsSessions,
+                    tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) },
+                    suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
                 )
             case .takeAddress(_, let change, from: _, let loss):
                 guard let user, let owner = judged.claim.owner else { throw UnexpectedDecision(verdict.rule) }
@@ -116,11 +110,12 @@ extension AccountOperations {
                     companions: voidingElsewhere(code, of: user),
                     takingAddressFrom: (owner, loss)
                 )
-                return changed.map {
-                    var applied = AppliedEmailCode(kind: code.kind, user: $0, newEmail: nil)
-                    applied.suspended = suspensions(by: change, of: user.account, verdict.rule, at: use.now)
-                    return .success(applied)
-                }
+                return AppliedEmailCode(
+                    kind: code.kind,
+                    user: changed,
+                    newEmail: nil,
+                    suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+                )
             }
         }
     }
@@ -213,9 +208,12 @@ extension AccountOperations {
         of user: UserRecord?,
         _ code: EmailCodeRecord
     ) async throws -> ProvingSession {
-        guard let caller, let user, caller.user.id == user.id,
-            case .success = try await account(of: caller, asItIs: user)
-        else { return .absent }
+        guard let caller, let user, caller.user.id == user.id else { return .absent }
+        do {
+            _ = try await account(of: caller, asItIs: user)
+        } catch is Denial {
+            return .absent
+        }
         return caller.token.authTime == code.askedAuthTime ? .asking : .other
     }
 }

@@ -25,21 +25,22 @@ extension AccountOperations {
         _ text: String,
         tenant: TenantID,
         once: Once<DisownedAccount>? = nil
-    ) async throws -> Outcome<DisownedAccount> {
+    ) async throws -> DisownedAccount {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        return try await decideAndApply {
+        return try await retrying(effects) {
             let code: EmailCodeRecord
-            switch try await usableEmailCode(use, as: [.verifyEmail]) {
-            case .denied(let denial): return .denied(try await earlierAnswer(once, by: use) ?? denial)
-            case .success(let found): code = found
+            do {
+                code = try await usableEmailCode(use, as: [.verifyEmail])
+            } catch let denial as Denial {
+                throw try await earlierAnswer(once, by: use) ?? denial
             }
             let judged = try await judge(code, isDisowned: true)
             let verdict = judged.verdict
             switch verdict.decision {
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .refuse(let refusal):
-                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
-                return refused(.refusal(refusal), by: verdict.rule)
+                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
+                throw refused(.refusal(refusal), by: verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
                 let disowned = DisownedAccount(
@@ -48,7 +49,7 @@ extension AccountOperations {
                     isAddressReleased: change.email == .remove,
                     decision: DecisionID(use.id)
                 )
-                let changed = try await apply(
+                try await apply(
                     change,
                     to: user,
                     verdict.rule,
@@ -57,7 +58,7 @@ extension AccountOperations {
                     decisions: judged.decisions,
                     companions: keeping(disowned, for: once, of: user.id, tenant: tenant, at: use.now)
                 )
-                return changed.map { _ in .success(disowned) }
+                return disowned
             }
         }
     }

@@ -26,15 +26,15 @@ extension AccountOperations {
     func usableEmailCode(
         _ use: EmailCodeUse,
         as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
-    ) async throws -> Outcome<EmailCodeRecord> {
+    ) async throws -> EmailCodeRecord {
         guard let code = try await store.emailCode(use.hash, tenant: use.tenant), kinds.contains(code.kind) else {
-            return .denied(.refusal(.invalidEmailCode))
+            throw Denial.refusal(.invalidEmailCode)
         }
         switch code.state(at: use.now) {
-        case .usable: return .success(code)
-        case .consumed: return .denied(.refusal(.invalidEmailCode))
-        case .expired: return .denied(.emailCode(.expired))
-        case .locked: return .denied(.emailCode(.tooManyAttempts))
+        case .usable: return code
+        case .consumed: throw Denial.refusal(.invalidEmailCode)
+        case .expired: throw Denial.emailCode(.expired)
+        case .locked: throw Denial.emailCode(.tooManyAttempts)
         }
     }
 
@@ -42,7 +42,9 @@ extension AccountOperations {
     ///
     /// - `session`: the one that opens in place of those that end.
     /// - `loss`: what becomes of the account that the address is taken from.
-    /// - Returns: the account after it; `nil` when the facts moved.
+    /// - Returns: the account after it.
+    /// - Throws: `FactsMoved`, or what the database could not do.
+    @discardableResult
     func apply(
         _ change: AccountChange,
         to user: UserRecord,
@@ -55,7 +57,7 @@ extension AccountOperations {
         decisions: [DecisionRecord] = [],
         companions: [AccountWrite.Companion] = [],
         takingAddressFrom loss: (owner: UserRecord, change: AccountChange)? = nil
-    ) async throws -> UserRecord? {
+    ) async throws -> UserRecord {
         let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
         let write = AccountWrite(
             previous: user,
@@ -75,9 +77,13 @@ extension AccountOperations {
         var whole = try quarantining(write, by: change)
         whole.companions += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
         if code.kind == .passwordReset { whole.companions += try changeNotice(whole, changedBy: change) }
-        guard let loss else { return try await store.apply(whole) == .applied ? changed : nil }
-        let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)
-        return try await store.apply(whole, takingAddressFrom: lost) == .applied ? changed : nil
+        if let loss {
+            let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)
+            try await store.apply(whole, takingAddressFrom: lost).requireApplied()
+        } else {
+            try await store.apply(whole).requireApplied()
+        }
+        return changed
     }
 
     /// What becomes of an account whose address goes to another.

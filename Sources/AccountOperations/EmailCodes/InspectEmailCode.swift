@@ -33,30 +33,24 @@ extension AccountOperations {
     /// What a code is for, without using it (`accounts:resetPassword` with nothing but the code).
     ///
     /// A code that would be refused because its account has changed, is gone or is disabled says so already here.
-    package func inspectEmailCode(_ text: String, tenant: TenantID) async throws -> Outcome<InspectedEmailCode> {
+    package func inspectEmailCode(_ text: String, tenant: TenantID) async throws -> InspectedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        let code: EmailCodeRecord
-        switch try await usableEmailCode(use) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let found): code = found
-        }
+        let code = try await usableEmailCode(use)
         // The account of a sign-in link stays hidden until the client names the address.
         if code.kind == .emailSignIn {
-            return .success(InspectedEmailCode(code: code, secondFactor: nil, suspended: []))
+            return InspectedEmailCode(code: code, secondFactor: nil, suspended: [])
         }
         if code.kind == .revertSignInMethodChange {
             let judged = try await judgeRevert(code, isUse: false)
             if case .refuse(let refusal) = judged.verdict.decision {
-                return refused(.refusal(refusal), by: judged.verdict.rule)
+                throw refused(.refusal(refusal), by: judged.verdict.rule)
             }
-            return .success(
-                InspectedEmailCode(code: code, secondFactor: nil, suspended: [], reversal: judged.reversal)
-            )
+            return InspectedEmailCode(code: code, secondFactor: nil, suspended: [], reversal: judged.reversal)
         }
         let judged = try await judge(code)
         let verdict = judged.verdict
         if case .refuse(let refusal) = verdict.decision, refusal == .invalidEmailCode || refusal == .userDisabled {
-            return refused(.refusal(refusal), by: verdict.rule)
+            throw refused(.refusal(refusal), by: verdict.rule)
         }
         let factor = code.secondFactor.flatMap { id in judged.user?.secondFactors.first { $0.id == id } }
         var suspended: [MethodSuspension] = []
@@ -69,7 +63,7 @@ extension AccountOperations {
         }
         var inspected = InspectedEmailCode(code: code, secondFactor: factor, suspended: suspended)
         if code.kind == .verifyEmail, let user = judged.user { inspected.unproven = unproven(user, code, verdict, use) }
-        return .success(inspected)
+        return inspected
     }
 
     /// - `verdict`: on confirming the address without a session.

@@ -12,30 +12,22 @@ extension AccountOperations {
         newPassword: String,
         from client: PasswordClient = .unknown,
         tenant: TenantID
-    ) async throws -> Outcome<EmailCodeRecord> {
+    ) async throws -> EmailCodeRecord {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         // A look first: hashing for a code that is good for nothing would be work for whoever sends nonsense.
-        let code: EmailCodeRecord
-        switch try await usableEmailCode(use, as: [.passwordReset]) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let found): code = found
-        }
+        let code = try await usableEmailCode(use, as: [.passwordReset])
         let outlook = try await judge(code).verdict
-        if case .refuse(let refusal) = outlook.decision { return refused(.refusal(refusal), by: outlook.rule) }
-        if let objection = objection(toNew: newPassword, for: code.email) { return .denied(objection) }
+        if case .refuse(let refusal) = outlook.decision { throw refused(.refusal(refusal), by: outlook.rule) }
+        if let objection = objection(toNew: newPassword, for: code.email) { throw objection }
         // The code is the account's.
         let hash = try await passwords.hash(newPassword, for: HashCaller(network: client.network, isKnown: true))
 
-        return try await decideAndApply {
-            let code: EmailCodeRecord
-            switch try await usableEmailCode(use, as: [.passwordReset]) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let found): code = found
-            }
+        return try await retrying(effects) {
+            let code = try await usableEmailCode(use, as: [.passwordReset])
             let judged = try await judge(code)
             let verdict = judged.verdict
             switch verdict.decision {
-            case .refuse(let refusal): return refused(.refusal(refusal), by: verdict.rule)
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
@@ -46,7 +38,7 @@ extension AccountOperations {
                     .allButRecovery,
                     at: use.now
                 )
-                let changed = try await apply(
+                try await apply(
                     change,
                     to: user,
                     verdict.rule,
@@ -56,7 +48,7 @@ extension AccountOperations {
                     decisions: judged.decisions,
                     companions: [void]
                 )
-                return changed == nil ? nil : .success(code)
+                return code
             }
         }
     }

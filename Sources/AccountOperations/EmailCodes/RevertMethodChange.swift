@@ -47,12 +47,12 @@ extension AccountOperations {
     /// If the code went to a mailbox that the account has left, a mail tells the owner of the present one, if it is proven.
     ///
     /// If many callers bring one code at once, the rules answer one of them. A change that runs beside it is judged anew, or undone by it.
-    /// - Returns: `nil` when the facts moved.
-    func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> Outcome<AppliedEmailCode>? {
+    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
+    func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> AppliedEmailCode {
         let judged = try await judgeRevert(code, isUse: true)
         let rule = judged.verdict.rule
         switch judged.verdict.decision {
-        case .refuse(let refusal): return refused(.refusal(refusal), by: rule)
+        case .refuse(let refusal): throw refused(.refusal(refusal), by: rule)
         case .revert(_, let reversal):
             guard let user = judged.user else { throw UnexpectedDecision(rule) }
             let reverted = user.reverting(reversal, to: judged.before.methods, at: use.now)
@@ -76,10 +76,8 @@ extension AccountOperations {
                 user.email?.address == code.email ? [] : try changeNotice(write, changedBy: change, isUndone: true)
             let changes = MethodChanges(change, from: user, to: reverted)
             write.companions += notice + [.announce(changes, isMailed: !notice.isEmpty)]
-            guard try await store.apply(write) == .applied else { return nil }
-            return .success(
-                AppliedEmailCode(kind: code.kind, user: reverted, newEmail: nil, reversal: reversal)
-            )
+            try await store.apply(write).requireApplied()
+            return AppliedEmailCode(kind: code.kind, user: reverted, newEmail: nil, reversal: reversal)
         }
     }
 }

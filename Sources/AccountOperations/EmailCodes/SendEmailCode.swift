@@ -63,12 +63,9 @@ extension AccountOperations {
     ///
     /// With enumeration protection a stranger gets the same answer for the same work whether or not an address has an
     /// account: where nothing is to be sent, the same rows are written without anything in them that could be used.
-    package func sendEmailCode(_ request: EmailCodeRequest) async throws -> Outcome<SentEmailCode> {
-        if let denial = request.settings.denial(in: self) { return .denied(denial) }
-        switch try await plan(request) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let plan): return try await send(plan, request)
-        }
+    package func sendEmailCode(_ request: EmailCodeRequest) async throws -> SentEmailCode {
+        if let denial = request.settings.denial(in: self) { throw denial }
+        return try await send(try await plan(request), request)
     }
 
     /// A code to be made.
@@ -93,70 +90,62 @@ extension AccountOperations {
         var warnsOwner = false
     }
 
-    private func plan(_ request: EmailCodeRequest) async throws -> Outcome<Plan> {
+    private func plan(_ request: EmailCodeRequest) async throws -> Plan {
         let isProtected = policy.protectsEmailEnumeration && !request.isAdministrator
         let tenant = request.tenant
         switch request.action {
         case .emailSignIn(let email):
-            guard policy.allowsEmailLinkSignIn else { return .denied(.refusal(.operationNotAllowed)) }
+            guard policy.allowsEmailLinkSignIn else { throw Denial.refusal(.operationNotAllowed) }
             let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
-            return .success(
-                Plan(
-                    kind: .emailSignIn,
-                    answered: email,
-                    email: addressee.spelling ?? email,
-                    user: addressee.owner
-                )
+            return Plan(
+                kind: .emailSignIn,
+                answered: email,
+                email: addressee.spelling ?? email,
+                user: addressee.owner
             )
         case .passwordReset(let email):
             let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
-            if addressee.owner == nil, !policy.protectsEmailEnumeration { return .denied(.refusal(.emailNotFound)) }
-            return .success(
-                Plan(
-                    kind: .passwordReset,
-                    answered: email,
-                    email: addressee.spelling ?? email,
-                    user: addressee.owner,
-                    isWithheld: addressee.owner == nil
-                )
+            if addressee.owner == nil, !policy.protectsEmailEnumeration { throw Denial.refusal(.emailNotFound) }
+            return Plan(
+                kind: .passwordReset,
+                answered: email,
+                email: addressee.spelling ?? email,
+                user: addressee.owner,
+                isWithheld: addressee.owner == nil
             )
         case .verifyEmail(let subject):
             return try await about(subject, tenant: tenant) { user, email, session in
-                .success(
-                    Plan(
-                        kind: .verifyEmail,
-                        answered: email,
-                        email: email,
-                        displayName: user.profile.displayName,
-                        user: user.id,
-                        caller: session
-                    )
+                Plan(
+                    kind: .verifyEmail,
+                    answered: email,
+                    email: email,
+                    displayName: user.profile.displayName,
+                    user: user.id,
+                    caller: session
                 )
             }
         case .verifyAndChangeEmail(let subject, let newAddress):
             return try await about(subject, tenant: tenant) { user, email, session in
                 guard session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true else {
-                    return .denied(.refusal(.credentialTooOld))
+                    throw Denial.refusal(.credentialTooOld)
                 }
                 let addressee = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
                 let isOwned = addressee.owner.map { $0 != user.id } ?? false
                 var change = AccountChange()
                 change.email = .set(newAddress, proof: .emailCode)
                 let isReserved = decideTakeAddress(change, by: user.id, reservation: addressee.reservation) != nil
-                if isOwned || isReserved, !isProtected { return .denied(.refusal(.emailExists)) }
-                return .success(
-                    Plan(
-                        kind: .verifyAndChangeEmail,
-                        answered: email,
-                        email: email,
-                        newEmail: addressee.spelling ?? newAddress,
-                        displayName: user.profile.displayName,
-                        user: user.id,
-                        sessionEpoch: user.sessionEpoch,
-                        caller: session,
-                        isWithheld: isOwned || isReserved,
-                        warnsOwner: isOwned
-                    )
+                if isOwned || isReserved, !isProtected { throw Denial.refusal(.emailExists) }
+                return Plan(
+                    kind: .verifyAndChangeEmail,
+                    answered: email,
+                    email: email,
+                    newEmail: addressee.spelling ?? newAddress,
+                    displayName: user.profile.displayName,
+                    user: user.id,
+                    sessionEpoch: user.sessionEpoch,
+                    caller: session,
+                    isWithheld: isOwned || isReserved,
+                    warnsOwner: isOwned
                 )
             }
         }
@@ -166,28 +155,26 @@ extension AccountOperations {
     private func about(
         _ subject: EmailCodeRequest.Subject,
         tenant: TenantID,
-        _ plan: (UserRecord, _ email: EmailAddress, _ session: AuthenticatedSession?) async throws -> Outcome<Plan>
-    ) async throws -> Outcome<Plan> {
+        _ plan: (UserRecord, _ email: EmailAddress, _ session: AuthenticatedSession?) async throws -> Plan
+    ) async throws -> Plan {
         let user: UserRecord
         var caller: AuthenticatedSession?
         switch subject {
         case .session(let idToken):
-            switch try await authenticate(idToken: idToken, tenant: tenant) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let session): (user, caller) = (session.user, session)
-            }
+            let session = try await authenticate(idToken: idToken, tenant: tenant)
+            (user, caller) = (session.user, session)
         case .owner(let address):
             guard let owner = try await store.user(owning: .email(address), tenant: tenant) else {
-                return .denied(.refusal(.userNotFound))
+                throw Denial.refusal(.userNotFound)
             }
             user = owner
         }
-        guard let email = user.email else { return .denied(.emailCode(.missingEmail)) }
+        guard let email = user.email else { throw Denial.emailCode(.missingEmail) }
         return try await plan(user, email.address, caller)
     }
 
     /// Writes the code and its mail, within the limits: what is withheld counts as what is sent.
-    private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> Outcome<SentEmailCode> {
+    private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
         let record = EmailCodeRecord(
@@ -248,32 +235,27 @@ extension AccountOperations {
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
-        let outcome: Outcome<SentEmailCode> = try await decideAndApply { [shortCode] in
+        try await retrying(effects) { [shortCode] in
             if let reached = try await store.reached(limits, tenant: request.tenant, at: now).first {
                 let isForReset = plan.kind == .passwordReset
-                return .denied(
-                    .emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
-                )
+                throw Denial.emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
             }
             var companions: [AccountWrite.Companion] = []
             if let caller = plan.caller {
-                switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant)) {
-                case .denied(let denial): return .denied(denial)
+                let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant))
                 // If the session ends meanwhile, its end voids the code as well.
-                case .success(let user): companions = [.requireUnchanged(user)]
-                }
+                companions = [.requireUnchanged(user)]
             }
-            let applied = try await store.issue(
+            try await store.issue(
                 record,
                 message: request.returnsLink ? nil : message,
                 shortCode: request.returnsLink ? nil : shortCode,
                 counting: limits,
                 companions: companions
-            )
-            return applied == .applied ? .success(sent) : nil
+            ).requireApplied()
         }
-        if returnsLink, case .success = outcome { answeredLinks?.add(linkMail, tenant: request.tenant, at: now) }
-        return outcome
+        if returnsLink { answeredLinks?.add(linkMail, tenant: request.tenant, at: now) }
+        return sent
     }
 
     /// The mail that carries `code`.

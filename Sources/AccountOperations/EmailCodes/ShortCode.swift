@@ -48,7 +48,7 @@ extension AccountOperations {
         tenant: TenantID,
         locale: String?,
         clientAddress: String?
-    ) async throws -> Outcome<ExchangedShortCode> {
+    ) async throws -> ExchangedShortCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
         let countedUntil = now.adding(seconds: project.settings.codeSeconds(kind))
@@ -57,15 +57,15 @@ extension AccountOperations {
             to: "\(kind.rawValue) \(mailbox.canonical)",
             from: clientAddress
         )
-        return try await decideAndApply {
+        return try await retrying(effects) {
             guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
-                return .denied(.emailCode(.tooManyAttempts))
+                throw Denial.emailCode(.tooManyAttempts)
             }
             let known = try await store.shortCode(kind, of: mailbox, tenant: tenant)
             let current =
                 known.flatMap { now < $0.expiresAt ? $0 : nil }
                 ?? ShortCodeRecord(tenant: tenant, kind: kind, mailbox: mailbox, expiresAt: countedUntil)
-            guard !current.isLocked else { return .denied(.emailCode(.tooManyAttempts)) }
+            guard !current.isLocked else { throw Denial.emailCode(.tooManyAttempts) }
             let isRight = ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
             guard isRight, let linkHash = current.linkHash else {
                 let isCounted = try await store.countWrongGuess(
@@ -74,13 +74,13 @@ extension AccountOperations {
                     counting: limits,
                     at: now
                 )
-                return isCounted ? .denied(.emailCode(.wrongCode)) : nil
+                guard isCounted else { throw FactsMoved() }
+                throw Denial.emailCode(.wrongCode)
             }
             guard try await store.emailCode(linkHash, tenant: tenant)?.state(at: now) == .usable else {
-                return .denied(.refusal(.invalidEmailCode))
+                throw Denial.refusal(.invalidEmailCode)
             }
-            let exchanged = try await store.exchange(current, for: code.hash, within: limits, at: now)
-            guard exchanged == .applied else { return nil }
+            try await store.exchange(current, for: code.hash, within: limits, at: now).requireApplied()
             let link = mailLinks.page(
                 for: kind,
                 code: code.text,
@@ -88,7 +88,7 @@ extension AccountOperations {
                 locale: mailLocale(locale),
                 continueURL: nil
             )
-            return .success(ExchangedShortCode(code: code.text, link: link))
+            return ExchangedShortCode(code: code.text, link: link)
         }
     }
 }

@@ -40,20 +40,17 @@ extension AccountOperations {
         _ request: EmailLinkSignIn,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<SignInEnding> {
+    ) async throws -> SignInEnding {
         let policy = policy
         guard policy.allowsEmailLinkSignIn else {
-            return refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
+            throw refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
         }
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
-            switch try await authenticate(idToken: idToken, tenant: tenant) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let session): caller = session
-            }
+            caller = try await authenticate(idToken: idToken, tenant: tenant)
         }
-        guard let email = request.email else { return .denied(.emailCode(.missingEmail)) }
-        guard let text = request.code else { return .denied(.emailCode(.missingCode)) }
+        guard let email = request.email else { throw Denial.emailCode(.missingEmail) }
+        guard let text = request.code else { throw Denial.emailCode(.missingCode) }
         let address = EmailAddress(email)
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         var attempt = SignInAttempt(
@@ -70,28 +67,22 @@ extension AccountOperations {
         attempt.keepsRefusals = true
         attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
-            let code: EmailCodeRecord
-            switch try await usableEmailCode(use, as: [.emailSignIn]) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let found): code = found
-            }
+            let code = try await usableEmailCode(use, as: [.emailSignIn])
             guard address == code.email else {
-                return try await store.countWrongAddress(code) ? .denied(.emailCode(.wrongAddress)) : nil
+                guard try await store.countWrongAddress(code) else { throw FactsMoved() }
+                throw Denial.emailCode(.wrongAddress)
             }
             var target: UserRecord?
             if let caller {
-                switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-                case .denied(let denial): return .denied(denial)
-                case .success(let user): target = user
-                }
+                target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             }
             let claim = try await store.claim(on: code.email, tenant: tenant, at: use.now)
             let owner = claim.owner
             // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
             if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
-                return .denied(.refusal(.invalidEmailCode))
+                throw Denial.refusal(.invalidEmailCode)
             }
             var firstFactor = FirstFactor(.emailLink(code.email))
             firstFactor.isSessionRecent =
@@ -111,7 +102,7 @@ extension AccountOperations {
             )
             let verdict = attempt.ask(question, policy)
             if case .refuse = verdict.decision {
-                guard try await store.useUp(code, by: use.id, at: use.now) == .applied else { return nil }
+                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
             }
             attempt.companions = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
             let whole = try await adding(

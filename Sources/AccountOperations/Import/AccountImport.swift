@@ -126,7 +126,7 @@ package struct AccountImport: Sendable {
                     )
                 )
             }
-            guard try await store.importAccounts(writes, tenant: options.tenant) == .applied else { return nil }
+            try await store.importAccounts(writes, tenant: options.tenant).requireApplied()
             return outcome
         }
     }

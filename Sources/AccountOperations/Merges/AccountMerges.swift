@@ -140,15 +140,13 @@ package struct AccountMerges: Sendable {
     }
 
     /// What `request` would come to. Writes nothing.
-    package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> Outcome<MergePreview> {
+    package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> MergePreview {
         let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
         let verdict = try await decide(request, survivor, absorbed, at: effects.now())
-        guard let plan = verdict.decision.plan else { return try await denied(verdict, request, tenant: tenant) }
+        guard let plan = verdict.decision.plan else { throw try await denial(verdict, request, tenant: tenant) }
         guard let survivor, let absorbed else { throw UnexpectedDecision(verdict.rule) }
         let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant)
-        return .success(
-            MergePreview(survivor: survivor, absorbed: absorbed, plan: plan, waiting: waiting.map(Merge.init))
-        )
+        return MergePreview(survivor: survivor, absorbed: absorbed, plan: plan, waiting: waiting.map(Merge.init))
     }
 
     /// Prepares a merge, and does it where there is nobody to ask.
@@ -163,21 +161,21 @@ package struct AccountMerges: Sendable {
         tenant: TenantID,
         unless earlierAnswer: () async throws -> Denial? = { nil },
         keeping: (Merge) throws -> [AccountWrite.Companion] = { _ in [] }
-    ) async throws -> Outcome<Merge> {
+    ) async throws -> Merge {
         let now = effects.now()
         let (id, event) = (effects.newEventID(), effects.newEventID())
-        let prepared: Outcome<MergeRecord> = try await retrying(effects) {
-            if let denial = try await earlierAnswer() { return .denied(denial) }
+        let prepared = try await retrying(effects) {
+            if let denial = try await earlierAnswer() { throw denial }
             let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
             let verdict = try await decide(request, survivor, absorbed, at: now)
             guard case .merge = verdict.decision, let survivor, let absorbed else {
                 // What is refused may be so because the same request has been applied since.
-                if let denial = try await earlierAnswer() { return .denied(denial) }
-                return try await denied(verdict, request, tenant: tenant)
+                if let denial = try await earlierAnswer() { throw denial }
+                throw try await denial(verdict, request, tenant: tenant)
             }
             if let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant) {
-                if let denial = try await earlierAnswer() { return .denied(denial) }
-                return .denied(.merge(.alreadyMerging(Merge(waiting))))
+                if let denial = try await earlierAnswer() { throw denial }
+                throw Denial.merge(.alreadyMerging(Merge(waiting)))
             }
             let merge = MergeRecord(
                 tenant: tenant,
@@ -190,26 +188,23 @@ package struct AccountMerges: Sendable {
                 preparedAt: now,
                 deadlineAt: now.adding(seconds: settings.mergeAnswerSeconds)
             )
-            let applied = try await store.prepareMerge(
+            try await store.prepareMerge(
                 merge,
                 event: AccountEvent(id: event, occurredAt: now, kind: .mergePrepared, rule: verdict.rule),
                 companions: try keeping(Merge(merge))
-            )
-            return applied == .applied ? .success(merge) : nil
+            ).requireApplied()
+            return merge
         }
-        switch prepared {
-        case .denied(let denial): return .denied(denial)
-        case .success(let merge): return .success(Merge(try await advance(merge)))
-        }
+        return Merge(try await advance(prepared))
     }
 
-    private func denied<Value>(
+    private func denial(
         _ verdict: Verdict<MergeDecision>,
         _ request: MergeRequest,
         tenant: TenantID
-    ) async throws -> Outcome<Value> {
+    ) async throws -> Denial {
         switch verdict.decision {
-        case .merge: .denied(.merge(.unknown))
+        case .merge: .merge(.unknown)
         case .choose(let plan): refused(.undecided(plan.undecided), by: verdict.rule)
         case .refuse(.accountNotFound): refused(try await missing(request, tenant: tenant), by: verdict.rule)
         case .refuse(let refusal): refused(.refused(refusal), by: verdict.rule)
@@ -228,9 +223,8 @@ package struct AccountMerges: Sendable {
     }
 
     /// A merge; the project's own word for one that is not there.
-    package func merge(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
-        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
-        return .success(Merge(merge))
+    package func merge(_ id: String, tenant: TenantID) async throws -> Merge {
+        Merge(try await record(id, tenant: tenant))
     }
 
     /// The newest merges that an account stayed or went in, a hundred at most, and which account it is now, where it is
@@ -241,9 +235,8 @@ package struct AccountMerges: Sendable {
     }
 
     /// Moves a merge on as far as it goes now: done, aborted, or it waits. Safe to call from anywhere at any time.
-    package func advance(_ id: String, tenant: TenantID) async throws -> Outcome<Merge> {
-        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
-        return .success(Merge(try await advance(merge)))
+    package func advance(_ id: String, tenant: TenantID) async throws -> Merge {
+        Merge(try await advance(try await record(id, tenant: tenant)))
     }
 
     /// Moves every merge on that waits, as far as it goes now. One that cannot be moved does not keep the others.
@@ -321,7 +314,10 @@ package struct AccountMerges: Sendable {
                     )
                 )
             }
-            return applied == .applied ? try await store.merge(merge.id, tenant: merge.tenant) : nil
+            guard applied == .applied, let moved = try await store.merge(merge.id, tenant: merge.tenant) else {
+                throw FactsMoved()
+            }
+            return moved
         }
     }
 
@@ -410,13 +406,13 @@ package struct AccountMerges: Sendable {
         _ id: String,
         expectedVersion: Int64? = nil,
         tenant: TenantID
-    ) async throws -> Outcome<Merge> {
-        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+    ) async throws -> Merge {
+        let merge = try await record(id, tenant: tenant)
         let (now, event) = (effects.now(), effects.newEventID())
         return try await retrying(effects) {
-            guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
-            guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
-            guard merge.state == .prepared else { return .denied(.merge(.closed(merge.state))) }
+            guard let merge = try await store.merge(merge.id, tenant: tenant) else { throw Denial.merge(.unknown) }
+            guard isExpected(expectedVersion, merge) else { throw Denial.versionMismatch }
+            guard merge.state == .prepared else { throw Denial.merge(.closed(merge.state)) }
             let facts = MergeHandOver(isWithdrawn: true, waitingCount: 0, isOverdue: false, isUnchanged: true)
             let verdict = decideMergeHandOver(facts)
             guard case .abort(let reason) = verdict.decision else { throw UnexpectedDecision(verdict.rule) }
@@ -427,8 +423,9 @@ package struct AccountMerges: Sendable {
                 rule: verdict.rule,
                 details: merge.details
             )
-            guard try await store.abortMerge(merge, reason, event: record) == .applied else { return nil }
-            return try await store.merge(merge.id, tenant: tenant).map { .success(Merge($0)) }
+            try await store.abortMerge(merge, reason, event: record).requireApplied()
+            guard let aborted = try await store.merge(merge.id, tenant: tenant) else { throw FactsMoved() }
+            return Merge(aborted)
         }
     }
 
@@ -438,15 +435,15 @@ package struct AccountMerges: Sendable {
         keepsLaterChanges: Bool,
         expectedVersion: Int64? = nil,
         tenant: TenantID
-    ) async throws -> Outcome<MergeUndoPreview> {
-        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
-        guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
+    ) async throws -> MergeUndoPreview {
+        let merge = try await record(id, tenant: tenant)
+        guard isExpected(expectedVersion, merge) else { throw Denial.versionMismatch }
         let clashes = try await store.undoSituation(of: merge.journalStep).clashes
         let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: effects.now())
         if case .refuse(let refusal) = verdict.decision, refusal != .laterChanges {
-            return denied(refusal, by: verdict.rule, merge, clashes)
+            throw denial(refusal, by: verdict.rule, merge, clashes)
         }
-        return .success(MergeUndoPreview(changes: LaterChange.all(clashes), isPossible: verdict.decision == .undo))
+        return MergeUndoPreview(changes: LaterChange.all(clashes), isPossible: verdict.decision == .undo)
     }
 
     /// Makes two accounts of one again, as they were. What has changed since, and would be overwritten, is listed instead, and
@@ -463,19 +460,19 @@ package struct AccountMerges: Sendable {
         keepsLaterChanges: Bool,
         expectedVersion: Int64? = nil,
         tenant: TenantID
-    ) async throws -> Outcome<UndoneMerge> {
-        guard let merge = try await record(id, tenant: tenant) else { return .denied(.merge(.unknown)) }
+    ) async throws -> UndoneMerge {
+        let merge = try await record(id, tenant: tenant)
         let now = effects.now()
         let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
         return try await retrying(effects) {
-            guard let merge = try await store.merge(merge.id, tenant: tenant) else { return .denied(.merge(.unknown)) }
-            guard isExpected(expectedVersion, merge) else { return .denied(.versionMismatch) }
+            guard let merge = try await store.merge(merge.id, tenant: tenant) else { throw Denial.merge(.unknown) }
+            guard isExpected(expectedVersion, merge) else { throw Denial.versionMismatch }
             let clashes = try await store.undoSituation(of: merge.journalStep).clashes
             let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
-            if case .refuse(let refusal) = verdict.decision { return denied(refusal, by: verdict.rule, merge, clashes) }
+            if case .refuse(let refusal) = verdict.decision { throw denial(refusal, by: verdict.rule, merge, clashes) }
             let owners = try await store.restoredOwners(of: merge.journalStep)
             guard let survivor = owners.first(where: { $0.user == merge.survivor }), let version = survivor.version
-            else { return nil }
+            else { throw FactsMoved() }
             func event(_ id: PostgresUUID) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
             }
@@ -500,8 +497,10 @@ package struct AccountMerges: Sendable {
                     )
                 ]
             )
-            guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else { return nil }
-            return .success(UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes)))
+            guard applied == .applied, let undone = try await store.merge(merge.id, tenant: tenant) else {
+                throw FactsMoved()
+            }
+            return UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes))
         }
     }
 
@@ -523,12 +522,12 @@ package struct AccountMerges: Sendable {
         )
     }
 
-    private func denied<Value>(
+    private func denial(
         _ refusal: MergeUndoRefusal,
         by rule: Rule,
         _ merge: MergeRecord,
         _ clashes: [JournalClash]
-    ) -> Outcome<Value> {
+    ) -> Denial {
         switch refusal {
         case .notCommitted: refused(.closed(merge.state), by: rule)
         case .tooLate: refused(.tooLate, by: rule)
@@ -536,9 +535,11 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    private func record(_ id: String, tenant: TenantID) async throws -> MergeRecord? {
-        guard let id = PostgresUUID(text: id) else { return nil }
-        return try await store.merge(id, tenant: tenant)
+    private func record(_ id: String, tenant: TenantID) async throws -> MergeRecord {
+        guard let id = PostgresUUID(text: id), let merge = try await store.merge(id, tenant: tenant) else {
+            throw Denial.merge(.unknown)
+        }
+        return merge
     }
 
     private func decide(
@@ -571,11 +572,10 @@ package struct AccountMerges: Sendable {
         return (users.first { $0.id == survivor }, users.first { $0.id == absorbed })
     }
 
-    /// Says no because a rule does, and counts that.
-    private func refused<Value>(_ denial: MergeDenial, by rule: Rule) -> Outcome<Value> {
+    /// The "no" of a rule, counted.
+    private func refused(_ denial: MergeDenial, by rule: Rule) -> Denial {
         metrics.decided(rule)
-        if denial == .refused(.sessionEnded) { return .denied(.refusal(.tokenExpired)) }
-        return .denied(.merge(denial))
+        return denial == .refused(.sessionEnded) ? .refusal(.tokenExpired) : .merge(denial)
     }
 }
 

@@ -15,11 +15,9 @@ extension AccountOperations {
         by caller: MergeCaller,
         choices: [MergeField: MergeSide],
         tenant: TenantID
-    ) async throws -> Outcome<MergePreview> {
-        switch try await mergeRequest(by: caller, choices, tenant: tenant) {
-        case .denied(let denial): .denied(denial)
-        case .success(let request): try await merges.preview(request, tenant: tenant)
-        }
+    ) async throws -> MergePreview {
+        let request = try await mergeRequest(by: caller, choices, tenant: tenant)
+        return try await merges.preview(request, tenant: tenant)
     }
 
     /// Prepares a merge, and does it where there is nobody to ask.
@@ -31,7 +29,7 @@ extension AccountOperations {
         choices: [MergeField: MergeSide],
         tenant: TenantID,
         once: Once<Merge>? = nil
-    ) async throws -> Outcome<Merge> {
+    ) async throws -> Merge {
         let now = effects.now()
         /// What is said where the request was applied before. An owner's answer is kept with the account that stays.
         func earlierAnswer(_ keeper: UserID?) async throws -> Denial? {
@@ -39,11 +37,7 @@ extension AccountOperations {
             let kept = try await store.keptAnswer(once.key(of: keeper, tenant: tenant), at: now)
             return try denial(of: once, answered: kept, of: keeper, tenant: tenant)
         }
-        let request: MergeRequest
-        switch try await mergeRequest(by: caller, choices, tenant: tenant, unless: earlierAnswer) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let made): request = made
-        }
+        let request = try await mergeRequest(by: caller, choices, tenant: tenant, unless: earlierAnswer)
         let keeper: UserID? = request.asker == .administrator ? nil : request.survivor
         var reason: String?
         if case .administrator(_, _, let given) = caller { reason = given }
@@ -59,17 +53,12 @@ extension AccountOperations {
     /// A merge, for an administrator or whoever has a session of the account that stays or goes.
     ///
     /// `idToken`: `nil` for an administrator. To anybody else's session there is no such merge.
-    package func merge(_ id: String, idToken: String?, tenant: TenantID) async throws -> Outcome<Merge> {
+    package func merge(_ id: String, idToken: String?, tenant: TenantID) async throws -> Merge {
         guard let idToken else { return try await merges.merge(id, tenant: tenant) }
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session):
-            let outcome = try await merges.merge(id, tenant: tenant)
-            guard case .success(let merge) = outcome, ![merge.survivor, merge.absorbed].contains(session.user.id) else {
-                return outcome
-            }
-            return .denied(.merge(.unknown))
-        }
+        let user = try await authenticate(idToken: idToken, tenant: tenant).user.id
+        let merge = try await merges.merge(id, tenant: tenant)
+        guard [merge.survivor, merge.absorbed].contains(user) else { throw Denial.merge(.unknown) }
+        return merge
     }
 
     /// The merge by which the account of a session, which ended with it, went into `survivor`. Told to whoever has a session
@@ -88,7 +77,7 @@ extension AccountOperations {
         _ choices: [MergeField: MergeSide],
         tenant: TenantID,
         unless earlierAnswer: (UserID?) async throws -> Denial? = { _ in nil }
-    ) async throws -> Outcome<MergeRequest> {
+    ) async throws -> MergeRequest {
         switch caller {
         case .administrator(let survivor, let absorbed, _):
             let request = MergeRequest(
@@ -97,28 +86,28 @@ extension AccountOperations {
                 choices: choices,
                 asker: .administrator
             )
-            return .success(request)
+            return request
         case .owners(let ofSurvivor, let ofAbsorbed):
             var sessions: [AuthenticatedSession] = []
             for token in [ofSurvivor, ofAbsorbed] {
-                guard let token else { return .denied(.merge(.absorbedSessionMissing)) }
-                switch try await authenticate(idToken: token, tenant: tenant) {
-                case .denied(let denial):
+                guard let token else { throw Denial.merge(.absorbedSessionMissing) }
+                do {
+                    sessions.append(try await authenticate(idToken: token, tenant: tenant))
+                } catch let denial as Denial {
                     guard let survivor = sessions.first?.user.id,
                         let merge = try await mergeDone(ofSession: token, into: survivor, tenant: tenant)
-                    else { return .denied(denial) }
-                    return .denied(.merge(.alreadyMerged(merge)))
-                case .success(let session): sessions.append(session)
+                    else { throw denial }
+                    throw Denial.merge(.alreadyMerged(merge))
                 }
                 if sessions.count == 1, let denial = try await earlierAnswer(sessions[0].user.id) {
-                    return .denied(denial)
+                    throw denial
                 }
             }
             let now = effects.now()
             // A session that is too old is told how to become recent, like everywhere.
             for session in sessions {
                 guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
-                return refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
+                throw refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
             }
             func shown(_ session: AuthenticatedSession) -> MergeAsker.OwnerSession {
                 MergeAsker.OwnerSession(
@@ -133,7 +122,7 @@ extension AccountOperations {
                 choices: choices,
                 asker: .owners(shown(sessions[0]), shown(sessions[1]))
             )
-            return .success(request)
+            return request
         }
     }
 }

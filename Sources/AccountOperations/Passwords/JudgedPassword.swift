@@ -19,14 +19,13 @@ extension AccountOperations {
     ///
     /// A wrong password is counted before it is answered, and a right one counts only with `companions` applied. So in
     /// the order of commits no more passwords are answered than the limit allows, however many come at once.
-    /// - Returns: `nil` when the address was locked while the password was compared: judge again.
-    /// - Throws: `PasswordHasher.Overloaded`, or what the database could not do.
+    /// - Throws: `FactsMoved` if the address was locked while the password was compared, `PasswordHasher.Overloaded`, or what the database could not do.
     func judge(
         _ password: String,
         of email: EmailAddress,
         by client: PasswordClient,
         tenant: TenantID
-    ) async throws -> JudgedPassword? {
+    ) async throws -> JudgedPassword {
         let (source, device) = source(of: client)
         let start = effects.now()
         let facts = try await store.passwordFacts(of: email, by: source, tenant: tenant, at: start)
@@ -53,7 +52,7 @@ extension AccountOperations {
         let verdict = question.decide(policy)
         let now = effects.now()
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
-            guard try await store.countWrongPassword(guess.guessed, tenant: tenant, at: now) else { return nil }
+            guard try await store.countWrongPassword(guess.guessed, tenant: tenant, at: now) else { throw FactsMoved() }
         }
         return JudgedPassword(
             user: facts.user,
@@ -65,16 +64,18 @@ extension AccountOperations {
         )
     }
 
-    /// Whether no password of the client is tried any more. To be asked before anything is said that only a right password
-    /// is told and that is not applied with `JudgedPassword.unlocked`: judge again where it is so.
-    func isLockedMeanwhile(_ guess: PasswordGuess) async throws -> Bool {
+    /// Call it before an answer that only a right password gets and that is not applied with `JudgedPassword.unlocked`.
+    /// - Throws: `FactsMoved` if the client was locked meanwhile: its password has to be judged again.
+    func requireStillUnlocked(_ guess: PasswordGuess) async throws {
         let counts = try await store.passwordCounts(
             of: guess.address,
             by: guess.source,
             tenant: guess.tenant,
             at: effects.now()
         )
-        return PasswordAttempts.counts(holding: guess.caller).contains { counts[$0].isLocked }
+        if PasswordAttempts.counts(holding: guess.caller).contains(where: { counts[$0].isLocked }) {
+            throw FactsMoved()
+        }
     }
 
     /// Whether `password` matches `hash`, as `PasswordHasher.verify`. Reads the secret that the hash names, where it names one.

@@ -44,10 +44,10 @@ extension AccountOperations {
     ///
     /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK gives up.
     /// - Throws: what the database could not do, or `Contention`.
-    package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> Outcome<RequestedAppPush> {
+    package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> RequestedAppPush {
         guard let bundleID = request.iOSBundleID, apps.pushTopics.contains(bundleID),
             let device = AppPush.device(request.deviceToken)
-        else { return .denied(.phone(.invalidAppCredential)) }
+        else { throw Denial.phone(.invalidAppCredential) }
         let now = effects.now()
         let secret = Base64URL.encode(effects.randomBytes(32))
         let receipt = try AppReceipt(
@@ -73,12 +73,12 @@ extension AccountOperations {
             sealer: sealer
         )
         let limits = AppPush.limits.limiting(.message(.push), to: device, from: request.clientAddress)
-        return try await decideAndApply {
+        return try await retrying(effects) {
             guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
-                return .denied(.phone(.invalidAppCredential))
+                throw Denial.phone(.invalidAppCredential)
             }
-            guard try await store.enqueue(message, counting: limits, at: now) == .applied else { return nil }
-            return .success(RequestedAppPush(receipt: receipt, waitSeconds: Lifetimes.appPushSeconds))
+            try await store.enqueue(message, counting: limits, at: now).requireApplied()
+            return RequestedAppPush(receipt: receipt, waitSeconds: Lifetimes.appPushSeconds)
         }
     }
 }

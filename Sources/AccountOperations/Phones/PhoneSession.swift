@@ -62,48 +62,45 @@ extension AccountOperations {
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
         of user: UserID? = nil
-    ) async throws -> Outcome<PhoneVerificationRecord> {
+    ) async throws -> PhoneVerificationRecord {
         guard let found = try await store.phoneVerification(use.session.id, tenant: use.tenant),
             use.session.presents(found), found.purpose == purpose, found.user == user
-        else { return .denied(.phone(.invalidSession)) }
+        else { throw Denial.phone(.invalidSession) }
         switch found.state(at: use.now) {
-        case .usable: return .success(found)
-        case .consumed: return .denied(.phone(.invalidSession))
-        case .expired: return .denied(.phone(.sessionExpired))
-        case .locked: return .denied(.phone(.tooManyAttempts))
+        case .usable: return found
+        case .consumed: throw Denial.phone(.invalidSession)
+        case .expired: throw Denial.phone(.sessionExpired)
+        case .locked: throw Denial.phone(.tooManyAttempts)
         }
     }
 
     /// As `usableVerification`, once `code` is right. A wrong one is counted before it is answered, and a right one counts
     /// only once the verification is used up: so no more are compared than there may be, however many come at once.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
     func usableVerification(
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
         of user: UserID? = nil,
         code: String
-    ) async throws -> Outcome<PhoneVerificationRecord>? {
-        let found: PhoneVerificationRecord
-        switch try await usableVerification(use, for: purpose, of: user) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let usable): found = usable
-        }
+    ) async throws -> PhoneVerificationRecord {
+        let found = try await usableVerification(use, for: purpose, of: user)
         let right: [UInt8]
         if let sealed = found.sealedCode {
             guard let opened = try? sealer.open(sealed, context: found.codeContext) else {
-                return .denied(.phone(.invalidSession))
+                throw Denial.phone(.invalidSession)
             }
             right = opened
         } else {
             // Fictional when it was asked for; what the project says now counts.
             guard let fictional = project.settings.testPhoneNumbers[found.number] else {
-                return .denied(.phone(.invalidSession))
+                throw Denial.phone(.invalidSession)
             }
             right = Array(fictional.utf8)
         }
         guard SHA256.hash(data: Array(code.utf8)).equals(Array(SHA256.hash(data: right))) else {
-            return try await store.countWrongCode(found) ? .denied(.phone(.invalidCode)) : nil
+            guard try await store.countWrongCode(found) else { throw FactsMoved() }
+            throw Denial.phone(.invalidCode)
         }
-        return .success(found)
+        return found
     }
 }

@@ -65,25 +65,20 @@ extension AccountOperations {
     /// A fictional number is asked for no app, counted against no limit and sent nothing.
     /// - Returns: what the client presents with the code (`sessionInfo`).
     /// - Throws: what the verifier of the app or the database could not do, or `Contention`.
-    package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> Outcome<String> {
+    package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> String {
         func refusal(owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal>? {
             let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
         // Asked first as if nobody had the number: where that is refused, nothing is looked at.
         if let refusal = refusal(owner: nil, isRegionAllowed: true) {
-            return refused(.refusal(refusal.decision), by: refusal.rule)
+            throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
-        let addressee: PhoneAddressee
-        let found = try await appraise(request, tenant: tenant) { refusal(owner: nil, isRegionAllowed: $0) }
-        switch found {
-        case .denied(let denial): return .denied(denial)
-        case .success(let appraised): addressee = appraised
-        }
+        let addressee = try await appraise(request, tenant: tenant) { refusal(owner: nil, isRegionAllowed: $0) }
         let number = addressee.number
         let owner = try await store.user(owning: .phone(number), tenant: tenant)
         if let refusal = refusal(owner: owner?.account, isRegionAllowed: true) {
-            return refused(.refusal(refusal.decision), by: refusal.rule)
+            throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
         return try await send(
             PhoneCodeOrder(
@@ -98,26 +93,24 @@ extension AccountOperations {
     }
 
     /// The number that was typed, as far as it can be told without asking anybody.
-    func judge(_ number: String?) -> Outcome<PhoneAddressee> {
+    func judge(_ number: String?) throws(Denial) -> PhoneAddressee {
         let settings = project.settings
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
-            return .success(PhoneAddressee(number: fictional, isFictional: true, isRegionAllowed: true))
+            return PhoneAddressee(number: fictional, isFictional: true, isRegionAllowed: true)
         }
         let dialable: DialableNumber
         switch NumberingPlan.judge(number ?? "") {
         case .failure(let defect):
             guard let example = number.flatMap({ developmentNumbers?.example($0) }) else {
-                return .denied(.phone(.invalidNumber(defect)))
+                throw Denial.phone(.invalidNumber(defect))
             }
             dialable = example
         case .success(let judged): dialable = judged
         }
-        return .success(
-            PhoneAddressee(
-                number: dialable.number,
-                isFictional: false,
-                isRegionAllowed: settings.messageRegions.contains(dialable.region)
-            )
+        return PhoneAddressee(
+            number: dialable.number,
+            isFictional: false,
+            isRegionAllowed: settings.messageRegions.contains(dialable.region)
         )
     }
 
@@ -128,16 +121,12 @@ extension AccountOperations {
         _ request: PhoneCodeRequest,
         tenant: TenantID,
         refusal: (_ isRegionAllowed: Bool) -> Verdict<Refusal>?
-    ) async throws -> Outcome<PhoneAddressee> {
-        let addressee: PhoneAddressee
-        switch judge(request.number) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let judged): addressee = judged
-        }
+    ) async throws -> PhoneAddressee {
+        let addressee = try judge(request.number)
         if let refusal = refusal(addressee.isRegionAllowed) {
-            return refused(.refusal(refusal.decision), by: refusal.rule)
+            throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
-        if addressee.isFictional { return .success(addressee) }
+        if addressee.isFictional { return addressee }
         let app = AppRequest(
             credential: request.credential,
             number: addressee.number,
@@ -145,33 +134,29 @@ extension AccountOperations {
             apiKey: request.apiKey,
             clientAddress: request.clientAddress
         )
-        if apps.isPaid(app),
-            case .denied(let denial) = try await countAssessment(for: request.subscriber, tenant: tenant)
-        {
-            return .denied(denial)
-        }
-        if let denial = try await apps.denial(of: app) { return .denied(.phone(denial)) }
-        return .success(addressee)
+        if apps.isPaid(app) { try await countAssessment(for: request.subscriber, tenant: tenant) }
+        if let denial = try await apps.denial(of: app) { throw Denial.phone(denial) }
+        return addressee
     }
 
     /// Counts an assessment before it is asked for: what is refused by it sends no message, and costs money all the same.
     /// There may be as many as there may be messages.
-    private func countAssessment(for subscriber: String?, tenant: TenantID) async throws -> Outcome<Void> {
+    private func countAssessment(for subscriber: String?, tenant: TenantID) async throws {
         let now = effects.now()
         let limits = project.settings.messageLimits.filter { $0.scope != .recipient }
             .limiting(.assessment, to: "", from: subscriber)
-        return try await decideAndApply {
+        try await retrying(effects) {
             if let reached = try await store.reached(limits, tenant: tenant, at: now).first {
-                return .denied(.phone(reached.scope.denial))
+                throw Denial.phone(reached.scope.denial)
             }
-            return try await store.count(limits, tenant: tenant, at: now) == .applied ? .success(()) : nil
+            try await store.count(limits, tenant: tenant, at: now).requireApplied()
         }
     }
 
     /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
     /// way, adds a session to that one. Of many callers at once one sends.
     /// - Returns: `sessionInfo`.
-    func send(_ order: PhoneCodeOrder) async throws -> Outcome<String> {
+    func send(_ order: PhoneCodeOrder) async throws -> String {
         let now = effects.now()
         let session = PhoneSession(effects: effects)
         var verification = PhoneVerificationRecord(
@@ -187,16 +172,16 @@ extension AccountOperations {
         )
         if order.isFictional {
             let shown = try developmentMessage(to: order, verification, session)
-            return try await decideAndApply {
-                let applied = try await store.issue(
+            return try await retrying(effects) {
+                try await store.issue(
                     verification,
                     isCurrent: false,
                     superseding: nil,
                     message: shown,
                     counting: [],
                     at: now
-                )
-                return applied == .applied ? .success(session.text) : nil
+                ).requireApplied()
+                return session.text
             }
         }
         let code = effects.newDigits(PhoneVerificationRecord.codeDigits)
@@ -208,7 +193,7 @@ extension AccountOperations {
             to: "\(order.purpose.rawValue) \(order.number.rawValue)",
             from: order.subscriber
         )
-        return try await decideAndApply { [verification] in
+        return try await retrying(effects) { [verification] in
             let facts = try await store.phoneFacts(
                 of: order.number,
                 for: order.purpose,
@@ -221,25 +206,25 @@ extension AccountOperations {
                 current.answersRequest(at: now, windowSeconds: window)
             {
                 guard current.sessionDigests.count < PhoneVerificationRecord.sessionsMax else {
-                    return .denied(.phone(.tooManyMessages))
+                    throw Denial.phone(.tooManyMessages)
                 }
-                guard try await store.join(current, sessionDigest: session.digest) else { return nil }
+                guard try await store.join(current, sessionDigest: session.digest) else { throw FactsMoved() }
                 var joined = session
                 joined.id = current.id
-                return .success(joined.text)
+                return joined.text
             }
             if let reached = facts.reached.first {
-                return .denied(.phone(reached.scope.denial))
+                throw Denial.phone(reached.scope.denial)
             }
-            let applied = try await store.issue(
+            try await store.issue(
                 verification,
                 isCurrent: true,
                 superseding: facts.current,
                 message: message,
                 counting: limits,
                 at: now
-            )
-            return applied == .applied ? .success(session.text) : nil
+            ).requireApplied()
+            return session.text
         }
     }
 

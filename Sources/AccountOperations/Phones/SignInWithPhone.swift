@@ -49,15 +49,12 @@ extension AccountOperations {
     ///
     /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
     /// callers at once exactly one is answered by the rules.
-    package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> Outcome<PhoneSignIn.Result> {
+    package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> PhoneSignIn.Result {
         let policy = policy
-        guard policy.allowsPhoneSignIn else { return refused(.refusal(.operationNotAllowed), by: .phoneNotEnabled) }
+        guard policy.allowsPhoneSignIn else { throw refused(.refusal(.operationNotAllowed), by: .phoneNotEnabled) }
         var caller: AuthenticatedSession?
         if let idToken = request.idToken {
-            switch try await authenticate(idToken: idToken, tenant: tenant) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let session): caller = session
-            }
+            caller = try await authenticate(idToken: idToken, tenant: tenant)
         }
         let text: String
         switch request.shown {
@@ -65,7 +62,7 @@ extension AccountOperations {
         case .temporaryProof(let proof, _): text = proof
         }
         guard let session = PhoneSession(text) else {
-            return .denied(.phone(request.shown.kind == .code ? .invalidSession : .invalidTemporaryProof))
+            throw Denial.phone(request.shown.kind == .code ? .invalidSession : .invalidTemporaryProof)
         }
         let use = PhoneVerificationUse(
             session: session,
@@ -83,21 +80,13 @@ extension AccountOperations {
         attempt.keepsRefusals = true
         attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
-        return try await decideAndApply { [attempt] in
+        return try await retrying(effects) { [attempt] in
             var attempt = attempt
-            let verification: PhoneVerificationRecord
-            switch try await usableVerification(use, request.shown) {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(let usable): verification = usable
-            }
+            let verification = try await usableVerification(use, request.shown)
             let number = verification.number
             var target: UserRecord?
             if let caller {
-                switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-                case .denied(let denial): return .denied(denial)
-                case .success(let user): target = user
-                }
+                target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             }
             let owner = try await store.user(owning: .phone(number), tenant: tenant)
             let isSessionRecent =
@@ -115,17 +104,17 @@ extension AccountOperations {
             let verdict = attempt.ask(question, policy)
             if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
                 let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
-                guard try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof) == .applied
-                else { return nil }
+                try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof).requireApplied()
                 if proof != nil {
                     // Kept and counted like any other "no".
-                    _ = try await complete(verdict, loaded: [target, owner], attempt)
+                    try await note(refusalBy: verdict.rule, of: [target, owner], attempt)
+                    metrics.decided(verdict.rule)
                     let ending = PhoneSignIn.Ending.numberInUse(
                         number,
                         temporaryProof: next.text,
                         expiresInSeconds: Lifetimes.temporaryProofSeconds
                     )
-                    return .success(PhoneSignIn.Result(ending: ending, decision: attempt.decision))
+                    return PhoneSignIn.Result(ending: ending, decision: attempt.decision)
                 }
             }
             attempt.companions = [.useUp(verification, by: use.id, at: use.now)]
@@ -136,28 +125,24 @@ extension AccountOperations {
                 isSessionRecent: isSessionRecent,
                 &attempt
             )
-            switch try await complete(whole, loaded: [target, owner], attempt) {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(let signedIn):
-                return .success(PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision))
-            }
+            let signedIn = try await complete(whole, loaded: [target, owner], attempt)
+            return PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision)
         }
     }
 
-    /// - Returns: `nil` when the facts moved.
     private func usableVerification(
         _ use: PhoneVerificationUse,
         _ shown: PhoneSignIn.Shown
-    ) async throws -> Outcome<PhoneVerificationRecord>? {
+    ) async throws -> PhoneVerificationRecord {
         switch shown {
         case .code(let code, _):
             return try await usableVerification(use, for: .signIn, code: code)
         case .temporaryProof(_, let number):
-            guard case .success(let proof) = try await usableVerification(use, for: .temporaryProof),
-                proof.number == PhoneNumber(number)
-            else { return .denied(.phone(.invalidTemporaryProof)) }
-            return .success(proof)
+            do {
+                let proof = try await usableVerification(use, for: .temporaryProof)
+                if proof.number == PhoneNumber(number) { return proof }
+            } catch is Denial {}
+            throw Denial.phone(.invalidTemporaryProof)
         }
     }
 

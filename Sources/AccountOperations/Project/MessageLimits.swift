@@ -84,20 +84,20 @@ extension AccountOperations {
         (project.settings.rowLimits[row] ?? []).limiting(.row(row), to: "", from: clientAddress)
     }
 
-    /// The "no" to what would go over `limits`; `nil` where none is reached. At most one round trip.
+    /// - Throws: the "no" to what would go over `limits`, or what the database could not do. At most one round trip.
     ///
     /// Asked before anything is written, so that a flood costs one read each. Exact is the count in the write.
-    func denial(
-        of row: LimitedRow,
+    func requireRoom(
+        for row: LimitedRow,
         within limits: [CountedLimit],
         tenant: TenantID,
         at now: Timestamp
-    ) async throws -> Denial? {
+    ) async throws {
         guard !limits.isEmpty, let reached = try await store.reached(limits, tenant: tenant, at: now).first else {
-            return nil
+            return
         }
         metrics.limited(row, by: reached.scope)
-        return .limitReached(row)
+        throw Denial.limitReached(row)
     }
 }
 

@@ -51,44 +51,29 @@ extension AccountOperations {
         _ request: PhoneCodeRequest,
         idToken: String,
         tenant: TenantID
-    ) async throws -> Outcome<String> {
-        if let refusal: Outcome<String> = refusal(ofKind: .phone) { return refusal }
-        let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
-        let number: PhoneNumber
-        switch judge(request.number) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let addressee): number = addressee.number
-        }
-        if let refusal: Outcome<String> = try refusal(of: .phone(number), caller) { return refusal }
+    ) async throws -> String {
+        try requireEnrollable(.phone)
+        let caller = try await authenticate(idToken: idToken, tenant: tenant)
+        try requireEnrollable(.phone(try judge(request.number).number), by: caller)
         return try await sendFactorCode(request, for: .enrollment, of: caller.user)
     }
 
     /// Makes a secret for an authenticator app (`mfaEnrollment:start`).
-    package func startTOTPEnrollment(idToken: String, tenant: TenantID) async throws -> Outcome<TOTPEnrollment> {
-        if let refusal: Outcome<TOTPEnrollment> = refusal(ofKind: .totp) { return refusal }
-        let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
-        if let refusal: Outcome<TOTPEnrollment> = try refusal(of: .totp, caller) { return refusal }
+    package func startTOTPEnrollment(idToken: String, tenant: TenantID) async throws -> TOTPEnrollment {
+        try requireEnrollable(.totp)
+        let caller = try await authenticate(idToken: idToken, tenant: tenant)
+        try requireEnrollable(.totp, by: caller)
         let totp = TOTP(secret: effects.randomBytes(TOTP.secretBytes))
         let challenge = try newChallenge(.enrollment, of: caller.user, content: totp.secret, at: effects.now())
         guard try await store.begin(challenge) == .applied else {
-            return refused(.refusal(.userNotFound), by: .tokenAccountGone)
+            throw refused(.refusal(.userNotFound), by: .tokenAccountGone)
         }
-        return .success(
-            TOTPEnrollment(
-                sharedKey: totp.sharedKey,
-                codeDigits: TOTP.codeDigits,
-                periodSeconds: TOTP.periodSeconds,
-                sessionInfo: try FactorChallengeHandle(challenge).sealed(by: sealer),
-                endsAt: challenge.expiresAt
-            )
+        return TOTPEnrollment(
+            sharedKey: totp.sharedKey,
+            codeDigits: TOTP.codeDigits,
+            periodSeconds: TOTP.periodSeconds,
+            sessionInfo: try FactorChallengeHandle(challenge).sealed(by: sealer),
+            endsAt: challenge.expiresAt
         )
     }
 
@@ -102,21 +87,17 @@ extension AccountOperations {
         idToken: String,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> Outcome<FinishEnrollment.Result> {
+    ) async throws -> FinishEnrollment.Result {
         let kind: SecondFactorKind =
             switch request.shown {
             case .message: .phone
             case .totp: .totp
             }
-        if let refusal: Outcome<FinishEnrollment.Result> = refusal(ofKind: kind) { return refusal }
-        let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
+        try requireEnrollable(kind)
+        let caller = try await authenticate(idToken: idToken, tenant: tenant)
         var session: PhoneSession?
         if case .message(code: _, let sessionInfo) = request.shown {
-            guard let presented = PhoneSession(sessionInfo) else { return .denied(.phone(.invalidSession)) }
+            guard let presented = PhoneSession(sessionInfo) else { throw Denial.phone(.invalidSession) }
             session = presented
         }
         guard let id = SecondFactorID(effects.newLocalID()) else { throw UnexpectedDecision(.factorEnrolled) }
@@ -133,26 +114,16 @@ extension AccountOperations {
                 continuing: caller.origin
             )
         )
-        return try await decideAndApply { [attempt] in
-            let user: UserRecord
-            switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
-            let outcome: Outcome<NewFactor>?
+        return try await retrying(effects) { [attempt] in
+            let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
+            let new: NewFactor
             switch request.shown {
             case .message(let code, sessionInfo: _):
-                guard let session else { return .denied(.phone(.invalidSession)) }
+                guard let session else { throw Denial.phone(.invalidSession) }
                 let presented = PhoneVerificationUse(session: session, tenant: tenant, now: attempt.now, id: use)
-                outcome = try await message(presented, code, of: user)
+                new = try await message(presented, code, of: user)
             case .totp(let code, let sessionInfo):
-                outcome = try await totp(code, sessionInfo, of: user, by: use, at: attempt.now)
-            }
-            let new: NewFactor
-            switch outcome {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(let shown): new = shown
+                new = try await totp(code, sessionInfo, of: user, by: use, at: attempt.now)
             }
             let factor = SecondFactor(
                 id: id,
@@ -177,12 +148,7 @@ extension AccountOperations {
                 try revertMail(revert, of: factor, to: user, at: attempt.now)
                 + (await revertMailToFirstAddress(firstRevert, of: factor, to: user, at: attempt.now))
             let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mails)
-            switch updated {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(let updated):
-                return .success(FinishEnrollment.Result(updated: updated, factor: factor))
-            }
+            return FinishEnrollment.Result(updated: updated, factor: factor)
         }
     }
 
@@ -192,14 +158,10 @@ extension AccountOperations {
         _ factor: String,
         idToken: String,
         tenant: TenantID
-    ) async throws -> Outcome<Updated> {
-        let caller: AuthenticatedSession
-        switch try await authenticate(idToken: idToken, tenant: tenant) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let session): caller = session
-        }
+    ) async throws -> Updated {
+        let caller = try await authenticate(idToken: idToken, tenant: tenant)
         guard let factor = SecondFactorID(factor) else {
-            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
         let attempt = UpdateAttempt(
             effects: effects,
@@ -210,12 +172,8 @@ extension AccountOperations {
                 continuing: caller.origin
             )
         )
-        return try await decideAndApply {
-            let user: UserRecord
-            switch try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant)) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let current): user = current
-            }
+        return try await retrying(effects) {
+            let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
             let policy = policy
             let verdict = decideWithdrawSecondFactor(
                 policy: policy,
@@ -228,18 +186,18 @@ extension AccountOperations {
         }
     }
 
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
     private func apply(
         _ verdict: Verdict<UpdateDecision>,
         to user: UserRecord,
         _ attempt: UpdateAttempt,
         companions: [AccountWrite.Companion] = []
-    ) async throws -> Outcome<Updated>? {
+    ) async throws -> Updated {
         var plan = UpdatePlan(user.account)
         try plan.add(verdict)
-        if let refusal = plan.refusal { return refused(.refusal(refusal.decision), by: refusal.rule) }
+        if let refusal = plan.refusal { throw refused(.refusal(refusal.decision), by: refusal.rule) }
         let changed = user.applying(plan.change, attempt.context)
-        let updated = try await apply(
+        return try await apply(
             changed,
             previous: user,
             plan: plan,
@@ -247,23 +205,20 @@ extension AccountOperations {
             attempt,
             companions: companions
         )
-        return updated.map { .success($0) }
     }
 
-    /// Asked first, before anything is looked at: whether the project lets anybody enrol such a factor.
-    private func refusal<Value>(ofKind kind: SecondFactorKind) -> Outcome<Value>? {
-        guard !policy.enrollableSecondFactors.contains(kind) else { return nil }
+    /// Asked first, before anything is looked at.
+    /// - Throws: a denial if the project lets nobody enrol such a factor.
+    private func requireEnrollable(_ kind: SecondFactorKind) throws(Denial) {
+        guard !policy.enrollableSecondFactors.contains(kind) else { return }
         switch kind {
-        case .phone: return refused(.refusal(.messageFactorsDisabled), by: .enrollFactorNotEnabled)
-        case .totp: return refused(.refusal(.totpFactorsDisabled), by: .enrollFactorNotEnabled)
+        case .phone: throw refused(.refusal(.messageFactorsDisabled), by: .enrollFactorNotEnabled)
+        case .totp: throw refused(.refusal(.totpFactorsDisabled), by: .enrollFactorNotEnabled)
         }
     }
 
-    /// Why the session does not enrol such a factor, as the account stands now; `nil` when it does.
-    private func refusal<Value>(
-        of method: SecondFactor.Method,
-        _ caller: AuthenticatedSession
-    ) throws -> Outcome<Value>? {
+    /// - Throws: a denial if the session cannot enrol such a factor, as the account stands now.
+    private func requireEnrollable(_ method: SecondFactor.Method, by caller: AuthenticatedSession) throws {
         let now = effects.now()
         guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.factorEnrolled) }
         let policy = policy
@@ -274,63 +229,52 @@ extension AccountOperations {
             new: SecondFactor(id: id, method: method, displayName: nil, enrolledAt: now),
             session: caller.asFactorSession(for: .enrollSecondFactor, policy: policy, now: now)
         )
-        guard case .refuse(let refusal) = verdict.decision else { return nil }
-        return refused(.refusal(refusal), by: verdict.rule)
+        if case .refuse(let refusal) = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
     }
 
-    /// - Returns: `nil` when the facts moved.
     private func message(
         _ use: PhoneVerificationUse,
         _ code: String,
         of user: UserRecord
-    ) async throws -> Outcome<NewFactor>? {
-        switch try await usableVerification(use, for: .enrollment, of: user.id, code: code) {
-        case nil: return nil
-        case .denied(let denial): return .denied(denial)
-        case .success(let verification):
-            return .success(
-                NewFactor(
-                    method: .phone(verification.number),
-                    secret: nil,
-                    companions: [.useUp(verification, by: use.id, at: use.now)]
-                )
-            )
-        }
+    ) async throws -> NewFactor {
+        let verification = try await usableVerification(use, for: .enrollment, of: user.id, code: code)
+        return NewFactor(
+            method: .phone(verification.number),
+            secret: nil,
+            companions: [.useUp(verification, by: use.id, at: use.now)]
+        )
     }
 
     /// A wrong code is counted before it is answered.
-    /// - Returns: `nil` when the facts moved.
     private func totp(
         _ code: String,
         _ sessionInfo: String,
         of user: UserRecord,
         by use: PostgresUUID,
         at now: Timestamp
-    ) async throws -> Outcome<NewFactor>? {
+    ) async throws -> NewFactor {
         let found = try await usableChallenge(sessionInfo, for: .enrollment, tenant: user.tenant, at: now)
         guard let presented = found.presented else {
             switch found.state {
-            case .expired: return .denied(.phone(.sessionExpired))
-            case .locked: return .denied(.phone(.tooManyAttempts))
-            case .usable, .consumed: return .denied(.phone(.invalidSession))
+            case .expired: throw Denial.phone(.sessionExpired)
+            case .locked: throw Denial.phone(.tooManyAttempts)
+            case .usable, .consumed: throw Denial.phone(.invalidSession)
             }
         }
         let challenge = presented.challenge
         guard challenge.user == user.id, challenge.sessionEpoch == user.sessionEpoch else {
-            return .denied(.phone(.invalidSession))
+            throw Denial.phone(.invalidSession)
         }
         let step = TOTP(secret: presented.content)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: nil)
         guard let step else {
-            let isCounted = try await store.countWrongCode(challenge, guessing: nil, at: now)
-            return isCounted ? .denied(.phone(.invalidCode)) : nil
+            guard try await store.countWrongCode(challenge, guessing: nil, at: now) else { throw FactsMoved() }
+            throw Denial.phone(.invalidCode)
         }
-        return .success(
-            NewFactor(
-                method: .totp,
-                secret: (presented.content, step),
-                companions: [.useUp(challenge, by: use, at: now)]
-            )
+        return NewFactor(
+            method: .totp,
+            secret: (presented.content, step),
+            companions: [.useUp(challenge, by: use, at: now)]
         )
     }
 }

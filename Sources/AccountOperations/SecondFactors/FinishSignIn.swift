@@ -50,16 +50,12 @@ extension AccountOperations {
         to factor: String,
         pendingCredential: String,
         tenant: TenantID
-    ) async throws -> Outcome<String> {
-        let waiting: WaitingSignIn
-        switch try await waitingSignIn(pendingCredential, tenant: tenant, at: effects.now()) {
-        case .denied(let denial): return .denied(denial)
-        case .success(let found): waiting = found
-        }
+    ) async throws -> String {
+        let waiting = try await waitingSignIn(pendingCredential, tenant: tenant, at: effects.now())
         guard let factor = waiting.user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
-        guard let number = factor.number else { return .denied(.secondFactor(.unsupportedKind)) }
+        guard let number = factor.number else { throw Denial.secondFactor(.unsupportedKind) }
         var request = request
         request.number = number.rawValue
         return try await sendFactorCode(request, for: .secondFactor, of: waiting.user)
@@ -70,15 +66,10 @@ extension AccountOperations {
         _ request: PhoneCodeRequest,
         for purpose: PhoneVerificationRecord.Purpose,
         of user: UserRecord
-    ) async throws -> Outcome<String> {
-        let addressee: PhoneAddressee
-        let found = try await appraise(request, tenant: user.tenant) { isRegionAllowed in
+    ) async throws -> String {
+        let addressee = try await appraise(request, tenant: user.tenant) { isRegionAllowed in
             let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
-        }
-        switch found {
-        case .denied(let denial): return .denied(denial)
-        case .success(let appraised): addressee = appraised
         }
         return try await send(
             PhoneCodeOrder(
@@ -100,43 +91,33 @@ extension AccountOperations {
     package func finishSignIn(
         _ request: FinishSignIn,
         tenant: TenantID
-    ) async throws -> Outcome<FinishSignIn.Result> {
+    ) async throws -> FinishSignIn.Result {
         let now = effects.now()
         let use = effects.newEventID()
         var session: PhoneSession?
         if case .message(code: _, let sessionInfo) = request.shown {
-            guard let presented = PhoneSession(sessionInfo) else { return .denied(.phone(.invalidSession)) }
+            guard let presented = PhoneSession(sessionInfo) else { throw Denial.phone(.invalidSession) }
             session = presented
         }
-        return try await decideAndApply {
-            let waiting: WaitingSignIn
-            switch try await waitingSignIn(request.pendingCredential, tenant: tenant, at: now) {
-            case .denied(let denial): return .denied(denial)
-            case .success(let found): waiting = found
-            }
+        return try await retrying(effects) {
+            let waiting = try await waitingSignIn(request.pendingCredential, tenant: tenant, at: now)
             let shown: ShownFactor
-            let outcome: Outcome<ShownFactor>?
             switch request.shown {
             case .message(let code, sessionInfo: _):
-                guard let session else { return .denied(.phone(.invalidSession)) }
+                guard let session else { throw Denial.phone(.invalidSession) }
                 let presented = PhoneVerificationUse(session: session, tenant: tenant, now: now, id: use)
-                outcome = try await message(presented, code, for: waiting)
+                shown = try await message(presented, code, for: waiting)
             case .totp(let code, let factor):
-                outcome = try await totp(code, of: factor, for: waiting, by: use, at: now)
+                shown = try await totp(code, of: factor, for: waiting, by: use, at: now)
             }
-            switch outcome {
-            case nil: return nil
-            case .denied(let denial): return .denied(denial)
-            case .success(let found): shown = found
-            }
-            switch try await finish(waiting, with: shown, by: use, at: now) {
-            case nil: return nil
-            case .denied(let denial):
+            do {
+                let signedIn = try await finish(waiting, with: shown, by: use, at: now)
+                return FinishSignIn.Result(signedIn: signedIn, factor: shown.factor)
+            } catch let denial as Denial {
                 // A right code that lets nobody in is not told from a wrong one a second time.
                 let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
-                return try await store.spend(spent) == .applied ? .denied(denial) : nil
-            case .success(let signedIn):
-                return .success(FinishSignIn.Result(signedIn: signedIn, factor: shown.factor))
+                try await store.spend(spent).requireApplied()
+                throw denial
             }
         }
     }
@@ -145,10 +126,10 @@ extension AccountOperations {
         _ handle: String,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws -> Outcome<WaitingSignIn> {
+    ) async throws -> WaitingSignIn {
         let found = try await usableChallenge(handle, for: .signIn, tenant: tenant, at: now)
         guard let presented = found.presented, let firstFactor = FirstFactor(stored: presented.content) else {
-            return .denied(.secondFactor(found.state == .locked ? .tooManyAttempts : .invalidPendingCredential))
+            throw Denial.secondFactor(found.state == .locked ? .tooManyAttempts : .invalidPendingCredential)
         }
         let challenge = presented.challenge
         let user = try await store.user(challenge.user, tenant: tenant)
@@ -161,59 +142,57 @@ extension AccountOperations {
             sessionEpoch: challenge.sessionEpoch,
             isOriginGone: isOriginGone
         )
-        if let refusal = verdict.decision { return refused(.refusal(refusal), by: verdict.rule) }
+        if let refusal = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
         guard let user else { throw UnexpectedDecision(verdict.rule) }
-        return .success(WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user))
+        return WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user)
     }
 
     /// A wrong code is counted before it is answered, against the message, the sign-in and the user, and a right one counts
     /// only with the write it allows: so no more are compared than there may be, however many come at once.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     private func message(
         _ use: PhoneVerificationUse,
         _ code: String,
         for waiting: WaitingSignIn
-    ) async throws -> Outcome<ShownFactor>? {
+    ) async throws -> ShownFactor {
         let (user, tenant) = (waiting.user, waiting.user.tenant)
         let guessed = Guessed.messageCode(of: user.id)
         let attempts = try await store.wrongGuesses(at: guessed, tenant: tenant, at: use.now)
-        if attempts.isLocked { return locked(user, at: use.now) }
+        if attempts.isLocked { throw locked(user, at: use.now) }
         let verification: PhoneVerificationRecord
-        switch try await usableVerification(use, for: .secondFactor, of: user.id, code: code) {
-        case nil: return nil
-        case .denied(.phone(.invalidCode)):
-            return try await wrongCode(guessed, for: waiting, at: use.now)
-        case .denied(let denial): return .denied(denial)
-        case .success(let usable): verification = usable
+        do {
+            verification = try await usableVerification(use, for: .secondFactor, of: user.id, code: code)
+        } catch let denial as Denial where denial == .phone(.invalidCode) {
+            throw try await wrongCode(guessed, for: waiting, at: use.now)
         }
         guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
-            guard try await store.useUp(verification, by: use.id, at: use.now) == .applied else { return nil }
-            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+            try await store.useUp(verification, by: use.id, at: use.now).requireApplied()
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
-        return .success(
-            ShownFactor(
-                factor: factor,
-                companions: [.useUp(verification, by: use.id, at: use.now)]
-                    + unlocked(guessed, attempts, of: user, at: use.now)
-            )
+        return ShownFactor(
+            factor: factor,
+            companions: [.useUp(verification, by: use.id, at: use.now)]
+                + unlocked(guessed, attempts, of: user, at: use.now)
         )
     }
 
-    /// Counts a wrong code against the sign-in and the user.
-    /// - Returns: `nil` when it was not counted: the facts moved.
-    private func wrongCode<Value>(
+    /// The "no" to a wrong code, counted against the sign-in and the user.
+    /// - Throws: `FactsMoved`, or what the database could not do.
+    private func wrongCode(
         _ guessed: Guessed,
         for waiting: WaitingSignIn,
         at now: Timestamp
-    ) async throws -> Outcome<Value>? {
-        guard try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now) else { return nil }
+    ) async throws -> Denial {
+        guard try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now) else {
+            throw FactsMoved()
+        }
         store.activity.noteRefusal(of: waiting.user, .wrongSecondFactor, at: now)
-        return .denied(.phone(.invalidCode))
+        return .phone(.invalidCode)
     }
 
-    private func locked(_ user: UserRecord, at now: Timestamp) -> Outcome<ShownFactor> {
+    private func locked(_ user: UserRecord, at now: Timestamp) -> Denial {
         store.activity.noteRefusal(of: user, .lockedSecondFactor, at: now)
-        return .denied(.secondFactor(.tooManyAttempts))
+        return .secondFactor(.tooManyAttempts)
     }
 
     /// What a right code is written with: it counts only while nothing is locked, and counting begins anew.
@@ -228,23 +207,23 @@ extension AccountOperations {
     }
 
     /// As `message`, of the code of an app.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     private func totp(
         _ code: String,
         of factor: String,
         for waiting: WaitingSignIn,
         by use: PostgresUUID,
         at now: Timestamp
-    ) async throws -> Outcome<ShownFactor>? {
+    ) async throws -> ShownFactor {
         let user = waiting.user
         guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            return refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
-        guard factor.kind == .totp else { return .denied(.secondFactor(.unsupportedKind)) }
+        guard factor.kind == .totp else { throw Denial.secondFactor(.unsupportedKind) }
         let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
         // Withdrawn since the user was read.
-        guard let stored = facts.secret else { return nil }
-        if facts.attempts.isLocked { return locked(user, at: now) }
+        guard let stored = facts.secret else { throw FactsMoved() }
+        if facts.attempts.isLocked { throw locked(user, at: now) }
         let secret = try sealer.open(
             stored.sealed,
             context: factor.id.secretContext(of: user.id, tenant: user.tenant)
@@ -252,7 +231,7 @@ extension AccountOperations {
         let step = TOTP(secret: secret)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
         let guessed = Guessed.totpCode(of: user.id)
-        guard let step else { return try await wrongCode(guessed, for: waiting, at: now) }
+        guard let step else { throw try await wrongCode(guessed, for: waiting, at: now) }
         let accepted = AccountWrite.Companion.accept(
             step: step,
             of: factor.id,
@@ -260,22 +239,20 @@ extension AccountOperations {
             tenant: user.tenant,
             by: use
         )
-        return .success(
-            ShownFactor(
-                factor: factor,
-                companions: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
-            )
+        return ShownFactor(
+            factor: factor,
+            companions: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
         )
     }
 
     /// Asks the rules again what the first factor amounts to, and applies it.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     private func finish(
         _ waiting: WaitingSignIn,
         with shown: ShownFactor,
         by use: PostgresUUID,
         at now: Timestamp
-    ) async throws -> Outcome<SignedIn>? {
+    ) async throws -> SignedIn {
         let (firstFactor, user) = (waiting.firstFactor, waiting.user)
         var attempt = SignInAttempt(
             effects: effects,
@@ -330,7 +307,7 @@ extension AccountOperations {
             if let kept {
                 let conflict = try await store.conflict(kept.id, of: kept.user, tenant: user.tenant)
                 let used = try usableCredential(of: conflict, target: target, tenant: user.tenant, now: attempt.now)
-                guard let usable = used.credential else { return refused(.invalidPendingToken, by: used.rule) }
+                guard let usable = used.credential else { throw refused(.invalidPendingToken, by: used.rule) }
                 attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
                 settlesConflict = usable.conflict.isOpenedBySignIn(to: user.id)
             }
@@ -338,7 +315,7 @@ extension AccountOperations {
             let found = try await matchingAccounts(for: incoming, target: target, tenant: user.tenant)
             loaded += found.loaded
             if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
-                return .denied(.invalidCredential(.usedBefore))
+                throw Denial.invalidCredential(.usedBefore)
             }
             claim = found.claim
             let isAccepted = isAccepted(incoming)
@@ -373,11 +350,11 @@ extension AccountOperations {
         case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break
         // The address or the identity is somebody else's by now: what was shown was shown for this account.
         case .signIn, .createUser, .conflict, .secondFactorRequired:
-            return refused(.refusal(.invalidPendingSignIn), by: .pendingSignInStale)
+            throw refused(.refusal(.invalidPendingSignIn), by: .pendingSignInStale)
         }
         // One reading of the account: what is written is compared with what was read first.
         let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }
-        if let readAgain, readAgain.version != user.version { return nil }
+        if let readAgain, readAgain.version != user.version { throw FactsMoved() }
         guard takesConflict else { return try await complete(verdict, loaded: loaded, attempt) }
         let whole = try await adding(
             firstFactor.pendingToken,

@@ -178,29 +178,23 @@ extension FirstFactor {
 extension AccountOperations {
     /// `complete`, or, where the rules ask for a second factor first, what the client goes on with. What the first factor
     /// used up is used up with that.
-    /// - Returns: `nil` when the facts moved.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     func completeOrAsk(
         _ verdict: Verdict<SignInDecision>,
         after firstFactor: FirstFactor,
         loaded: [UserRecord?],
         _ attempt: SignInAttempt
-    ) async throws -> Outcome<SignInEnding>? {
+    ) async throws -> SignInEnding {
         if case .secondFactorRequired(let id) = verdict.decision {
             guard let user = loaded.lazy.compactMap(\.self).first(where: { $0.id == id }) else {
                 throw UnexpectedDecision(verdict.rule)
             }
             let challenge = try newChallenge(.signIn, of: user, content: firstFactor.stored, at: attempt.now)
-            guard try await store.begin(challenge, companions: firstFactor.used(attempt.companions)) == .applied else {
-                return nil
-            }
+            try await store.begin(challenge, companions: firstFactor.used(attempt.companions)).requireApplied()
             metrics.decided(verdict.rule)
             let credential = try FactorChallengeHandle(challenge).sealed(by: sealer)
-            return .success(.secondFactorRequired(PendingSignIn(user: user, credential: credential)))
+            return .secondFactorRequired(PendingSignIn(user: user, credential: credential))
         }
-        switch try await complete(verdict, loaded: loaded, attempt) {
-        case nil: return nil
-        case .denied(let denial): return .denied(denial)
-        case .success(let signedIn): return .success(.signedIn(signedIn))
-        }
+        return .signedIn(try await complete(verdict, loaded: loaded, attempt))
     }
 }

@@ -51,23 +51,23 @@ struct WantedFactors: Sendable {
 extension AccountOperations {
     /// The factors that an administrator describes, as far as they can be judged without the account. Of several with
     /// one number the first counts.
-    func wanted(_ described: [FactorDescription]) -> Outcome<WantedFactors> {
+    func wanted(_ described: [FactorDescription]) throws(Denial) -> WantedFactors {
         var wanted: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)] = []
         for factor in described {
             let method: SecondFactor.Method
             switch factor.method {
             case .totp: method = .totp
             case .phone(let text):
-                guard let number = PhoneNumber(text) else { return .denied(.secondFactor(.invalidPhoneNumber)) }
+                guard let number = PhoneNumber(text) else { throw Denial.secondFactor(.invalidPhoneNumber) }
                 method = .phone(number)
             }
             if method != .totp, wanted.contains(where: { $0.method == method }) { continue }
             guard let id = factor.id ?? SecondFactorID(effects.newLocalID()) else { continue }
-            guard !wanted.contains(where: { $0.id == id }) else { return .denied(.secondFactor(.duplicateID)) }
+            guard !wanted.contains(where: { $0.id == id }) else { throw Denial.secondFactor(.duplicateID) }
             wanted.append((id, method, factor.displayName))
             // More than there may be is refused by the rules, however many more.
             if wanted.count > SecondFactor.countMax { break }
         }
-        return .success(WantedFactors(wanted))
+        return WantedFactors(wanted)
     }
 }

@@ -63,11 +63,11 @@ extension AccountOperations {
         try await store.webhookEndpoints().map(WebhookEndpoint.init)
     }
 
-    package func webhookEndpoint(_ endpoint: String) async throws -> Outcome<WebhookEndpoint> {
+    package func webhookEndpoint(_ endpoint: String) async throws -> WebhookEndpoint {
         guard let id = PostgresUUID(text: endpoint), let record = try await store.webhookEndpoint(id) else {
-            return .denied(.webhook(.unknown))
+            throw Denial.webhook(.unknown)
         }
-        return .success(WebhookEndpoint(record))
+        return WebhookEndpoint(record)
     }
 
     /// Adds an endpoint, whose secret is made here.
@@ -76,10 +76,10 @@ extension AccountOperations {
     package func addWebhookEndpoint(
         url: String,
         once: Once<NewWebhookSecret>? = nil
-    ) async throws -> Outcome<NewWebhookSecret> {
+    ) async throws -> NewWebhookSecret {
         let now = effects.now()
         guard url.utf8.count <= Self.webhookURLBytesMax, webhooks.accepts(url) else {
-            return .denied(try await denial(of: once, at: now) ?? .webhook(.refusedURL))
+            throw try await denial(of: once, at: now) ?? .webhook(.refusedURL)
         }
         let id = effects.newEventID()
         let (secret, sealed) = try newWebhookSecret(of: id)
@@ -96,8 +96,8 @@ extension AccountOperations {
         of endpoint: String,
         expectedVersion: Int64? = nil,
         once: Once<NewWebhookSecret>? = nil
-    ) async throws -> Outcome<NewWebhookSecret> {
-        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
+    ) async throws -> NewWebhookSecret {
+        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
         let now = effects.now()
         let (secret, sealed) = try newWebhookSecret(of: id)
         let until = now.adding(seconds: Self.webhookRotationSeconds)
@@ -118,9 +118,9 @@ extension AccountOperations {
         _ endpoint: String,
         expectedVersion: Int64? = nil,
         once: Once<Void>? = nil
-    ) async throws -> Outcome<Void> {
-        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
-        return try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+    ) async throws {
+        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
+        try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
             try await store.deleteWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
     }
@@ -130,9 +130,9 @@ extension AccountOperations {
         _ endpoint: String,
         expectedVersion: Int64? = nil,
         once: Once<Void>? = nil
-    ) async throws -> Outcome<Void> {
-        guard let id = PostgresUUID(text: endpoint) else { return .denied(.webhook(.unknown)) }
-        return try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+    ) async throws {
+        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
+        try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
             try await store.enableWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
     }
@@ -145,12 +145,12 @@ extension AccountOperations {
         _ expectedVersion: Int64?,
         at now: Timestamp,
         _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
-    ) async throws -> Outcome<Value> {
-        let outcome = try await changeWebhooks(value, once: once, otherwise: .unknown, at: now, change)
-        guard expectedVersion != nil, case .denied(.webhook(.unknown)) = outcome,
-            try await store.webhookEndpoint(id) != nil
-        else { return outcome }
-        return .denied(.versionMismatch)
+    ) async throws -> Value {
+        do {
+            return try await changeWebhooks(value, once: once, otherwise: .unknown, at: now, change)
+        } catch let denial as Denial where denial == .webhook(.unknown) && expectedVersion != nil {
+            throw try await store.webhookEndpoint(id) == nil ? denial : .versionMismatch
+        }
     }
 
     /// Runs `change`, which answers with `value` and keeps that, unless the request was applied before.
@@ -162,15 +162,15 @@ extension AccountOperations {
         otherwise reason: WebhookDenial,
         at now: Timestamp,
         _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
-    ) async throws -> Outcome<Value> {
+    ) async throws -> Value {
         let companions = try keeping(value, for: once, of: nil, tenant: .project, at: now)
-        return try await decideAndApply {
-            if let denial = try await denial(of: once, at: now) { return .denied(denial) }
+        return try await retrying(effects) {
+            if let denial = try await denial(of: once, at: now) { throw denial }
             switch try await change(companions) {
-            case .applied: return .success(value)
-            case .factsMoved: return nil
+            case .applied: return value
+            case .factsMoved: throw FactsMoved()
             // Another request of the key may have done it since it was looked for.
-            case .nothing: return .denied(try await denial(of: once, at: now) ?? .webhook(reason))
+            case .nothing: throw try await denial(of: once, at: now) ?? .webhook(reason)
             }
         }
     }

@@ -43,7 +43,16 @@ struct AccountMergeCommand: AsyncParsableCommand {
                     effects: Effects.system,
                     settings: project.settings
                 )
-                return try await body(merges, TenantID(tenant))
+                do {
+                    return try await body(merges, TenantID(tenant))
+                } catch let denial as Denial {
+                    if case .merge(let denial) = denial {
+                        complain(MergeText.denial(denial))
+                    } else {
+                        complain("refused")
+                    }
+                    throw ExitCode.answerIsNo
+                }
             }
         }
     }
@@ -131,7 +140,7 @@ extension AccountMergeCommand {
                 )
                 let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
                 try await options.withMerges { merges, tenant in
-                    let preview = try await merges.preview(request, tenant: tenant).valueOrComplaint()
+                    let preview = try await merges.preview(request, tenant: tenant)
                     try say(MergeText.preview(preview, style))
                     try flushOutput()
                     let undecided = preview.plan.undecided
@@ -140,7 +149,7 @@ extension AccountMergeCommand {
                     guard preview.waiting == nil, undecided.isEmpty else { throw ExitCode.answerIsNo }
                     if dryRun { return }
                     try await agree(to: "Merge these accounts?", isAgreed: yes)
-                    var merge = try await merges.begin(request, reason: reason, tenant: tenant).valueOrComplaint()
+                    var merge = try await merges.begin(request, reason: reason, tenant: tenant)
                     let interrupt = Interrupt(saying: nil)
                     if merge.state == .prepared {
                         try await interrupt.watching {
@@ -153,7 +162,7 @@ extension AccountMergeCommand {
                                     complain("interrupted; how it ends: concord account merge show \(merge.id)")
                                     throw ExitCode.stopped
                                 }
-                                merge = try await merges.advance(merge.id, tenant: tenant).valueOrComplaint()
+                                merge = try await merges.advance(merge.id, tenant: tenant)
                             }
                         }
                     }
@@ -180,9 +189,9 @@ extension AccountMergeCommand {
             try await reportingErrors {
                 let id = id
                 try await options.withMerges { merges, tenant in
-                    if case .success(let merge) = try await merges.merge(id, tenant: tenant) {
-                        return try say(MergeText.merge(merge))
-                    }
+                    do {
+                        return try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                    } catch is Denial {}
                     var (found, current): ([Merge], UserID?) = ([], nil)
                     if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
                     guard !found.isEmpty else {
@@ -225,11 +234,8 @@ extension AccountMergeCommand {
             try await reportingErrors {
                 let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
                 try await options.withMerges { merges, tenant in
-                    try say(MergeText.merge(try await merges.merge(id, tenant: tenant).valueOrComplaint()))
-                    let preview =
-                        try await merges
-                        .previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                        .valueOrComplaint()
+                    try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                    let preview = try await merges.previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
                     if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
                     try flushOutput()
                     guard preview.isPossible else {
@@ -239,7 +245,6 @@ extension AccountMergeCommand {
                     if dryRun { return }
                     try await agree(to: "Undo this merge?", isAgreed: yes)
                     let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                        .valueOrComplaint()
                     try say(MergeText.undone(undone))
                 }
             }
@@ -262,24 +267,9 @@ extension AccountMergeCommand {
             try await reportingErrors {
                 let id = id
                 try await options.withMerges { merges, tenant in
-                    try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant).valueOrComplaint()))
+                    try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant)))
                 }
             }
-        }
-    }
-}
-
-extension Outcome {
-    /// The result; a "no" is told on standard error and ends the command.
-    fileprivate func valueOrComplaint() throws -> Value {
-        switch self {
-        case .success(let value): return value
-        case .denied(.merge(let denial)):
-            complain(MergeText.denial(denial))
-            throw ExitCode.answerIsNo
-        case .denied:
-            complain("refused")
-            throw ExitCode.answerIsNo
         }
     }
 }

@@ -184,14 +184,14 @@ extension ConflictCommand {
                     try await agree(to: "Turn this conflict down?", isAgreed: yes)
                     // Whether anybody is told of it.
                     try await store.refreshWebhooks()
-                    switch try await conflicts.decline(id, expectedVersion: nil, tenant: .project) {
-                    case .success(let declined):
+                    do {
+                        let declined = try await conflicts.decline(id, expectedVersion: nil, tenant: .project)
                         try say(
                             format == .json
                                 ? ConflictText.text(of: declined.conflict, .json)
                                 : "turned down; decision \(declined.decision.text)"
                         )
-                    case .denied:
+                    } catch is Denial {
                         let state = try await conflicts.conflict(id, tenant: .project)?.state.rawValue
                         complain("nothing was changed: the conflict is \(state ?? "gone")")
                         throw ExitCode.answerIsNo

@@ -61,9 +61,9 @@ private struct EmulatorAction {
         _ success: String
     ) async throws -> APIResponse {
         try await inspect(code, expecting: kind)
-        let applied = try result(
-            await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
-        )
+        let applied = try await result {
+            try await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
+        }
         // A link that takes something back leads nowhere: the change was asked for there.
         if !kind.takesBack, let onward = try onward() { return onward }
         return .object { writer in
@@ -90,9 +90,9 @@ private struct EmulatorAction {
                 template: template(code)
             )
         }
-        let reset = try result(
-            await request.operations.resetPassword(code, newPassword: newPassword, tenant: request.tenant)
-        )
+        let reset = try await result {
+            try await request.operations.resetPassword(code, newPassword: newPassword, tenant: request.tenant)
+        }
         if let onward = try onward() { return onward }
         return .object { writer in
             writer.field(
@@ -121,18 +121,20 @@ private struct EmulatorAction {
     }
 
     private func inspect(_ code: String, expecting kind: EmailCodeRecord.Kind) async throws {
-        let found = try result(await request.operations.inspectEmailCode(code, tenant: request.tenant))
+        let found = try await result {
+            try await request.operations.inspectEmailCode(code, tenant: request.tenant)
+        }
         guard found.code.kind == kind else {
             throw failure("Requested mode does not match the OOB code provided.", "Please use the link as it was sent.")
         }
     }
 
-    private func result<Value>(_ outcome: Outcome<Value>) throws(APIError) -> Value {
+    private func result<Value>(_ operation: () async throws -> Value) async throws -> Value {
         do {
-            return try outcome.value()
-        } catch {
+            return try await operation()
+        } catch let denial as Denial {
             throw failure(
-                error.message,
+                denial.apiError.message,
                 "Your request has expired or the link has already been used. Ask for a new one."
             )
         }

@@ -24,7 +24,7 @@ extension Route {
             var claims = claims
             claims["email_verified"] = isVerified
             let credential = ProviderCredential(provider: provider, idToken: JSONValue.object(claims).text)
-            let forecast = try await request.operations.forecastSignIn(with: credential, tenant: request.tenant).value()
+            let forecast = try await request.operations.forecastSignIn(with: credential, tenant: request.tenant)
             forecasts.append((flag, forecast))
         }
         return .object { writer in
