@@ -14,10 +14,10 @@ extension APIRequest {
     func answer<Value: Sendable>(
         boundTo credential: String,
         as response: @escaping @Sendable (Value) -> APIResponse,
-        _ operation: (Once<Value>?) async throws -> Value
+        _ operation: (IdempotentRequest<Value>?) async throws -> Value
     ) async throws -> APIResponse {
-        let once = try idempotencyKey().map { key in
-            Once<Value>(
+        let idempotent = try idempotencyKey().map { key in
+            IdempotentRequest<Value>(
                 key: key,
                 credential: credential,
                 route: route + JSONValue.object(captures.mapValues(JSONValue.string)).text,
@@ -25,10 +25,15 @@ extension APIRequest {
             ) { response($0).stored }
         }
         do {
-            return response(try await operation(once))
+            return response(try await operation(idempotent))
         } catch Denial.answeredBefore(let stored) {
             return try APIResponse(stored: stored)
         }
+    }
+
+    /// A change of what the route names, on the conditions of the request.
+    func change<Value>(_ idempotent: IdempotentRequest<Value>?) throws(Problem) -> ChangeRequest<Value> {
+        ChangeRequest(tenant: tenant, expectedVersion: try expectedVersion.version(), idempotent: idempotent)
     }
 
     private func idempotencyKey() throws(Problem) -> IdempotencyKey? {

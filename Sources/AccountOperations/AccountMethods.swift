@@ -26,23 +26,13 @@ extension AccountOperations {
     /// Of many callers at once that take the last two, one is refused: the account's version guards the write, and the
     /// refused one is decided on what the other left.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
-    /// request.
     /// - Throws: `Contention`, or what the database could not do.
     package func removeMethod(
         _ method: SignInMethod,
         idToken: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<AccountMethods>? = nil
+        _ request: ChangeRequest<AccountMethods>
     ) async throws -> AccountMethods {
-        try await decideAndApply(
-            onAccountOf: idToken,
-            for: .removeMethod,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { user, challenge, attempt in
+        try await changeAccount(of: idToken, for: .removeMethod, request) { user, challenge, attempt in
             var plan = UpdatePlan(user.account)
             try plan.ask(
                 RemoveMethodQuestion(
@@ -66,59 +56,55 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .methodUnlinked,
                 attempt,
-                companions: keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now)
+                companions: rememberAnswer(
+                    left,
+                    to: request.idempotent,
+                    of: user.id,
+                    tenant: user.tenant,
+                    at: attempt.now
+                )
             )
             return left
         }
     }
 
-    /// Decides and applies something about the methods of a session's account, while the session holds.
+    /// Changes the account of a session by `attempt`, while the session holds. `attempt` gets the account, and the challenge
+    /// that the session has to meet if its sign-in is too old for `operation`.
     ///
-    /// A request that was answered before is answered as it was; one about another version than there is, refused.
-    func decideAndApply<Value: Sendable>(
-        onAccountOf idToken: String,
+    /// A request that was applied before gets the answer of then. One that expects another version is refused.
+    func changeAccount<Value: Sendable>(
+        of idToken: String,
         for operation: SensitiveOperation,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Value>?,
-        _ decide: (UserRecord, ReauthenticationChallenge?, UpdateAttempt) async throws -> Value
+        _ request: ChangeRequest<Value>,
+        _ attempt: (UserRecord, ReauthenticationChallenge?, UpdateAttempt) async throws -> Value
     ) async throws -> Value {
-        let session = try await authenticate(idToken: idToken, tenant: tenant)
-        let attempt = UpdateAttempt(effects: effects, methodProof: .session)
-        let challenge = challenge(session, for: operation, now: attempt.now)
-        return try await decideAndApply(
-            onAccountOf: session,
-            attempt,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { user, attempt in try await decide(user, challenge, attempt) }
+        let session = try await authenticate(idToken: idToken, tenant: request.tenant)
+        let shared = UpdateAttempt(effects: effects, methodProof: .session)
+        let challenge = challenge(session, for: operation, now: shared.now)
+        return try await changeAccount(of: session, request, at: shared.now) { user in
+            try await attempt(user, challenge, shared)
+        }
     }
 
     /// The same for an operation that every session may ask for.
-    func decideAndApply<Value: Sendable>(
-        onAccountOf session: AuthenticatedSession,
-        _ attempt: UpdateAttempt,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Value>?,
-        _ decide: (UserRecord, UpdateAttempt) async throws -> Value
+    func changeAccount<Value: Sendable>(
+        of session: AuthenticatedSession,
+        _ request: ChangeRequest<Value>,
+        at now: Timestamp,
+        _ attempt: (UserRecord) async throws -> Value
     ) async throws -> Value {
         try await retrying(effects) {
-            let user = try await account(of: session, asItIs: store.user(session.user.id, tenant: tenant))
-            /// What is said where the request was applied before.
+            let user = try await account(of: session, asItIs: store.user(session.user.id, tenant: request.tenant))
             func earlierAnswer() async throws -> Denial? {
-                guard let once else { return nil }
-                let kept = try await store.keptAnswer(once.key(of: user.id, tenant: tenant), at: attempt.now)
-                return try denial(of: once, answered: kept, of: user.id, tenant: tenant)
+                try await self.earlierAnswer(to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
             }
             // After the account: who sees it as a repeated request left it sees the answer too.
-            if let denial = try await earlierAnswer() { throw denial }
-            if let expectedVersion, expectedVersion != user.version { throw Denial.versionMismatch }
+            if let answer = try await earlierAnswer() { throw answer }
+            if let expected = request.expectedVersion, expected != user.version { throw Denial.versionMismatch }
             do {
-                return try await decide(user, attempt)
+                return try await attempt(user)
             } catch let denial as Denial {
-                // What is refused may be so because the same request has been applied since.
+                // The same request may have been applied since, and cause the refusal.
                 throw try await earlierAnswer() ?? denial
             }
         }

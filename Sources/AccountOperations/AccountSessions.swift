@@ -134,33 +134,21 @@ extension AccountOperations {
     /// If many callers end the same session, one does: the account's version guards the write. A session that is being opened
     /// meanwhile lives, unless all end: its sign-in comes after.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the caller may repeat the
-    /// request. Once the session that asks has ended, a repeated request is refused.
+    /// Once the session that asks has ended, a repeated request is refused.
     /// - Returns: whether there was one to end.
     /// - Throws: `Contention`, or what the database could not do.
     package func endSessions(
         _ sessions: SessionsToEndByUser,
         idToken: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Bool>? = nil
+        _ request: ChangeRequest<Bool>
     ) async throws -> Bool {
-        let session = try await authenticate(idToken: idToken, tenant: tenant)
-        return try await endSessions(
-            sessions,
-            of: session,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        )
+        try await endSessions(sessions, of: try await authenticate(idToken: idToken, tenant: request.tenant), request)
     }
 
     private func endSessions(
         _ sessions: SessionsToEndByUser,
         of session: AuthenticatedSession,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Bool>?
+        _ request: ChangeRequest<Bool>
     ) async throws -> Bool {
         let attempt = UpdateAttempt(effects: effects, methodProof: .session)
         // A token of an older version names no session: its holder refreshes it first.
@@ -172,19 +160,19 @@ extension AccountOperations {
             named = own
         case .all: named = nil
         }
-        return try await decideAndApply(
-            onAccountOf: session,
-            attempt,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { user, attempt in
+        return try await changeAccount(of: session, request, at: attempt.now) { user in
             try await end(
                 SessionsToEnd(sessions, own: session.token.session),
                 named,
                 of: user,
                 attempt,
-                companions: keeping(true, for: once, of: user.id, tenant: tenant, at: attempt.now)
+                companions: rememberAnswer(
+                    true,
+                    to: request.idempotent,
+                    of: user.id,
+                    tenant: user.tenant,
+                    at: attempt.now
+                )
             )
         }
     }
@@ -197,7 +185,7 @@ extension AccountOperations {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         let user = session.user.id
         if let localID, localID != user.rawValue { throw refused(.refusal(.userNotFound), by: .tokenAccountGone) }
-        _ = try await endSessions(.own, of: session, tenant: tenant, expectedVersion: nil, once: nil)
+        _ = try await endSessions(.own, of: session, ChangeRequest(tenant: tenant))
         return user
     }
 

@@ -40,7 +40,7 @@ struct SignInAttempt: Sendable {
     /// The limits that an account counts against if the decision creates one; empty where a trusted backend asks for it.
     var signUpLimits: [CountedLimit] = []
     /// Whose answer is kept with what is written; `nil` where the request may not be repeated.
-    var once: Once<SignedIn>?
+    var idempotent: IdempotentRequest<SignedIn>?
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
@@ -154,7 +154,13 @@ extension AccountOperations {
             decision: attempt.decision
         )
         if let use = attempt.idTokenUse { companions.append(.use(use, of: user.id, tenant: user.tenant)) }
-        companions += try keeping(signedIn, for: attempt.once, of: user.id, tenant: user.tenant, at: attempt.now)
+        companions += try rememberAnswer(
+            signedIn,
+            to: attempt.idempotent,
+            of: user.id,
+            tenant: user.tenant,
+            at: attempt.now
+        )
         let write = AccountWrite(
             previous: previous,
             user: user,

@@ -20,32 +20,29 @@ extension AccountOperations {
     /// to see what is at stake, not a guard: a user who unlinks another method at the same moment is not in it.
     ///
     /// - `force`: whether it is switched off all the same.
-    /// - `once`: where the caller may repeat the request.
+    /// - `idempotent`: where the caller may repeat the request.
     /// - Returns: how many users are locked out.
     /// - Throws: what the database could not do.
     package func disableProvider(
         _ provider: ProviderID,
         force: Bool,
-        once: Once<LockedOutUsers>? = nil
+        idempotent: IdempotentRequest<LockedOutUsers>? = nil
     ) async throws -> LockedOutUsers {
         let now = effects.now()
         let tenant = TenantID.project
-        let key = once?.key(of: nil, tenant: tenant)
-        if let key {
-            let kept = try await store.keptAnswer(key, at: now)
-            if let denial = try denial(of: once, answered: kept, of: nil, tenant: tenant) { throw denial }
-        }
+        let key = idempotent?.key(of: nil, tenant: tenant)
+        if let answer = try await earlierAnswer(to: idempotent, of: nil, tenant: tenant, at: now) { throw answer }
         guard try await providerConfig(provider) != nil else { throw Denial.providerNotRegistered }
         let lockedOut = try await usersLockedOut(without: provider)
         guard force || lockedOut == LockedOutUsers(count: 0, isExact: true) else {
             throw Denial.usersLockedOut(lockedOut)
         }
-        let kept = try keeping(lockedOut, for: once, of: nil, tenant: tenant, at: now)
+        let kept = try rememberAnswer(lockedOut, to: idempotent, of: nil, tenant: tenant, at: now)
         switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, companions: kept) {
         case .notRegistered:
             throw Denial.providerNotRegistered
         case .answeredBefore(let answer):
-            guard let denial = try denial(of: once, answered: answer, of: nil, tenant: tenant) else {
+            guard let denial = try earlierAnswer(to: idempotent, kept: answer, of: nil, tenant: tenant) else {
                 return lockedOut
             }
             throw denial

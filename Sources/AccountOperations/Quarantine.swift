@@ -106,24 +106,16 @@ extension AccountOperations {
     ///
     /// A wrong password counts as at a sign-in. Of many callers at once one brings it back. Sessions stay.
     ///
-    /// `client`: as at a sign-in. `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: where the
-    /// caller may repeat the request.
+    /// `client`: as at a sign-in.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
     package func restorePassword(
         _ password: String,
         idToken: String,
         from client: PasswordClient = .unknown,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<AccountMethods>? = nil
+        _ request: ChangeRequest<AccountMethods>
     ) async throws -> AccountMethods {
-        try await decideAndApply(
-            onAccountOf: idToken,
-            for: .restoreMethod,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { user, challenge, attempt in
+        let tenant = request.tenant
+        return try await changeAccount(of: idToken, for: .restoreMethod, request) { user, challenge, attempt in
             var found: QuarantinedPassword?
             var guess: PasswordGuess?
             if let address = user.email?.address {
@@ -194,7 +186,7 @@ extension AccountOperations {
                 otherwise: .quarantinedPasswordRestored,
                 attempt,
                 companions: [guess.unlocked(at: effects.now())]
-                    + keeping(methods, for: once, of: user.id, tenant: tenant, at: attempt.now)
+                    + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
             )
             return methods
         }
@@ -202,23 +194,14 @@ extension AccountOperations {
 
     /// Gives a suspended method of a session's account up before its time is over.
     ///
-    /// `expectedVersion` and `once` as in `restorePassword`.
     /// - Throws: `Contention`, or what the database could not do.
     package func discardQuarantined(
         _ method: SignInMethod,
         idToken: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Quarantine>? = nil
+        _ request: ChangeRequest<Quarantine>
     ) async throws -> Quarantine {
-        let event = effects.newEventID()
-        return try await decideAndApply(
-            onAccountOf: idToken,
-            for: .restoreMethod,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { user, challenge, attempt in
+        let (tenant, event) = (request.tenant, effects.newEventID())
+        return try await changeAccount(of: idToken, for: .restoreMethod, request) { user, challenge, attempt in
             let suspended = try await store.quarantinedMethods(of: user.id, tenant: tenant, at: attempt.now)
             let verdict = decideDiscardQuarantined(
                 method,
@@ -238,7 +221,7 @@ extension AccountOperations {
                     rule: verdict.rule
                 ),
                 companions: [.discardQuarantined(method, of: user)]
-                    + (try keeping(left, for: once, of: user.id, tenant: tenant, at: attempt.now))
+                    + (try rememberAnswer(left, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now))
             )
             try await store.apply(write).requireApplied()
             return left

@@ -483,8 +483,7 @@ extension TestService {
         return try await outcome(
             await operations.startMailboxProof(
                 handle,
-                tenant: .project,
-                expectedVersion: nil,
+                ChangeRequest(tenant: .project),
                 locale: "en",
                 requestedFrom: "192.0.2.7"
             )
@@ -492,33 +491,25 @@ extension TestService {
     }
 
     func complete(_ handle: String, _ answer: ConflictProofAnswer) async throws -> Outcome<ProvenConflict> {
-        try await outcome(await operations.completeMailboxProof(handle, answer, tenant: .project, expectedVersion: nil))
+        try await outcome(await operations.completeMailboxProof(handle, answer, ChangeRequest(tenant: .project)))
     }
 
     func prove(_ handle: String, by session: SignedIn) async throws -> Outcome<ProvenConflict> {
         try await outcome(
-            await operations.proveBySession(
-                handle,
-                idToken: session.tokens.idToken,
-                tenant: .project,
-                expectedVersion: nil
-            )
+            await operations.proveBySession(handle, idToken: session.tokens.idToken, ChangeRequest(tenant: .project))
         )
     }
 
     func resolve(_ handle: String, _ proofToken: String?) async throws -> Outcome<SignedIn> {
         try await outcome(
-            await operations.resolveConflict(
-                handle,
-                proofToken: proofToken,
-                tenant: .project,
-                expectedVersion: nil
-            )
+            await operations.resolveConflict(handle, proofToken: proofToken, ChangeRequest(tenant: .project))
         )
     }
 
     func decline(_ handle: String, version: Int64? = nil) async throws -> Outcome<ConflictView> {
-        try await outcome(await operations.declineConflict(handle, tenant: .project, expectedVersion: version))
+        try await outcome(
+            await operations.declineConflict(handle, ChangeRequest(tenant: .project, expectedVersion: version))
+        )
     }
 
     func view(_ handle: String, _ proofToken: String?) async throws -> Outcome<ConflictView> {

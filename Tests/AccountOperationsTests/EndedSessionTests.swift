@@ -37,8 +37,7 @@ struct EndedSessionTests {
             await service.operations.endSessions(
                 sessions,
                 idToken: owner.tokens.idToken,
-                tenant: .project,
-                expectedVersion: nil
+                ChangeRequest(tenant: .project)
             )
         )
     }

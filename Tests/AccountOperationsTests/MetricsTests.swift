@@ -168,12 +168,7 @@ struct MetricsTests {
             }
             try await expect(.lastMethodKept) {
                 try await outcome(
-                    await operations.removeMethod(
-                        .password,
-                        idToken: token,
-                        tenant: .project,
-                        expectedVersion: nil
-                    )
+                    await operations.removeMethod(.password, idToken: token, ChangeRequest(tenant: .project))
                 ).denial
             }
             var byAdmin = AdminUpdateAccount()
@@ -191,12 +186,7 @@ struct MetricsTests {
             }
             try await expect(.removalNeedsRecentSignIn) {
                 try await outcome(
-                    await operations.removeMethod(
-                        .password,
-                        idToken: token,
-                        tenant: .project,
-                        expectedVersion: nil
-                    )
+                    await operations.removeMethod(.password, idToken: token, ChangeRequest(tenant: .project))
                 ).denial
             }
 

@@ -37,8 +37,7 @@ struct QuarantineRaces {
                             await service.operations.restorePassword(
                                 Self.old,
                                 idToken: idToken,
-                                tenant: .project,
-                                expectedVersion: nil
+                                ChangeRequest(tenant: .project)
                             )
                         ).denial
                     }
@@ -46,8 +45,7 @@ struct QuarantineRaces {
                         await service.operations.discardQuarantined(
                             .password,
                             idToken: idToken,
-                            tenant: .project,
-                            expectedVersion: nil
+                            ChangeRequest(tenant: .project)
                         )
                     ).denial
                 }
@@ -76,8 +74,7 @@ struct QuarantineRaces {
                     await service.operations.discardQuarantined(
                         .provider(.gitHub),
                         idToken: idToken,
-                        tenant: .project,
-                        expectedVersion: nil
+                        ChangeRequest(tenant: .project)
                     )
                 ).denial
             }

@@ -26,7 +26,7 @@ extension TestService {
 
     fileprivate func end(_ sessions: SessionsToEndByUser, by tokens: IssuedTokens) async throws -> Outcome<Bool> {
         try await outcome(
-            await operations.endSessions(sessions, idToken: tokens.idToken, tenant: .project, expectedVersion: nil)
+            await operations.endSessions(sessions, idToken: tokens.idToken, ChangeRequest(tenant: .project))
         )
     }
 

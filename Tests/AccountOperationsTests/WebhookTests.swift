@@ -26,8 +26,7 @@ struct WebhookTests {
                 _ = try await service.operations.endSessions(
                     sessions,
                     idToken: ada.tokens.idToken,
-                    tenant: .project,
-                    expectedVersion: nil
+                    ChangeRequest(tenant: .project)
                 )
             }
             _ = try await service.operations.endAllSessions(of: ada.user.id, tenant: .project)
@@ -115,8 +114,7 @@ struct WebhookTests {
             _ = try await service.operations.restorePassword(
                 "the old password",
                 idToken: idToken,
-                tenant: .project,
-                expectedVersion: nil
+                ChangeRequest(tenant: .project)
             )
             // Suspended by a reset, and another identity of the same provider linked: that one is new.
             let code = try await service.resetCode(for: "ada@gmail.com")
@@ -513,12 +511,12 @@ struct WebhookTests {
         return try #require(made.first, sourceLocation: sourceLocation)
     }
 
-    private func once<Value>(
+    private func request<Value>(
         _ key: String,
         _ request: String,
         _ answer: @escaping @Sendable (Value) -> [UInt8]
-    ) throws -> Once<Value> {
-        Once(
+    ) throws -> IdempotentRequest<Value> {
+        IdempotentRequest(
             key: try #require(IdempotencyKey(key)),
             credential: "administrator",
             route: key,
@@ -534,9 +532,9 @@ struct WebhookTests {
         try await TestService.withTwo { service, other in
             // There is room for one more.
             for number in 1...9 { _ = try await service.addWebhook("https://\(number).example.com") }
-            let adding = try once("add", "a", told)
+            let adding = try request("add", "a", told)
             let added = try await service.race(with: other) { service, _ in
-                try await outcome(await service.operations.addWebhookEndpoint(url: Self.url, once: adding))
+                try await outcome(await service.operations.addWebhookEndpoint(url: Self.url, idempotent: adding))
             }
             let answer = String(decoding: try apply(added, answer: told), as: UTF8.self).split(separator: " ")
             let id = String(answer[0])
@@ -546,17 +544,17 @@ struct WebhookTests {
                     "SELECT count(*) FROM webhook_endpoints WHERE endpoint_id::text = \(id)"
                 ) == 1
             )
-            let another = try once("add", "b", told)
+            let another = try request("add", "b", told)
             #expect(
                 try await outcome(
-                    await service.operations.addWebhookEndpoint(url: "https://b.example.com", once: another)
+                    await service.operations.addWebhookEndpoint(url: "https://b.example.com", idempotent: another)
                 ).denial
                     == .idempotencyKeyReused
             )
 
-            let rotating = try once("rotate", "", told)
+            let rotating = try request("rotate", "", told)
             let rotated = try await service.race(with: other) { service, _ in
-                try await outcome(await service.operations.rotateWebhookSecret(of: id, once: rotating))
+                try await outcome(await service.operations.rotateWebhookSecret(of: id, idempotent: rotating))
             }
             let secret = String(decoding: try apply(rotated, answer: told), as: UTF8.self).split(separator: " ")[1]
             #expect(secret != answer[1])
@@ -572,18 +570,18 @@ struct WebhookTests {
             )
             #expect(older?.text == String(answer[1]))
 
-            let deleting = try once("delete", "", done)
+            let deleting = try request("delete", "", done)
             let deleted = try await service.race(with: other) { service, _ in
-                try await outcome(await service.operations.deleteWebhookEndpoint(id, once: deleting))
+                try await outcome(await service.operations.deleteWebhookEndpoint(id, idempotent: deleting))
             }
             _ = try apply(deleted, answer: done)
-            let late = try once("late", "", done)
+            let late = try request("late", "", done)
             #expect(
-                try await outcome(await service.operations.deleteWebhookEndpoint(id, once: late)).denial
+                try await outcome(await service.operations.deleteWebhookEndpoint(id, idempotent: late)).denial
                     == .webhook(.unknown)
             )
             #expect(
-                try await outcome(await service.operations.enableWebhookEndpoint(id, once: late)).denial
+                try await outcome(await service.operations.enableWebhookEndpoint(id, idempotent: late)).denial
                     == .webhook(.unknown),
                 "what was refused is not kept"
             )

@@ -25,13 +25,11 @@ extension Route {
     ) { request in
         let idToken = try request.sessionToken()
         let method = try request.signInMethod()
-        return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
+        return try await request.answer(boundTo: "", as: APIResponse.methods) { idempotent in
             try await request.operations.removeMethod(
                 method,
                 idToken: idToken,
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }

@@ -121,13 +121,11 @@ extension APIRequest {
 
     fileprivate func end(_ sessions: SessionsToEndByUser, idToken: String) async throws -> APIResponse {
         // The query is no part of what a repeated request is compared by.
-        try await answer(boundTo: sessions == .others ? "keepCurrent" : "", as: APIResponse.ended) { once in
+        try await answer(boundTo: sessions == .others ? "keepCurrent" : "", as: APIResponse.ended) { idempotent in
             try await operations.endSessions(
                 sessions,
                 idToken: idToken,
-                tenant: tenant,
-                expectedVersion: expectedVersion.version(),
-                once: once
+                change(idempotent)
             )
         }
     }

@@ -23,30 +23,26 @@ extension Route {
         access: .anyone
     ) { request in
         let handle = try request.conflictHandle()
-        let expectedVersion = try request.expectedVersion.version()
+        let version = try request.expectedVersion.version()
         switch try request.body.nonEmptyString("kind").flatMap(ConflictProofKind.init(rawValue:)) {
         case .mailbox:
-            return try await request.answer(boundTo: handle, as: APIResponse.accepted) { once in
+            return try await request.answer(boundTo: handle, as: APIResponse.accepted) { idempotent in
                 try await request.operations.startMailboxProof(
                     handle,
-                    tenant: request.tenant,
-                    expectedVersion: expectedVersion,
+                    ChangeRequest(tenant: request.tenant, expectedVersion: version, idempotent: idempotent),
                     locale: request.locale,
-                    requestedFrom: request.clientAddress,
-                    once: once
+                    requestedFrom: request.clientAddress
                 )
             }
         case .session:
             guard let idToken = try request.body.nonEmptyString("idToken") else {
                 throw Problem(.malformedRequest, "idToken is missing.")
             }
-            return try await request.answer(boundTo: handle, as: APIResponse.proven) { once in
+            return try await request.answer(boundTo: handle, as: APIResponse.proven) { idempotent in
                 try await request.operations.proveBySession(
                     handle,
                     idToken: idToken,
-                    tenant: request.tenant,
-                    expectedVersion: expectedVersion,
-                    once: once
+                    ChangeRequest(tenant: request.tenant, expectedVersion: version, idempotent: idempotent)
                 )
             }
         case nil:
@@ -68,13 +64,11 @@ extension Route {
         default: throw Problem(.malformedRequest, "Either code or linkSecret is needed.")
         }
         let handle = try request.conflictHandle()
-        return try await request.answer(boundTo: handle, as: APIResponse.proven) { once in
+        return try await request.answer(boundTo: handle, as: APIResponse.proven) { idempotent in
             try await request.operations.completeMailboxProof(
                 handle,
                 answer,
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }
@@ -87,13 +81,11 @@ extension Route {
         access: .anyone
     ) { request in
         let handle = try request.conflictHandle()
-        return try await request.answer(boundTo: handle, as: APIResponse.resolved) { once in
+        return try await request.answer(boundTo: handle, as: APIResponse.resolved) { idempotent in
             try await request.operations.resolveConflict(
                 handle,
                 proofToken: request.body.nonEmptyString("proofToken"),
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }
@@ -106,12 +98,10 @@ extension Route {
         access: .anyone
     ) { request in
         let handle = try request.conflictHandle()
-        return try await request.answer(boundTo: handle, as: APIResponse.conflict) { once in
+        return try await request.answer(boundTo: handle, as: APIResponse.conflict) { idempotent in
             try await request.operations.declineConflict(
                 handle,
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }

@@ -25,7 +25,8 @@ extension Route {
                     writer.fields(of: lockedOut)
                 }
             },
-            { once in try await request.operations.disableProvider(provider, force: force, once: once) }
+            { idempotent in try await request.operations.disableProvider(provider, force: force, idempotent: idempotent)
+            }
         )
     }
 }

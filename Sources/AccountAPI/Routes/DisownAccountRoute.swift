@@ -17,8 +17,8 @@ extension Route {
         guard let code = try request.body.nonEmptyString("oobCode") else {
             throw Problem(.malformedRequest, "oobCode is missing.")
         }
-        return try await request.answer(boundTo: code, as: APIResponse.disowned) { once in
-            try await request.operations.disownAccount(code, tenant: request.tenant, once: once)
+        return try await request.answer(boundTo: code, as: APIResponse.disowned) { idempotent in
+            try await request.operations.disownAccount(code, tenant: request.tenant, idempotent: idempotent)
         }
     }
 }

@@ -19,12 +19,12 @@ extension Route {
             }
             // An owner's answer is kept with the account that stays.
             let credential = request.caller == .administrator ? request.bearerToken ?? "" : ""
-            return try await request.answer(boundTo: credential, as: APIResponse.merge) { once in
+            return try await request.answer(boundTo: credential, as: APIResponse.merge) { idempotent in
                 try await request.operations.mergeAccounts(
                     by: caller,
                     choices: choices,
                     tenant: request.tenant,
-                    once: once
+                    idempotent: idempotent
                 )
             }
         },

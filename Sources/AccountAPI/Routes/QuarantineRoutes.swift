@@ -28,14 +28,12 @@ extension Route {
             throw Problem(.malformedRequest, "password is missing.")
         }
         let client = try request.passwordClient()
-        return try await request.answer(boundTo: "", as: APIResponse.methods) { once in
+        return try await request.answer(boundTo: "", as: APIResponse.methods) { idempotent in
             try await request.operations.restorePassword(
                 password,
                 idToken: idToken,
                 from: client,
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }
@@ -49,13 +47,11 @@ extension Route {
     ) { request in
         let idToken = try request.sessionToken()
         let method = try request.signInMethod()
-        return try await request.answer(boundTo: "", as: APIResponse.quarantine) { once in
+        return try await request.answer(boundTo: "", as: APIResponse.quarantine) { idempotent in
             try await request.operations.discardQuarantined(
                 method,
                 idToken: idToken,
-                tenant: request.tenant,
-                expectedVersion: request.expectedVersion.version(),
-                once: once
+                request.change(idempotent)
             )
         }
     }

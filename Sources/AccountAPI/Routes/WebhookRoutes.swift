@@ -11,8 +11,8 @@ extension Route {
             guard let url = try request.body.nonEmptyString("url") else {
                 throw Problem(.malformedRequest, "url is needed.")
             }
-            return try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { once in
-                try await request.operations.addWebhookEndpoint(url: url, once: once)
+            return try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { idempotent in
+                try await request.operations.addWebhookEndpoint(url: url, idempotent: idempotent)
             }
         },
         Route(.get, path, service: .concord, access: .administrator) { request in
@@ -30,29 +30,29 @@ extension Route {
             return response
         },
         Route(.delete, item, service: .concord, access: .administrator) { request in
-            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { idempotent in
                 try await request.operations.deleteWebhookEndpoint(
                     request.webhook,
                     expectedVersion: request.expectedVersion.version(),
-                    once: once
+                    idempotent: idempotent
                 )
             }
         },
         Route(.post, item + "/secret", service: .concord, access: .administrator) { request in
-            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { once in
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { idempotent in
                 try await request.operations.rotateWebhookSecret(
                     of: request.webhook,
                     expectedVersion: request.expectedVersion.version(),
-                    once: once
+                    idempotent: idempotent
                 )
             }
         },
         Route(.post, item + "/enable", service: .concord, access: .administrator) { request in
-            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { once in
+            try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { idempotent in
                 try await request.operations.enableWebhookEndpoint(
                     request.webhook,
                     expectedVersion: request.expectedVersion.version(),
-                    once: once
+                    idempotent: idempotent
                 )
             }
         },

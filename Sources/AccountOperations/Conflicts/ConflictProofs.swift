@@ -1,4 +1,4 @@
-package import AccountLinking
+import AccountLinking
 import AccountStore
 import Crypto
 import IdentityProviders
@@ -77,25 +77,18 @@ extension AccountOperations {
     /// The answer says nothing about the account: where it has no address, the same is done and nothing is sent. Mails
     /// about one account are bounded, whatever conflict they are about and whichever server sends them.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `locale`: the language of the mail, as asked
-    /// for. `requestedFrom`: the address the request came from, to be named in the mail.
+    /// `locale`: the language of the mail, as asked for. `requestedFrom`: the address the request came from, to be named in
+    /// the mail.
     package func startMailboxProof(
         _ handle: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
+        _ request: ChangeRequest<ConflictView>,
         locale: String?,
-        requestedFrom: String?,
-        once: Once<ConflictView>? = nil
+        requestedFrom: String?
     ) async throws -> ConflictView {
-        let now = effects.now()
+        let (tenant, now) = (request.tenant, effects.now())
         let secrets = ConflictProofSecrets(effects: effects)
         let eventID = effects.newEventID()
-        return try await decideAndApply(
-            on: handle,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { loaded in
+        return try await changeConflict(handle, request) { loaded in
             let verdict = decideStartProof(
                 policy: policy,
                 conflict: loaded.conflict.facts,
@@ -160,7 +153,7 @@ extension AccountOperations {
                 companions: [
                     .enqueue(message), .countProofMail(to: conflict.user, tenant: tenant, place: place, at: now),
                 ]
-                    + keeping(view, for: once, of: conflict.user, tenant: tenant, at: now)
+                    + rememberAnswer(view, to: request.idempotent, of: conflict.user, tenant: tenant, at: now)
             ).requireApplied()
             return view
         }
@@ -172,23 +165,16 @@ extension AccountOperations {
     package func completeMailboxProof(
         _ handle: String,
         _ answer: ConflictProofAnswer,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<ProvenConflict>? = nil
+        _ request: ChangeRequest<ProvenConflict>
     ) async throws -> ProvenConflict {
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
-        return try await decideAndApply(
-            on: handle,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { loaded in
+        return try await changeConflict(handle, request) { loaded in
             let kind = loaded.conflict.proof?.facts.binding.kind ?? .mailbox
             let verdict = decideProveConflict(
                 conflict: loaded.conflict.facts,
-                handleTenant: tenant,
+                handleTenant: request.tenant,
                 binding: loaded.user.map {
                     ProofBinding(kind, of: $0.account, policyVersion: policy.version)
                 },
@@ -217,7 +203,7 @@ extension AccountOperations {
                     verdict.rule,
                     token: token,
                     eventID: eventID,
-                    once: once,
+                    idempotent: request.idempotent,
                     at: now
                 )
             }
@@ -228,24 +214,17 @@ extension AccountOperations {
     package func proveBySession(
         _ handle: String,
         idToken: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<ProvenConflict>? = nil
+        _ request: ChangeRequest<ProvenConflict>
     ) async throws -> ProvenConflict {
-        let session = try await authenticate(idToken: idToken, tenant: tenant)
+        let session = try await authenticate(idToken: idToken, tenant: request.tenant)
         let now = effects.now()
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
         let challenge = challenge(session, for: .proveConflict, now: now)
-        return try await decideAndApply(
-            on: handle,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { loaded in
+        return try await changeConflict(handle, request) { loaded in
             let verdict = decideProveBySession(
                 conflict: loaded.conflict.facts,
-                handleTenant: tenant,
+                handleTenant: request.tenant,
                 session: session.user.id,
                 isSessionRecent: challenge == nil,
                 now: now
@@ -270,7 +249,7 @@ extension AccountOperations {
                 verdict.rule,
                 token: token,
                 eventID: eventID,
-                once: once,
+                idempotent: request.idempotent,
                 at: now
             )
         }
@@ -282,7 +261,7 @@ extension AccountOperations {
         _ rule: Rule,
         token: String,
         eventID: AccountEvent.ID,
-        once: Once<ProvenConflict>?,
+        idempotent: IdempotentRequest<ProvenConflict>?,
         at now: Timestamp
     ) async throws -> ProvenConflict {
         var loaded = loaded
@@ -304,7 +283,7 @@ extension AccountOperations {
             proofToken: token
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
-        let kept = try keeping(proven, for: once, of: conflict.user, tenant: conflict.tenant, at: now)
+        let kept = try rememberAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
         try await store.change(conflict, at: now, event: event, companions: kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return proven

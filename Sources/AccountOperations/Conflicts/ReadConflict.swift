@@ -97,16 +97,16 @@ extension AccountOperations {
     private func load<Value>(
         _ handle: String,
         tenant: TenantID,
-        answerTo once: Once<Value>?
+        answerTo idempotent: IdempotentRequest<Value>?
     ) async throws -> LoadedConflict? {
-        guard let once else { return try await load(handle, tenant: tenant) }
+        guard let idempotent else { return try await load(handle, tenant: tenant) }
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
         let found = try await store.conflictFacts(
             handle.conflict,
             of: handle.user,
             identity: .federated(handle.identity),
             tenant: tenant,
-            answerTo: once.key(of: handle.user, tenant: tenant),
+            answerTo: idempotent.key(of: handle.user, tenant: tenant),
             at: effects.now()
         )
         return found.conflict.map {
@@ -114,32 +114,33 @@ extension AccountOperations {
         }
     }
 
-    /// Runs `attempt` on the conflict a handle names, as `decideAndApply`: loaded anew before each attempt.
+    /// Changes the conflict a handle names by `attempt`. Each attempt gets the conflict as it is now.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. `once`: what was applied already is not
-    /// applied again, whatever has become of the conflict since.
-    func decideAndApply<Value: Sendable>(
-        on handle: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<Value>? = nil,
+    /// A request that was applied before gets the answer of then, whatever has become of the conflict since. One that expects
+    /// another version is refused.
+    func changeConflict<Value: Sendable>(
+        _ handle: String,
+        _ request: ChangeRequest<Value>,
         _ attempt: (LoadedConflict) async throws -> Value
     ) async throws -> Value {
-        try await retrying(effects) {
-            guard let loaded = try await load(handle, tenant: tenant, answerTo: once) else {
+        let (tenant, idempotent) = (request.tenant, request.idempotent)
+        return try await retrying(effects) {
+            guard let loaded = try await load(handle, tenant: tenant, answerTo: idempotent) else {
                 throw refused(.conflict(.unknown), by: .conflictUnknown)
             }
             let user = loaded.conflict.user
-            if let denial = try denial(of: once, answered: loaded.answer, of: user, tenant: tenant) {
-                throw denial
+            if let answer = try earlierAnswer(to: idempotent, kept: loaded.answer, of: user, tenant: tenant) {
+                throw answer
             }
-            if let expectedVersion, expectedVersion != loaded.conflict.version { throw Denial.versionMismatch }
+            if let expected = request.expectedVersion, expected != loaded.conflict.version {
+                throw Denial.versionMismatch
+            }
             do {
                 return try await attempt(loaded)
-            } catch let refusal as Denial where once != nil {
-                // What is refused may be so because the same request has been applied since.
-                let answer = try await load(handle, tenant: tenant, answerTo: once)?.answer
-                throw try denial(of: once, answered: answer, of: user, tenant: tenant) ?? refusal
+            } catch let denial as Denial where idempotent != nil {
+                // The same request may have been applied since, and cause the refusal.
+                let kept = try await load(handle, tenant: tenant, answerTo: idempotent)?.answer
+                throw try earlierAnswer(to: idempotent, kept: kept, of: user, tenant: tenant) ?? denial
             }
         }
     }

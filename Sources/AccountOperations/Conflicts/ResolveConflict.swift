@@ -1,4 +1,4 @@
-package import AccountLinking
+import AccountLinking
 import AccountStore
 import IdentityProviders
 
@@ -8,22 +8,15 @@ extension AccountOperations {
     ///
     /// Everything is decided anew, as the account stands now. Of many callers at once exactly one is signed in.
     ///
-    /// `proofToken`: what was handed out for the proof. `once`: where the caller may repeat the request.
+    /// `proofToken`: what was handed out for the proof.
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<SignedIn>? = nil
+        _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
-        let now = effects.now()
+        let (tenant, now) = (request.tenant, effects.now())
         let eventID = effects.newEventID()
-        return try await decideAndApply(
-            on: handle,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { loaded in
+        return try await changeConflict(handle, request) { loaded in
             let pending = try open(loaded.conflict)
             let credential = pending.credential
             let policy = policy
@@ -66,7 +59,7 @@ extension AccountOperations {
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
                 attempt.decisions = [decision]
                 attempt.companions = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
-                attempt.once = once
+                attempt.idempotent = request.idempotent
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],
@@ -111,18 +104,11 @@ extension AccountOperations {
     /// expire.
     package func declineConflict(
         _ handle: String,
-        tenant: TenantID,
-        expectedVersion: Int64?,
-        once: Once<ConflictView>? = nil
+        _ request: ChangeRequest<ConflictView>
     ) async throws -> ConflictView {
-        let now = effects.now()
+        let (tenant, now) = (request.tenant, effects.now())
         let eventID = effects.newEventID()
-        return try await decideAndApply(
-            on: handle,
-            tenant: tenant,
-            expectedVersion: expectedVersion,
-            once: once
-        ) { loaded in
+        return try await changeConflict(handle, request) { loaded in
             let verdict = decideDeclineConflict(
                 conflict: loaded.conflict.facts,
                 handleTenant: tenant,
@@ -134,7 +120,7 @@ extension AccountOperations {
             let declined = loaded.conflict.closed(as: .declined, at: now)
             let view = view(of: declined.raised, credential, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
-            let kept = try keeping(view, for: once, of: declined.user, tenant: tenant, at: now)
+            let kept = try rememberAnswer(view, to: request.idempotent, of: declined.user, tenant: tenant, at: now)
             try await store.change(declined, at: now, event: event, companions: kept).requireApplied()
             return view
         }

@@ -20,11 +20,11 @@ extension AccountOperations {
     /// are issued: the owner of the mailbox gets in by it. Of many callers at once with one code, confirming or disowning, one
     /// is answered by the rules.
     ///
-    /// `once`: where the caller may repeat the request.
+    /// `idempotent`: where the caller may repeat the request.
     package func disownAccount(
         _ text: String,
         tenant: TenantID,
-        once: Once<DisownedAccount>? = nil
+        idempotent: IdempotentRequest<DisownedAccount>? = nil
     ) async throws -> DisownedAccount {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         return try await retrying(effects) {
@@ -32,7 +32,7 @@ extension AccountOperations {
             do {
                 code = try await usableEmailCode(use, as: [.verifyEmail])
             } catch let denial as Denial {
-                throw try await earlierAnswer(once, by: use) ?? denial
+                throw try await earlierAnswer(to: idempotent, by: use) ?? denial
             }
             let judged = try await judge(code, isDisowned: true)
             let verdict = judged.verdict
@@ -56,7 +56,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     decisions: judged.decisions,
-                    companions: keeping(disowned, for: once, of: user.id, tenant: tenant, at: use.now)
+                    companions: rememberAnswer(disowned, to: idempotent, of: user.id, tenant: tenant, at: use.now)
                 )
                 return disowned
             }
@@ -64,9 +64,13 @@ extension AccountOperations {
     }
 
     /// The answer to a request that used the code up before. Two round trips.
-    private func earlierAnswer(_ once: Once<DisownedAccount>?, by use: EmailCodeUse) async throws -> Denial? {
-        guard let once, let user = try await store.emailCode(use.hash, tenant: use.tenant)?.user else { return nil }
-        let kept = try await store.keptAnswer(once.key(of: user, tenant: use.tenant), at: use.now)
-        return try denial(of: once, answered: kept, of: user, tenant: use.tenant)
+    private func earlierAnswer(
+        to idempotent: IdempotentRequest<DisownedAccount>?,
+        by use: EmailCodeUse
+    ) async throws -> Denial? {
+        guard idempotent != nil, let user = try await store.emailCode(use.hash, tenant: use.tenant)?.user else {
+            return nil
+        }
+        return try await earlierAnswer(to: idempotent, of: user, tenant: use.tenant, at: use.now)
     }
 }

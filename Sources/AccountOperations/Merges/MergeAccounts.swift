@@ -22,20 +22,18 @@ extension AccountOperations {
 
     /// Prepares a merge, and does it where there is nobody to ask.
     ///
-    /// `once`: where the caller may repeat the request.
+    /// `idempotent`: where the caller may repeat the request.
     /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
     package func mergeAccounts(
         by caller: MergeCaller,
         choices: [MergeField: MergeSide],
         tenant: TenantID,
-        once: Once<Merge>? = nil
+        idempotent: IdempotentRequest<Merge>? = nil
     ) async throws -> Merge {
         let now = effects.now()
         /// What is said where the request was applied before. An owner's answer is kept with the account that stays.
         func earlierAnswer(_ keeper: UserID?) async throws -> Denial? {
-            guard let once else { return nil }
-            let kept = try await store.keptAnswer(once.key(of: keeper, tenant: tenant), at: now)
-            return try denial(of: once, answered: kept, of: keeper, tenant: tenant)
+            try await self.earlierAnswer(to: idempotent, of: keeper, tenant: tenant, at: now)
         }
         let request = try await mergeRequest(by: caller, choices, tenant: tenant, unless: earlierAnswer)
         let keeper: UserID? = request.asker == .administrator ? nil : request.survivor
@@ -46,7 +44,7 @@ extension AccountOperations {
             reason: reason,
             tenant: tenant,
             unless: { try await earlierAnswer(keeper) },
-            keeping: { try keeping($0, for: once, of: keeper, tenant: tenant, at: now) }
+            keeping: { try rememberAnswer($0, to: idempotent, of: keeper, tenant: tenant, at: now) }
         )
     }
 

@@ -72,19 +72,19 @@ extension AccountOperations {
 
     /// Adds an endpoint, whose secret is made here.
     ///
-    /// `once`: where the caller may repeat the request; so with all changes here.
+    /// `idempotent`: where the caller may repeat the request; so with all changes here.
     package func addWebhookEndpoint(
         url: String,
-        once: Once<NewWebhookSecret>? = nil
+        idempotent: IdempotentRequest<NewWebhookSecret>? = nil
     ) async throws -> NewWebhookSecret {
         let now = effects.now()
         guard url.utf8.count <= Self.webhookURLBytesMax, webhooks.accepts(url) else {
-            throw try await denial(of: once, at: now) ?? .webhook(.refusedURL)
+            throw try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(.refusedURL)
         }
         let id = effects.newEventID()
         let (secret, sealed) = try newWebhookSecret(of: id)
         let made = NewWebhookSecret(endpoint: id.text, secret: secret)
-        return try await changeWebhooks(made, once: once, otherwise: .tooMany, at: now) { companions in
+        return try await changeWebhooks(made, idempotent: idempotent, otherwise: .tooMany, at: now) { companions in
             try await store.addWebhookEndpoint(id, url: url, sealedSecret: sealed, at: now, companions: companions)
         }
     }
@@ -95,14 +95,14 @@ extension AccountOperations {
     package func rotateWebhookSecret(
         of endpoint: String,
         expectedVersion: Int64? = nil,
-        once: Once<NewWebhookSecret>? = nil
+        idempotent: IdempotentRequest<NewWebhookSecret>? = nil
     ) async throws -> NewWebhookSecret {
         guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
         let now = effects.now()
         let (secret, sealed) = try newWebhookSecret(of: id)
         let until = now.adding(seconds: Self.webhookRotationSeconds)
         let made = NewWebhookSecret(endpoint: endpoint, secret: secret)
-        return try await changeWebhooks(id, made, once: once, expectedVersion, at: now) { companions in
+        return try await changeWebhooks(id, made, idempotent: idempotent, expectedVersion, at: now) { companions in
             try await store.replaceWebhookSecret(
                 of: id,
                 version: expectedVersion,
@@ -117,10 +117,10 @@ extension AccountOperations {
     package func deleteWebhookEndpoint(
         _ endpoint: String,
         expectedVersion: Int64? = nil,
-        once: Once<Void>? = nil
+        idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
         guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
-        try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { companions in
             try await store.deleteWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
     }
@@ -129,10 +129,10 @@ extension AccountOperations {
     package func enableWebhookEndpoint(
         _ endpoint: String,
         expectedVersion: Int64? = nil,
-        once: Once<Void>? = nil
+        idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
         guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
-        try await changeWebhooks(id, (), once: once, expectedVersion, at: effects.now()) { companions in
+        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { companions in
             try await store.enableWebhookEndpoint(id, version: expectedVersion, companions: companions)
         }
     }
@@ -141,13 +141,13 @@ extension AccountOperations {
     private func changeWebhooks<Value>(
         _ id: PostgresUUID,
         _ value: Value,
-        once: Once<Value>?,
+        idempotent: IdempotentRequest<Value>?,
         _ expectedVersion: Int64?,
         at now: Timestamp,
         _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
     ) async throws -> Value {
         do {
-            return try await changeWebhooks(value, once: once, otherwise: .unknown, at: now, change)
+            return try await changeWebhooks(value, idempotent: idempotent, otherwise: .unknown, at: now, change)
         } catch let denial as Denial where denial == .webhook(.unknown) && expectedVersion != nil {
             throw try await store.webhookEndpoint(id) == nil ? denial : .versionMismatch
         }
@@ -158,28 +158,22 @@ extension AccountOperations {
     /// `reason`: why nothing was changed, where nothing was.
     private func changeWebhooks<Value>(
         _ value: Value,
-        once: Once<Value>?,
+        idempotent: IdempotentRequest<Value>?,
         otherwise reason: WebhookDenial,
         at now: Timestamp,
         _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
     ) async throws -> Value {
-        let companions = try keeping(value, for: once, of: nil, tenant: .project, at: now)
+        let companions = try rememberAnswer(value, to: idempotent, of: nil, tenant: .project, at: now)
         return try await retrying(effects) {
-            if let denial = try await denial(of: once, at: now) { throw denial }
+            if let denial = try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) { throw denial }
             switch try await change(companions) {
             case .applied: return value
             case .factsMoved: throw FactsMoved()
             // Another request of the key may have done it since it was looked for.
-            case .nothing: throw try await denial(of: once, at: now) ?? .webhook(reason)
+            case .nothing:
+                throw try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(reason)
             }
         }
-    }
-
-    /// What is said to a request whose key was used before; `nil` where it was not.
-    private func denial<Value>(of once: Once<Value>?, at now: Timestamp) async throws -> Denial? {
-        guard let once else { return nil }
-        let kept = try await store.keptAnswer(once.key(of: nil, tenant: .project), at: now)
-        return try denial(of: once, answered: kept, of: nil, tenant: .project)
     }
 
     /// The newest messages to an endpoint that were given up, a hundred at most.

@@ -1,4 +1,4 @@
-import AccountLinking
+package import AccountLinking
 import AccountStore
 import Crypto
 import JSON
@@ -21,7 +21,7 @@ package struct IdempotencyKey: Sendable {
 ///
 /// The answer is made before the request is applied and kept in the transaction that applies it, so that neither is ever
 /// there without the other. What is refused or changes nothing is not kept: repeated, it is judged anew.
-package struct Once<Value: Sendable>: Sendable {
+package struct IdempotentRequest<Value: Sendable>: Sendable {
     /// SHA-256 over caller, route and key.
     fileprivate let keyDigest: [UInt8]
     /// SHA-256 over route and request.
@@ -68,42 +68,70 @@ package struct Once<Value: Sendable>: Sendable {
     }
 }
 
+/// A change that a client of Concord's own routes asks for, with its conditions.
+package struct ChangeRequest<Answer: Sendable>: Sendable {
+    let tenant: TenantID
+    /// The version of the account or the conflict that the client has seen; `nil` accepts any.
+    let expectedVersion: Int64?
+    /// `nil` if the request may not be repeated.
+    let idempotent: IdempotentRequest<Answer>?
+
+    package init(tenant: TenantID, expectedVersion: Int64? = nil, idempotent: IdempotentRequest<Answer>? = nil) {
+        self.tenant = tenant
+        self.expectedVersion = expectedVersion
+        self.idempotent = idempotent
+    }
+}
+
 extension AccountOperations {
-    /// What keeps the answer to a request, to be written with what it changes; nothing where it came without a key.
-    func keeping<Value>(
+    /// The write that keeps the answer to a request, beside what the request changes; none for a request without a key.
+    func rememberAnswer<Value>(
         _ value: Value,
-        for once: Once<Value>?,
+        to idempotent: IdempotentRequest<Value>?,
         of user: UserID?,
         tenant: TenantID,
         at now: Timestamp
     ) throws -> [AccountWrite.Companion] {
-        guard let once else { return [] }
+        guard let idempotent else { return [] }
         // What was asked may hold a password, and a digest hides none from whoever can guess: it is sealed as well.
         let sealed = try sealer.seal(
-            Array(once.requestDigest) + once.answer(value),
-            context: once.context(of: user, tenant: tenant)
+            Array(idempotent.requestDigest) + idempotent.answer(value),
+            context: idempotent.context(of: user, tenant: tenant)
         )
         return [
             .keep(
                 sealed,
-                for: once.key(of: user, tenant: tenant),
+                for: idempotent.key(of: user, tenant: tenant),
                 at: now,
                 until: now.adding(seconds: Lifetimes.keptAnswerSeconds)
             )
         ]
     }
 
-    /// What is said to a request whose key was used before; `nil` where it was not.
-    func denial<Value>(
-        of once: Once<Value>?,
-        answered kept: [UInt8]?,
+    /// The answer to a request that was applied before, or the "no" to another one under its key; `nil` for a new request. One
+    /// round trip, none without a key.
+    func earlierAnswer<Value>(
+        to idempotent: IdempotentRequest<Value>?,
+        of user: UserID?,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> Denial? {
+        guard let idempotent else { return nil }
+        let kept = try await store.keptAnswer(idempotent.key(of: user, tenant: tenant), at: now)
+        return try earlierAnswer(to: idempotent, kept: kept, of: user, tenant: tenant)
+    }
+
+    /// The same for an answer that was read already.
+    func earlierAnswer<Value>(
+        to idempotent: IdempotentRequest<Value>?,
+        kept: [UInt8]?,
         of user: UserID?,
         tenant: TenantID
     ) throws -> Denial? {
-        guard let once, let kept else { return nil }
-        let opened = try sealer.open(kept, context: once.context(of: user, tenant: tenant))
+        guard let idempotent, let kept else { return nil }
+        let opened = try sealer.open(kept, context: idempotent.context(of: user, tenant: tenant))
         let digest = Array(opened.prefix(SHA256.byteCount))
-        guard once.requestDigest.equals(digest) else { return .idempotencyKeyReused }
+        guard idempotent.requestDigest.equals(digest) else { return .idempotencyKeyReused }
         return .answeredBefore(Array(opened.dropFirst(SHA256.byteCount)))
     }
 }
