@@ -56,7 +56,7 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .methodUnlinked,
                 attempt,
-                companions: rememberAnswer(
+                sideWrites: rememberAnswer(
                     left,
                     to: request.idempotent,
                     of: user.id,

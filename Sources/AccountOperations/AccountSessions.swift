@@ -166,7 +166,7 @@ extension AccountOperations {
                 named,
                 of: user,
                 attempt,
-                companions: rememberAnswer(
+                sideWrites: rememberAnswer(
                     true,
                     to: request.idempotent,
                     of: user.id,
@@ -197,7 +197,7 @@ extension AccountOperations {
             guard let user = try await store.user(id, tenant: tenant) else {
                 throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
             }
-            _ = try await end(.all, nil, of: user, attempt, companions: [])
+            _ = try await end(.all, nil, of: user, attempt, sideWrites: [])
             return id
         }
     }
@@ -209,7 +209,7 @@ extension AccountOperations {
         _ named: [UInt8]?,
         of user: UserRecord,
         _ attempt: UpdateAttempt,
-        companions: [AccountWrite.Companion]
+        sideWrites: [AccountWrite.SideWrite]
     ) async throws -> Bool {
         let verdict = decideEndSessions(
             sessions,
@@ -217,18 +217,18 @@ extension AccountOperations {
             areThere: try await areThere(sessions, named, of: user)
         )
         var changed = user
-        var companions = companions
+        var sideWrites = sideWrites
         switch verdict.decision {
         case .unchanged: return false
         case .endAll(let change, let voided):
             changed = user.applying(change, attempt.context)
-            companions += voiding(voided, of: user, attempt)
+            sideWrites += voiding(voided, of: user, attempt)
         case .delete(let voided):
             guard let named else { throw UnexpectedDecision(verdict.rule) }
             changed.sessionEndedAt = max(user.sessionEndedAt ?? attempt.now, attempt.now)
             // Before the sessions: who settles a conflict meanwhile opens one that is to end as well.
-            companions += voiding(voided, of: user, attempt)
-            companions.append(
+            sideWrites += voiding(voided, of: user, attempt)
+            sideWrites.append(
                 sessions == .others
                     ? .endSessions(otherThan: named, of: user.id, tenant: user.tenant)
                     : .endSession(named, of: user.id, tenant: user.tenant)
@@ -241,7 +241,7 @@ extension AccountOperations {
                 kind: sessions == .all ? .sessionsRevoked : .sessionEnded,
                 rule: verdict.rule
             ),
-            companions: companions
+            sideWrites: sideWrites
         )
         write.raisesVersion = true
         try await store.apply(write).requireApplied()
@@ -253,7 +253,7 @@ extension AccountOperations {
         _ codes: VoidedCodes,
         of user: UserRecord,
         _ attempt: UpdateAttempt
-    ) -> [AccountWrite.Companion] {
+    ) -> [AccountWrite.SideWrite] {
         if attempt.isByAdministrator { return [] }
         return [
             .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: attempt.now),

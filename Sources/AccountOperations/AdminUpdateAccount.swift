@@ -141,9 +141,9 @@ extension AccountOperations {
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
         // An administrator's word ends a reservation.
-        var companions = claim.clearing
+        var sideWrites = claim.clearing
         if let lastLoginAt = request.lastLoginAt {
-            companions.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
+            sideWrites.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
         }
         return try await apply(
             changed,
@@ -151,7 +151,7 @@ extension AccountOperations {
             plan: plan,
             otherwise: .adminUpdateUnchanged,
             attempt,
-            companions: companions
+            sideWrites: sideWrites
         )
     }
 

@@ -147,9 +147,9 @@ extension AccountOperations {
         plan: UpdatePlan,
         otherwise rule: Rule,
         _ attempt: UpdateAttempt,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws -> Updated {
-        if user == previous, companions.isEmpty, attempt.passwordHash == nil || plan.change.password != .set {
+        if user == previous, sideWrites.isEmpty, attempt.passwordHash == nil || plan.change.password != .set {
             return Updated(user: previous)
         }
         let session = plan.issuesTokens ? attempt.session : nil
@@ -160,18 +160,18 @@ extension AccountOperations {
             totpSecret: attempt.totpSecret,
             session: session?.record(for: user, at: attempt.now, userAgent: userAgent),
             event: attempt.event(plan, otherwise: rule),
-            companions: try await self.companions(
+            sideWrites: try await self.sideWrites(
                 of: plan.change,
                 from: previous,
                 to: user,
                 recovery: attempt.recovery,
                 at: attempt.now
-            ) + companions
+            ) + sideWrites
         )
         write = try quarantining(write, by: plan.change)
         if attempt.isByAdministrator {
-            write.companions += settling(plan.change, from: previous, to: user, by: nil)
-            write.companions += voidingFormerMailboxes(from: previous, to: user, at: attempt.now)
+            write.sideWrites += settling(plan.change, from: previous, to: user, by: nil)
+            write.sideWrites += voidingFormerMailboxes(from: previous, to: user, at: attempt.now)
         } else {
             write = try await mailingMethods(write, changedBy: plan.change)
         }

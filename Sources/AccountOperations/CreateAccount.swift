@@ -97,7 +97,7 @@ extension AccountOperations {
                     passwordHash: hash,
                     event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule),
                     // An administrator's word ends a reservation.
-                    companions: claim.clearing
+                    sideWrites: claim.clearing
                 )
                 try await store.apply(write).requireApplied()
                 return user

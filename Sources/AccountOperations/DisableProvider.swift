@@ -38,7 +38,7 @@ extension AccountOperations {
             throw Denial.usersLockedOut(lockedOut)
         }
         let kept = try rememberAnswer(lockedOut, to: idempotent, of: nil, tenant: tenant, at: now)
-        switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, companions: kept) {
+        switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, sideWrites: kept) {
         case .notRegistered:
             throw Denial.providerNotRegistered
         case .answeredBefore(let answer):

@@ -91,7 +91,7 @@ extension AccountOperations {
         of user: UserID?,
         tenant: TenantID,
         at now: Timestamp
-    ) throws -> [AccountWrite.Companion] {
+    ) throws -> [AccountWrite.SideWrite] {
         guard let idempotent else { return [] }
         // What was asked may hold a password, and a digest hides none from whoever can guess: it is sealed as well.
         let sealed = try sealer.seal(

@@ -83,7 +83,7 @@ extension AccountWrite {
             expiresAt: until,
             sealer: sealer
         )
-        write.companions.append(.enqueue(message))
+        write.sideWrites.append(.enqueue(message))
         write.ownerMail = message.id
         return write
     }
@@ -185,7 +185,7 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .quarantinedPasswordRestored,
                 attempt,
-                companions: [guess.unlocked(at: effects.now())]
+                sideWrites: [guess.unlocked(at: effects.now())]
                     + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
             )
             return methods
@@ -220,7 +220,7 @@ extension AccountOperations {
                     kind: .quarantineDiscarded,
                     rule: verdict.rule
                 ),
-                companions: [.discardQuarantined(method, of: user)]
+                sideWrites: [.discardQuarantined(method, of: user)]
                     + (try rememberAnswer(left, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now))
             )
             try await store.apply(write).requireApplied()

@@ -57,7 +57,7 @@ extension AccountOperations {
                         kind: .init(updateWith: change),
                         rule: verdict.rule
                     ),
-                    companions: [judged.unlocked]
+                    sideWrites: [judged.unlocked]
                 )
                 let whole = try await mailingMethods(write, changedBy: change)
                 try await store.apply(whole).requireApplied()

@@ -74,7 +74,7 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .profileUnchanged,
                 attempt,
-                companions: claim.clearing
+                sideWrites: claim.clearing
             )
         }
     }

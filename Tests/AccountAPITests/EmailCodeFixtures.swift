@@ -98,7 +98,7 @@ extension TestService {
     /// Changes an account the way another part of the service would.
     func change(
         _ email: String,
-        companions: [AccountWrite.Companion] = [],
+        sideWrites: [AccountWrite.SideWrite] = [],
         _ body: (inout UserRecord) throws -> Void
     ) async throws {
         let user = try #require(try await user(owning: email))
@@ -113,7 +113,7 @@ extension TestService {
                 kind: .userUpdated,
                 rule: .adminUpdateUnknownAccount
             ),
-            companions: companions
+            sideWrites: sideWrites
         )
         #expect(try await operations.store.apply(write) == .applied)
     }
@@ -156,7 +156,7 @@ extension TestService {
         after.email = AccountEmail(address: new, proof: nil)
         after.emailProvenAt = nil
         after.endSessions(at: clock.now)
-        let recovery = try await operations.companions(
+        let recovery = try await operations.sideWrites(
             of: AccountChange(),
             from: user,
             to: after,
@@ -164,7 +164,7 @@ extension TestService {
             at: clock.now
         )
         #expect(!recovery.isEmpty)
-        try await change(email, companions: recovery) { $0 = after }
+        try await change(email, sideWrites: recovery) { $0 = after }
     }
 }
 

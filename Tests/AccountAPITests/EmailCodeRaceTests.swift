@@ -350,7 +350,7 @@ struct EmailCodeRaceTests {
             _ = try await store.issue(void, message: nil)
             try await api.service.change(
                 "ada@example.com",
-                companions: [.voidEmailCodes(of: id, tenant: .project, .all, at: now)]
+                sideWrites: [.voidEmailCodes(of: id, tenant: .project, .all, at: now)]
             ) { _ in }
             for record in [used, locked, fresh] { _ = try await store.issue(record, message: nil) }
             let first = PostgresUUID(high: 1, low: 1)
@@ -367,7 +367,7 @@ struct EmailCodeRaceTests {
                     previous: user,
                     user: changed,
                     event: AccountEvent(id: use, occurredAt: now, kind: .userUpdated, rule: .adminUpdateUnknownAccount),
-                    companions: [.useUp(record, by: use, at: now)]
+                    sideWrites: [.useUp(record, by: use, at: now)]
                 )
                 let isFresh = record.hash == fresh.hash
                 #expect(try await store.apply(write) == (isFresh ? .applied : .factsMoved))

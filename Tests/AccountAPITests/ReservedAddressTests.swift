@@ -236,13 +236,13 @@ struct ReservedAddressTests {
                 switch end {
                 case .expired: api.service.clock.advance(seconds: 30 * Self.days)
                 case .voided:
-                    let companion = AccountWrite.Companion.voidEmailCodes(
+                    let sideWrite = AccountWrite.SideWrite.voidEmailCodes(
                         of: stolen,
                         tenant: .project,
                         .all,
                         at: api.service.clock.now
                     )
-                    try await api.service.change(thiefs, companions: [companion]) { $0.profile.displayName = "x" }
+                    try await api.service.change(thiefs, sideWrites: [sideWrite]) { $0.profile.displayName = "x" }
                 case .deleted:
                     let answer = try await api.admin("accounts:delete", ["localId": .string(stolen.rawValue)])
                     #expect(answer.status == 200)

@@ -40,7 +40,7 @@ struct GuardTests {
                 user: user,
                 session: user.session(),
                 event: event(.signedIn),
-                companions: [.requireUnchanged(user)]
+                sideWrites: [.requireUnchanged(user)]
             )
         }
         #expect(try await scene.store.apply(disabling(user)) == .applied)

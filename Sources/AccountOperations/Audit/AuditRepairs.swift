@@ -287,11 +287,11 @@ package struct RepairUndo: Sendable {
                 rule: verdict.rule,
                 details: repairDetails(of: plan, step.number, step.rule)
             )
-            var companions: [AccountWrite.Companion] = [.undone(step, of: plan, at: now)]
+            var sideWrites: [AccountWrite.SideWrite] = [.undone(step, of: plan, at: now)]
             if let mail = step.mail {
-                companions.append(.withdraw(mail, tenant: step.tenant, because: .undone, at: now))
+                sideWrites.append(.withdraw(mail, tenant: step.tenant, because: .undone, at: now))
             }
-            let write = UndoWrite(journal, of: step.user, event: event, companions: companions)
+            let write = UndoWrite(journal, of: step.user, event: event, sideWrites: sideWrites)
             try await store.undo(write).requireApplied()
             return .undone(mail: try await fate(of: step))
         }

@@ -150,7 +150,7 @@ extension AccountOperations {
                 conflict,
                 at: now,
                 event: AccountEvent(id: eventID, occurredAt: now, kind: .conflictProofRequested, rule: verdict.rule),
-                companions: [
+                sideWrites: [
                     .enqueue(message), .countProofMail(to: conflict.user, tenant: tenant, place: place, at: now),
                 ]
                     + rememberAnswer(view, to: request.idempotent, of: conflict.user, tenant: tenant, at: now)
@@ -284,7 +284,7 @@ extension AccountOperations {
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         let kept = try rememberAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
-        try await store.change(conflict, at: now, event: event, companions: kept).requireApplied()
+        try await store.change(conflict, at: now, event: event, sideWrites: kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return proven
     }

@@ -58,7 +58,7 @@ extension AccountOperations {
                 )
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
                 attempt.decisions = [decision]
-                attempt.companions = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
+                attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.idempotent = request.idempotent
                 return try await complete(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
@@ -121,7 +121,7 @@ extension AccountOperations {
             let view = view(of: declined.raised, credential, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
             let kept = try rememberAnswer(view, to: request.idempotent, of: declined.user, tenant: tenant, at: now)
-            try await store.change(declined, at: now, event: event, companions: kept).requireApplied()
+            try await store.change(declined, at: now, event: event, sideWrites: kept).requireApplied()
             return view
         }
     }

@@ -89,7 +89,7 @@ extension AccountOperations {
                     // An address that is taken back is replaced by nobody's session.
                     recovery: code.kind == .recoverEmail ? nil : recovery,
                     decisions: judged.decisions,
-                    companions: judged.claim.clearing + voidingElsewhere(code, of: user)
+                    sideWrites: judged.claim.clearing + voidingElsewhere(code, of: user)
                 )
                 return AppliedEmailCode(
                     kind: code.kind,
@@ -107,7 +107,7 @@ extension AccountOperations {
                     verdict.rule,
                     using: code,
                     use,
-                    companions: voidingElsewhere(code, of: user),
+                    sideWrites: voidingElsewhere(code, of: user),
                     takingAddressFrom: (owner, loss)
                 )
                 return AppliedEmailCode(
@@ -129,7 +129,7 @@ extension AccountOperations {
             .first { $0.wasProven && $0.email == code.email }?.createdAt
     }
 
-    private func voidingElsewhere(_ code: EmailCodeRecord, of user: UserRecord) -> [AccountWrite.Companion] {
+    private func voidingElsewhere(_ code: EmailCodeRecord, of user: UserRecord) -> [AccountWrite.SideWrite] {
         guard code.kind == .recoverEmail else { return [] }
         return voiding(elsewhereThan: code.email, of: user, at: effects.now())
     }

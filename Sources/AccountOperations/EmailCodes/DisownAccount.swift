@@ -56,7 +56,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     decisions: judged.decisions,
-                    companions: rememberAnswer(disowned, to: idempotent, of: user.id, tenant: tenant, at: use.now)
+                    sideWrites: rememberAnswer(disowned, to: idempotent, of: user.id, tenant: tenant, at: use.now)
                 )
                 return disowned
             }

@@ -55,7 +55,7 @@ extension AccountOperations {
         session: NewSession? = nil,
         recovery: EmailRecovery? = nil,
         decisions: [DecisionRecord] = [],
-        companions: [AccountWrite.Companion] = [],
+        sideWrites: [AccountWrite.SideWrite] = [],
         takingAddressFrom loss: (owner: UserRecord, change: AccountChange)? = nil
     ) async throws -> UserRecord {
         let changed = user.applying(change, ChangeContext(now: use.now, methodProof: .message))
@@ -71,12 +71,12 @@ extension AccountOperations {
                 rule: rule,
                 decisions: decisions
             ),
-            companions: try await [.useUp(code, by: use.id, at: use.now)]
-                + self.companions(of: change, from: user, to: changed, recovery: recovery, at: use.now) + companions
+            sideWrites: try await [.useUp(code, by: use.id, at: use.now)]
+                + self.sideWrites(of: change, from: user, to: changed, recovery: recovery, at: use.now) + sideWrites
         )
         var whole = try quarantining(write, by: change)
-        whole.companions += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
-        if code.kind == .passwordReset { whole.companions += try changeNotice(whole, changedBy: change) }
+        whole.sideWrites += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
+        if code.kind == .passwordReset { whole.sideWrites += try changeNotice(whole, changedBy: change) }
         if let loss {
             let lost = try await self.write(loss.change, ofAddressOf: loss.owner, rule, use)
             try await store.apply(whole, takingAddressFrom: lost).requireApplied()
@@ -98,7 +98,7 @@ extension AccountOperations {
             previous: owner,
             user: left,
             event: AccountEvent(id: use.lossID, occurredAt: use.now, kind: .userUpdated, rule: rule),
-            companions: try await companions(of: change, from: owner, to: left, at: use.now)
+            sideWrites: try await sideWrites(of: change, from: owner, to: left, at: use.now)
         )
         return try quarantining(write, by: change)
     }

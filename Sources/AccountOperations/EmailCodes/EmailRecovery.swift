@@ -20,16 +20,16 @@ extension AccountOperations {
     /// is another afterwards, the owner of the one before is mailed and can take it back (`decideReplaceAddress`): the session that
     /// changed it may be stolen. That costs one read. Without `recovery` nobody is mailed: that is for an administrator's changes, for
     /// those that replace no address, and for the code that takes an address back.
-    func companions(
+    func sideWrites(
         of change: AccountChange,
         from previous: UserRecord,
         to user: UserRecord,
         recovery: EmailRecovery? = nil,
         at now: Timestamp
-    ) async throws -> [AccountWrite.Companion] {
-        var companions: [AccountWrite.Companion] = []
+    ) async throws -> [AccountWrite.SideWrite] {
+        var sideWrites: [AccountWrite.SideWrite] = []
         if change.voidsOutstandingProofs {
-            companions = [
+            sideWrites = [
                 .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
                 .voidEmailCodes(
                     of: user.id,
@@ -40,9 +40,9 @@ extension AccountOperations {
             ]
         }
         if let recovery, user.email?.address != previous.email?.address {
-            companions += try await recoveryMail(recovery, for: user, replacing: previous, at: now)
+            sideWrites += try await recoveryMail(recovery, for: user, replacing: previous, at: now)
         }
-        return companions
+        return sideWrites
     }
 
     /// The code and the mail that let the owner of a former address take it back (`RECOVER_EMAIL`). The address is reserved for the
@@ -52,7 +52,7 @@ extension AccountOperations {
         for user: UserRecord,
         replacing previous: UserRecord,
         at now: Timestamp
-    ) async throws -> [AccountWrite.Companion] {
+    ) async throws -> [AccountWrite.SideWrite] {
         guard previous.email != nil || user.initialEmail != nil else { return [] }
         let replacement = decideReplaceAddress(
             policy: policy,
@@ -85,7 +85,7 @@ extension AccountOperations {
         elsewhereThan address: EmailAddress,
         of user: UserRecord,
         at now: Timestamp
-    ) -> [AccountWrite.Companion] {
+    ) -> [AccountWrite.SideWrite] {
         [
             .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: now),
             .voidEmailCodes(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now),
@@ -102,7 +102,7 @@ extension AccountOperations {
         to user: UserRecord,
         elsewhere: EmailAddress? = nil,
         at now: Timestamp
-    ) throws -> [AccountWrite.Companion] {
+    ) throws -> [AccountWrite.SideWrite] {
         guard let email = elsewhere.map({ AccountEmail(address: $0, proof: .emailCode) }) ?? user.email else {
             return []
         }
@@ -134,7 +134,7 @@ extension AccountOperations {
         of factor: SecondFactor,
         to user: UserRecord,
         at now: Timestamp
-    ) async throws -> [AccountWrite.Companion] {
+    ) async throws -> [AccountWrite.SideWrite] {
         let recoveries = try await store.recoveries(of: user.id, tenant: user.tenant, at: now)
         guard let first = recoveries.first(where: \.wasProven)?.email, first != user.email?.address else { return [] }
         return try revertMail(recovery, of: factor, to: user, elsewhere: first, at: now)
@@ -146,7 +146,7 @@ extension AccountOperations {
         to user: UserRecord,
         at now: Timestamp,
         numberEnding: String? = nil
-    ) throws -> AccountWrite.Companion {
+    ) throws -> AccountWrite.SideWrite {
         let code = recovery.code
         var mail = mail(carrying: code, record, settings: EmailCodeSettings(), locale: recovery.locale)
         mail.displayName = user.profile.displayName

@@ -22,11 +22,11 @@ extension AccountOperations {
         let revert = try await revert(changes, of: previous, at: write.event.occurredAt)
         if let revert {
             write.revert = revert.code
-            write.companions.append(.enqueue(revert.mail))
+            write.sideWrites.append(.enqueue(revert.mail))
         }
         // Webhooks tell of each added and removed method anyway, but not of a replaced password.
         if revert != nil || changes.replacesPassword {
-            write.companions.append(.announce(changes, isMailed: revert != nil))
+            write.sideWrites.append(.announce(changes, isMailed: revert != nil))
         }
         return write
     }
@@ -79,7 +79,7 @@ extension AccountOperations {
         return (MethodRevert(record, changes.before), message)
     }
 
-    /// Companions of a change of `previous` into `user` that an administrator or the owner of a mailbox made: no code of before
+    /// Side writes of a change of `previous` into `user` that an administrator or the owner of a mailbox made: no code of before
     /// undoes what they did to sign-in methods.
     ///
     /// - `mailbox`: of the code that made the change. Codes that went elsewhere stay: the account may have moved to the mailbox of a
@@ -89,20 +89,20 @@ extension AccountOperations {
         from previous: UserRecord,
         to user: UserRecord,
         by mailbox: EmailAddress?
-    ) -> [AccountWrite.Companion] {
+    ) -> [AccountWrite.SideWrite] {
         guard change.touchesMethods else { return [] }
         let changes = MethodChanges(change, from: previous, to: user)
         if changes.isEmpty { return [] }
         return [.settleReverts(of: changes.methods, of: user.id, sentTo: mailbox, tenant: user.tenant)]
     }
 
-    /// Companions of a change of address that an administrator made: no revert code in a mailbox that the account has left undoes
+    /// Side writes of a change of address that an administrator made: no revert code in a mailbox that the account has left undoes
     /// anything. If it is the first address again, no code that went elsewhere is good for anything.
     func voidingFormerMailboxes(
         from previous: UserRecord,
         to user: UserRecord,
         at now: Timestamp
-    ) -> [AccountWrite.Companion] {
+    ) -> [AccountWrite.SideWrite] {
         let address = user.email?.address
         if address == previous.email?.address { return [] }
         if let address, address == user.initialEmail.flatMap(EmailAddress.init) {
@@ -120,7 +120,7 @@ extension AccountOperations {
         _ write: AccountWrite,
         changedBy change: AccountChange,
         isUndone: Bool = false
-    ) throws -> [AccountWrite.Companion] {
+    ) throws -> [AccountWrite.SideWrite] {
         guard project.settings.revertSeconds > 0, write.ownerMail == nil, let previous = write.previous,
             let email = previous.email, email.isVerified
         else { return [] }

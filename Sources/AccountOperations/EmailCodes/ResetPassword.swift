@@ -32,7 +32,7 @@ extension AccountOperations {
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
                 // Where the reset first proves the address, the change voids recovery codes as well.
-                let void = AccountWrite.Companion.voidEmailCodes(
+                let void = AccountWrite.SideWrite.voidEmailCodes(
                     of: user.id,
                     tenant: tenant,
                     .allButRecovery,
@@ -46,7 +46,7 @@ extension AccountOperations {
                     use,
                     passwordHash: hash,
                     decisions: judged.decisions,
-                    companions: [void]
+                    sideWrites: [void]
                 )
                 return code
             }

@@ -63,7 +63,7 @@ extension AccountOperations {
                 user: reverted,
                 passwordHash: change.password == .set ? judged.before.passwordHash : nil,
                 event: AccountEvent(id: use.id, occurredAt: use.now, kind: .methodRestored, rule: rule),
-                companions: [
+                sideWrites: [
                     .useUp(code, by: use.id, at: use.now),
                     .voidLaterReverts(than: code, of: user.id, at: use.now),
                     // The session that made the change may have asked for others, and a conflict is how it would come back.
@@ -75,7 +75,7 @@ extension AccountOperations {
             let notice =
                 user.email?.address == code.email ? [] : try changeNotice(write, changedBy: change, isUndone: true)
             let changes = MethodChanges(change, from: user, to: reverted)
-            write.companions += notice + [.announce(changes, isMailed: !notice.isEmpty)]
+            write.sideWrites += notice + [.announce(changes, isMailed: !notice.isEmpty)]
             try await store.apply(write).requireApplied()
             return AppliedEmailCode(kind: code.kind, user: reverted, newEmail: nil, reversal: reversal)
         }

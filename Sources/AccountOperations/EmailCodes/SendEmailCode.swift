@@ -240,18 +240,18 @@ extension AccountOperations {
                 let isForReset = plan.kind == .passwordReset
                 throw Denial.emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
             }
-            var companions: [AccountWrite.Companion] = []
+            var sideWrites: [AccountWrite.SideWrite] = []
             if let caller = plan.caller {
                 let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant))
                 // If the session ends meanwhile, its end voids the code as well.
-                companions = [.requireUnchanged(user)]
+                sideWrites = [.requireUnchanged(user)]
             }
             try await store.issue(
                 record,
                 message: request.returnsLink ? nil : message,
                 shortCode: request.returnsLink ? nil : shortCode,
                 counting: limits,
-                companions: companions
+                sideWrites: sideWrites
             ).requireApplied()
         }
         if returnsLink { answeredLinks?.add(linkMail, tenant: request.tenant, at: now) }

@@ -111,7 +111,7 @@ package struct AccountMerges: Sendable {
 
     typealias RecoveryMail =
         @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) async throws
-        -> [AccountWrite.Companion]
+        -> [AccountWrite.SideWrite]
 
     /// How many merges are told of one account.
     private static let countMax = 100
@@ -160,7 +160,7 @@ package struct AccountMerges: Sendable {
         reason: String?,
         tenant: TenantID,
         unless earlierAnswer: () async throws -> Denial? = { nil },
-        keeping: (Merge) throws -> [AccountWrite.Companion] = { _ in [] }
+        keeping: (Merge) throws -> [AccountWrite.SideWrite] = { _ in [] }
     ) async throws -> Merge {
         let now = effects.now()
         let (id, event) = (effects.newEventID(), effects.newEventID())
@@ -191,7 +191,7 @@ package struct AccountMerges: Sendable {
             try await store.prepareMerge(
                 merge,
                 event: AccountEvent(id: event, occurredAt: now, kind: .mergePrepared, rule: verdict.rule),
-                companions: try keeping(Merge(merge))
+                sideWrites: try keeping(Merge(merge))
             ).requireApplied()
             return merge
         }
@@ -299,7 +299,7 @@ package struct AccountMerges: Sendable {
                         survivorEvent: event(survivorEvent, .accountsMerged),
                         absorbedEvent: event(absorbedEvent, .mergedAway),
                         undoUntil: undoUntil,
-                        companions: try mails.map { mail, event in
+                        sideWrites: try mails.map { mail, event in
                             .enqueue(
                                 // One event, one such mail: it has the event's id.
                                 try mail.message(
@@ -355,7 +355,7 @@ package struct AccountMerges: Sendable {
         about merge: MergeRecord,
         survivorEvent: AccountEvent,
         absorbedEvent: AccountEvent
-    ) throws -> [AccountWrite.Companion] {
+    ) throws -> [AccountWrite.SideWrite] {
         try owners.compactMap { owner in
             guard let mail = undoMail(to: owner) else { return nil }
             let event = owner.user == merge.survivor ? survivorEvent : absorbedEvent
@@ -483,7 +483,7 @@ package struct AccountMerges: Sendable {
                 survivorVersion: version,
                 survivorEvent: ofSurvivor,
                 absorbedEvent: ofAbsorbed,
-                companions: try undoMails(
+                sideWrites: try undoMails(
                     to: owners,
                     about: merge,
                     survivorEvent: ofSurvivor,
@@ -612,7 +612,7 @@ extension AccountOperations {
             metrics: metrics
         )
         merges.recoveryMail = { recovery, before, after, now in
-            try await companions(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
+            try await sideWrites(of: AccountChange(), from: before, to: after, recovery: recovery, at: now)
         }
         return merges
     }

@@ -9,7 +9,7 @@ struct JudgedPassword: Sendable {
     /// The client that gave it, and what was counted.
     let guess: PasswordGuess
     /// Has to be written with whatever the verdict allows: it undoes the write if the client was locked meanwhile.
-    let unlocked: AccountWrite.Companion
+    let unlocked: AccountWrite.SideWrite
     /// The hash that the password matches, where it is not like those made here.
     let outdatedHash: String?
 }
@@ -17,7 +17,7 @@ struct JudgedPassword: Sendable {
 extension AccountOperations {
     /// Compares a password with the one of the account that owns `email`, within the limits of `PasswordAttempts`.
     ///
-    /// A wrong password is counted before it is answered, and a right one counts only with `companions` applied. So in
+    /// A wrong password is counted before it is answered, and a right one counts only with `sideWrites` applied. So in
     /// the order of commits no more passwords are answered than the limit allows, however many come at once.
     /// - Throws: `FactsMoved` if the address was locked while the password was compared, `PasswordHasher.Overloaded`, or what the database could not do.
     func judge(
@@ -95,7 +95,7 @@ extension AccountOperations {
         _ password: String,
         _ judged: JudgedPassword,
         _ newHash: inout String?
-    ) async throws -> AccountWrite.Companion? {
+    ) async throws -> AccountWrite.SideWrite? {
         guard let outdatedHash = judged.outdatedHash, let user = judged.user else { return nil }
         do {
             let hash: String

@@ -123,26 +123,26 @@ struct PasswordGuess: Sendable {
     var guessed: [Guessed] { holding.compactMap { Guessed($0, of: address, by: source) } }
 
     /// Undoes a write where the client was locked meanwhile.
-    func unlocked(at now: Timestamp) -> AccountWrite.Companion {
+    func unlocked(at now: Timestamp) -> AccountWrite.SideWrite {
         .requireUnlocked(guessed, tenant: tenant, at: now)
     }
 
     /// Forgets the wrong passwords before the right one: the client's own, and those of all strangers, which are in a row no
     /// more. Remembers the network. Nothing where there is nothing to forget and the network is known.
-    func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.Companion] {
-        var companions: [AccountWrite.Companion] = []
+    func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.SideWrite] {
+        var sideWrites: [AccountWrite.SideWrite] = []
         func forget(_ count: PasswordCount) {
             guard counts[count].failures > 0, let guessed = Guessed(count, of: address, by: source) else { return }
-            companions.append(.forgetWrongGuesses(at: guessed, tenant: tenant))
+            sideWrites.append(.forgetWrongGuesses(at: guessed, tenant: tenant))
         }
         if caller == .knownDevice { forget(.device) } else { forget(.network) }
         let isForgotten = caller != .knownDevice && counts[.network].failures > 0
         if let user, !isRemembered || isForgotten {
-            companions.append(.remember(source, of: address, for: user, at: now))
+            sideWrites.append(.remember(source, of: address, for: user, at: now))
         }
         // Strangers last: every writer locks the row of a network before theirs.
         forget(.strangers)
-        return companions
+        return sideWrites
     }
 }
 

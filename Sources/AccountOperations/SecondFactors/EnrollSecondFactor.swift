@@ -41,7 +41,7 @@ private struct NewFactor: Sendable {
     /// Of an app, with the step whose code it showed.
     let secret: (bytes: [UInt8], step: Int64)?
     /// What has to be written with it.
-    let companions: [AccountWrite.Companion]
+    let sideWrites: [AccountWrite.SideWrite]
 }
 
 extension AccountOperations {
@@ -147,7 +147,7 @@ extension AccountOperations {
             let mails =
                 try revertMail(revert, of: factor, to: user, at: attempt.now)
                 + (await revertMailToFirstAddress(firstRevert, of: factor, to: user, at: attempt.now))
-            let updated = try await apply(verdict, to: user, attempt, companions: new.companions + mails)
+            let updated = try await apply(verdict, to: user, attempt, sideWrites: new.sideWrites + mails)
             return FinishEnrollment.Result(updated: updated, factor: factor)
         }
     }
@@ -191,7 +191,7 @@ extension AccountOperations {
         _ verdict: Verdict<UpdateDecision>,
         to user: UserRecord,
         _ attempt: UpdateAttempt,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws -> Updated {
         var plan = UpdatePlan(user.account)
         try plan.add(verdict)
@@ -203,7 +203,7 @@ extension AccountOperations {
             plan: plan,
             otherwise: verdict.rule,
             attempt,
-            companions: companions
+            sideWrites: sideWrites
         )
     }
 
@@ -241,7 +241,7 @@ extension AccountOperations {
         return NewFactor(
             method: .phone(verification.number),
             secret: nil,
-            companions: [.useUp(verification, by: use.id, at: use.now)]
+            sideWrites: [.useUp(verification, by: use.id, at: use.now)]
         )
     }
 
@@ -274,7 +274,7 @@ extension AccountOperations {
         return NewFactor(
             method: .totp,
             secret: (presented.content, step),
-            companions: [.useUp(challenge, by: use, at: now)]
+            sideWrites: [.useUp(challenge, by: use, at: now)]
         )
     }
 }

@@ -28,7 +28,7 @@ struct SignInAttempt: Sendable {
     /// The hash of the password the decision sets.
     var passwordHash: String?
     /// What else is written with it: a code used up, a conflict resolved.
-    var companions: [AccountWrite.Companion] = []
+    var sideWrites: [AccountWrite.SideWrite] = []
     /// What tells the owner of a replaced address; `nil` where the decision replaces none.
     var recovery: EmailRecovery?
     /// What the rules were asked, to be kept with what comes of it.
@@ -104,7 +104,7 @@ extension AccountOperations {
         var isRecycled = false
         var linkedProvider: ProviderID?
         var applied = AccountChange()
-        var companions = attempt.companions
+        var sideWrites = attempt.sideWrites
         let session = attempt.session
         switch verdict.decision {
         case .refuse(let refusal):
@@ -114,7 +114,7 @@ extension AccountOperations {
         case .createUser(let change):
             let limits = attempt.signUpLimits
             try await requireRoom(for: .signUps, within: limits, tenant: attempt.tenant, at: attempt.now)
-            if !limits.isEmpty { companions.append(.count(limits, tenant: attempt.tenant, at: attempt.now)) }
+            if !limits.isEmpty { sideWrites.append(.count(limits, tenant: attempt.tenant, at: attempt.now)) }
             previous = nil
             user = try attempt.newUser(verdict.rule).applying(change, attempt.context)
             user.lastLoginAt = attempt.now
@@ -131,8 +131,8 @@ extension AccountOperations {
             applied = change
             user = found.applying(change, attempt.context)
             if let linked = attempt.context.linkedProvider { user.refreshProfile(of: linked) }
-            if !session.isSignIn, user == found { companions.append(.requireUnchanged(found)) }
-            companions += try await self.companions(
+            if !session.isSignIn, user == found { sideWrites.append(.requireUnchanged(found)) }
+            sideWrites += try await self.sideWrites(
                 of: change,
                 from: found,
                 to: user,
@@ -153,8 +153,8 @@ extension AccountOperations {
             replaced: previous.map { providersReplaced(by: applied, of: $0.account) } ?? [],
             decision: attempt.decision
         )
-        if let use = attempt.idTokenUse { companions.append(.use(use, of: user.id, tenant: user.tenant)) }
-        companions += try rememberAnswer(
+        if let use = attempt.idTokenUse { sideWrites.append(.use(use, of: user.id, tenant: user.tenant)) }
+        sideWrites += try rememberAnswer(
             signedIn,
             to: attempt.idempotent,
             of: user.id,
@@ -167,7 +167,7 @@ extension AccountOperations {
             passwordHash: attempt.passwordHash,
             session: session.record(for: user, at: attempt.now, userAgent: userAgent),
             event: attempt.event(kind, verdict.rule),
-            companions: companions
+            sideWrites: sideWrites
         )
         let whole = try await mailingMethods(quarantining(write, by: applied), changedBy: applied)
         try await store.apply(whole).requireApplied()

@@ -29,7 +29,7 @@ package struct FinishSignIn: Sendable {
 private struct ShownFactor: Sendable {
     let factor: SecondFactor
     /// What has to be written with whatever it allows: it undoes the write if the same was used meanwhile.
-    let companions: [AccountWrite.Companion]
+    let sideWrites: [AccountWrite.SideWrite]
 }
 
 /// A sign-in that waits for its second factor, with its user as they are now.
@@ -115,7 +115,7 @@ extension AccountOperations {
                 return FinishSignIn.Result(signedIn: signedIn, factor: shown.factor)
             } catch let denial as Denial {
                 // A right code that lets nobody in is not told from a wrong one a second time.
-                let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
+                let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
                 try await store.spend(spent).requireApplied()
                 throw denial
             }
@@ -171,7 +171,7 @@ extension AccountOperations {
         }
         return ShownFactor(
             factor: factor,
-            companions: [.useUp(verification, by: use.id, at: use.now)]
+            sideWrites: [.useUp(verification, by: use.id, at: use.now)]
                 + unlocked(guessed, attempts, of: user, at: use.now)
         )
     }
@@ -201,8 +201,8 @@ extension AccountOperations {
         _ attempts: CountedAttempts,
         of user: UserRecord,
         at now: Timestamp
-    ) -> [AccountWrite.Companion] {
-        let required = AccountWrite.Companion.requireUnlocked([guessed], tenant: user.tenant, at: now)
+    ) -> [AccountWrite.SideWrite] {
+        let required = AccountWrite.SideWrite.requireUnlocked([guessed], tenant: user.tenant, at: now)
         return attempts.failures > 0 ? [required, .forgetWrongGuesses(at: guessed, tenant: user.tenant)] : [required]
     }
 
@@ -232,7 +232,7 @@ extension AccountOperations {
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
         let guessed = Guessed.totpCode(of: user.id)
         guard let step else { throw try await wrongCode(guessed, for: waiting, at: now) }
-        let accepted = AccountWrite.Companion.accept(
+        let accepted = AccountWrite.SideWrite.accept(
             step: step,
             of: factor.id,
             of: user.id,
@@ -241,7 +241,7 @@ extension AccountOperations {
         )
         return ShownFactor(
             factor: factor,
-            companions: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
+            sideWrites: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
         )
     }
 
@@ -270,7 +270,7 @@ extension AccountOperations {
             ),
             methodProof: firstFactor.methodProof
         )
-        attempt.companions = [.useUp(waiting.challenge, by: use, at: now)] + shown.companions
+        attempt.sideWrites = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
         var settlesConflict = false
         if let credential = firstFactor.openingCredential {
             attempt.idTokenUse = idTokenUse(credential, isFirst: firstFactor.isReauthentication)
@@ -308,7 +308,7 @@ extension AccountOperations {
                 let conflict = try await store.conflict(kept.id, of: kept.user, tenant: user.tenant)
                 let used = try usableCredential(of: conflict, target: target, tenant: user.tenant, now: attempt.now)
                 guard let usable = used.credential else { throw refused(.invalidPendingToken, by: used.rule) }
-                attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
+                attempt.sideWrites.append(.resolve(usable.conflict, at: attempt.now))
                 settlesConflict = usable.conflict.isOpenedBySignIn(to: user.id)
             }
             takesConflict = kept == nil && !firstFactor.links
@@ -343,7 +343,7 @@ extension AccountOperations {
                 )
             }
         }
-        attempt.companions += claim.clearing
+        attempt.sideWrites += claim.clearing
         let verdict = attempt.ask(question, policy)
         switch verdict.decision {
         case .refuse: break

@@ -133,11 +133,11 @@ extension FirstFactor {
         }
     }
 
-    /// What of a sign-in's own companions is written before the second factor is proven: a link is used up and wrong
+    /// What of a sign-in's own side writes is written before the second factor is proven: a link is used up and wrong
     /// passwords are forgotten, but a conflict waits for the sign-in that resolves it.
-    fileprivate func used(_ companions: [AccountWrite.Companion]) -> [AccountWrite.Companion] {
+    fileprivate func used(_ sideWrites: [AccountWrite.SideWrite]) -> [AccountWrite.SideWrite] {
         switch kind {
-        case .password, .emailLink: companions
+        case .password, .emailLink: sideWrites
         case .idp: []
         }
     }
@@ -190,7 +190,7 @@ extension AccountOperations {
                 throw UnexpectedDecision(verdict.rule)
             }
             let challenge = try newChallenge(.signIn, of: user, content: firstFactor.stored, at: attempt.now)
-            try await store.begin(challenge, companions: firstFactor.used(attempt.companions)).requireApplied()
+            try await store.begin(challenge, sideWrites: firstFactor.used(attempt.sideWrites)).requireApplied()
             metrics.decided(verdict.rule)
             let credential = try FactorChallengeHandle(challenge).sealed(by: sealer)
             return .secondFactorRequired(PendingSignIn(user: user, credential: credential))

@@ -53,7 +53,7 @@ extension AccountOperations {
         change.unlinkedProviders.formUnion(addition.unlinkedProviders)
         if change.email == .keep { change.email = addition.email }
         attempt.context.linkedProvider = .init(credential, at: attempt.now)
-        attempt.companions += [.resolve(pending.conflict, at: attempt.now)] + found.claim.clearing
+        attempt.sideWrites += [.resolve(pending.conflict, at: attempt.now)] + found.claim.clearing
         return Verdict(link.rule, .signIn(id, change, emailWasRecycled: false))
     }
 

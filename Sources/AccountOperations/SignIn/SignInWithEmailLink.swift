@@ -104,7 +104,7 @@ extension AccountOperations {
             if case .refuse = verdict.decision {
                 try await store.useUp(code, by: use.id, at: use.now).requireApplied()
             }
-            attempt.companions = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
+            attempt.sideWrites = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
             let whole = try await adding(
                 request.pendingToken,
                 to: verdict,

@@ -136,7 +136,7 @@ extension AccountOperations {
                 )
                 let used = try usableCredential(of: conflict, target: caller?.user.id, tenant: tenant, now: attempt.now)
                 guard let usable = used.credential else { throw refused(.invalidPendingToken, by: used.rule) }
-                attempt.companions.append(.resolve(usable.conflict, at: attempt.now))
+                attempt.sideWrites.append(.resolve(usable.conflict, at: attempt.now))
             }
             let question: any Question<SignInDecision>
             var isSessionRecent = false
@@ -166,7 +166,7 @@ extension AccountOperations {
                 )
             }
             var verdict = attempt.ask(question, policy)
-            attempt.companions += found.claim.clearing
+            attempt.sideWrites += found.claim.clearing
             // To a stranger only where the answer tells of the account anyway: a write for some addresses and none for
             // others would tell whose is taken.
             attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)

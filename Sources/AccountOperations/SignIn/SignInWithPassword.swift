@@ -33,11 +33,11 @@ extension AccountOperations {
                 session: NewSession(effects: effects, signInProvider: "password"),
                 methodProof: .session
             )
-            attempt.companions =
+            attempt.sideWrites =
                 [judged.unlocked]
                 + (judged.verdict.decision.letsIn ? judged.guess.afterSignIn(of: judged.user, at: attempt.now) : [])
             if judged.verdict.decision.letsIn, let rehash = try await rehashing(password, judged, &newHash) {
-                attempt.companions.append(rehash)
+                attempt.sideWrites.append(rehash)
             }
             attempt.decisions = [judged.decision]
             let verdict = try await adding(

@@ -117,7 +117,7 @@ extension AccountOperations {
                     return PhoneSignIn.Result(ending: ending, decision: attempt.decision)
                 }
             }
-            attempt.companions = [.useUp(verification, by: use.id, at: use.now)]
+            attempt.sideWrites = [.useUp(verification, by: use.id, at: use.now)]
             let whole = try await adding(
                 request.pendingToken,
                 to: verdict,

@@ -98,7 +98,7 @@ extension AccountOperations {
                 reservation: claim.reservation
             )
             let verdict = attempt.ask(question, policy)
-            attempt.companions = claim.clearing
+            attempt.sideWrites = claim.clearing
             return try await complete(verdict, loaded: [], attempt)
         }
     }
@@ -163,7 +163,7 @@ extension AccountOperations {
                 reservation: claim.reservation
             )
             let verdict = attempt.ask(question, policy)
-            attempt.companions = claim.clearing
+            attempt.sideWrites = claim.clearing
             return try await complete(verdict, loaded: [target], attempt)
         }
     }

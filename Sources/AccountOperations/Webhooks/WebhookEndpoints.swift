@@ -84,8 +84,8 @@ extension AccountOperations {
         let id = effects.newEventID()
         let (secret, sealed) = try newWebhookSecret(of: id)
         let made = NewWebhookSecret(endpoint: id.text, secret: secret)
-        return try await changeWebhooks(made, idempotent: idempotent, otherwise: .tooMany, at: now) { companions in
-            try await store.addWebhookEndpoint(id, url: url, sealedSecret: sealed, at: now, companions: companions)
+        return try await changeWebhooks(made, idempotent: idempotent, otherwise: .tooMany, at: now) { sideWrites in
+            try await store.addWebhookEndpoint(id, url: url, sealedSecret: sealed, at: now, sideWrites: sideWrites)
         }
     }
 
@@ -102,13 +102,13 @@ extension AccountOperations {
         let (secret, sealed) = try newWebhookSecret(of: id)
         let until = now.adding(seconds: Self.webhookRotationSeconds)
         let made = NewWebhookSecret(endpoint: endpoint, secret: secret)
-        return try await changeWebhooks(id, made, idempotent: idempotent, expectedVersion, at: now) { companions in
+        return try await changeWebhooks(id, made, idempotent: idempotent, expectedVersion, at: now) { sideWrites in
             try await store.replaceWebhookSecret(
                 of: id,
                 version: expectedVersion,
                 by: sealed,
                 until: until,
-                companions: companions
+                sideWrites: sideWrites
             )
         }
     }
@@ -120,8 +120,8 @@ extension AccountOperations {
         idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
         guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
-        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { companions in
-            try await store.deleteWebhookEndpoint(id, version: expectedVersion, companions: companions)
+        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { sideWrites in
+            try await store.deleteWebhookEndpoint(id, version: expectedVersion, sideWrites: sideWrites)
         }
     }
 
@@ -132,8 +132,8 @@ extension AccountOperations {
         idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
         guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
-        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { companions in
-            try await store.enableWebhookEndpoint(id, version: expectedVersion, companions: companions)
+        try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { sideWrites in
+            try await store.enableWebhookEndpoint(id, version: expectedVersion, sideWrites: sideWrites)
         }
     }
 
@@ -144,7 +144,7 @@ extension AccountOperations {
         idempotent: IdempotentRequest<Value>?,
         _ expectedVersion: Int64?,
         at now: Timestamp,
-        _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
+        _ change: ([AccountWrite.SideWrite]) async throws -> AccountStore.WebhookChange
     ) async throws -> Value {
         do {
             return try await changeWebhooks(value, idempotent: idempotent, otherwise: .unknown, at: now, change)
@@ -161,12 +161,12 @@ extension AccountOperations {
         idempotent: IdempotentRequest<Value>?,
         otherwise reason: WebhookDenial,
         at now: Timestamp,
-        _ change: ([AccountWrite.Companion]) async throws -> AccountStore.WebhookChange
+        _ change: ([AccountWrite.SideWrite]) async throws -> AccountStore.WebhookChange
     ) async throws -> Value {
-        let companions = try rememberAnswer(value, to: idempotent, of: nil, tenant: .project, at: now)
+        let sideWrites = try rememberAnswer(value, to: idempotent, of: nil, tenant: .project, at: now)
         return try await retrying(effects) {
             if let denial = try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) { throw denial }
-            switch try await change(companions) {
+            switch try await change(sideWrites) {
             case .applied: return value
             case .factsMoved: throw FactsMoved()
             // Another request of the key may have done it since it was looked for.

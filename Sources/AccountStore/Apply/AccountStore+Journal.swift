@@ -17,7 +17,7 @@ package struct UndoWrite: Sendable {
     /// Whose history tells of it.
     package var user: UserID
     package var event: AccountEvent
-    package var companions: [AccountWrite.Companion]
+    package var sideWrites: [AccountWrite.SideWrite]
     /// Whether the sessions of users that the step changed end, also where the step had ended none: needed where it gave
     /// somebody a way in.
     package var endsSessions: Bool
@@ -28,7 +28,7 @@ package struct UndoWrite: Sendable {
         endsSessions: Bool = false,
         of user: UserID,
         event: AccountEvent,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) {
         precondition(clashes.allSatisfy(\.canStay), "what owns something cannot be left half-way")
         self.step = step
@@ -36,7 +36,7 @@ package struct UndoWrite: Sendable {
         self.endsSessions = endsSessions
         self.user = user
         self.event = event
-        self.companions = companions
+        self.sideWrites = sideWrites
     }
 }
 
@@ -72,10 +72,10 @@ extension AccountStore {
         batch.append(AccountJournalRow.deleteUsers(write.step))
         batch.append(AccountJournalRow.restoreRows(write.step))
         batch.append(AccountJournalRow.delete(write.step))
-        batch.append(write.companions.flatMap(\.statements))
+        batch.append(write.sideWrites.flatMap(\.statements))
         batch.append(AccountEventRow.insert(write.event, of: write.user, tenant: write.step.tenant))
         announce(
-            write.companions.flatMap(\.announcements),
+            write.sideWrites.flatMap(\.announcements),
             as: write.event,
             of: write.user,
             tenant: write.step.tenant,

@@ -15,7 +15,7 @@ package struct MergeWrite: Sendable {
     package var survivorEvent: AccountEvent
     package var absorbedEvent: AccountEvent
     package var undoUntil: Timestamp
-    package var companions: [AccountWrite.Companion]
+    package var sideWrites: [AccountWrite.SideWrite]
 
     package init(
         merge: MergeRecord,
@@ -27,7 +27,7 @@ package struct MergeWrite: Sendable {
         survivorEvent: AccountEvent,
         absorbedEvent: AccountEvent,
         undoUntil: Timestamp,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) {
         self.merge = merge
         self.survivor = survivor
@@ -38,7 +38,7 @@ package struct MergeWrite: Sendable {
         self.survivorEvent = survivorEvent
         self.absorbedEvent = absorbedEvent
         self.undoUntil = undoUntil
-        self.companions = companions
+        self.sideWrites = sideWrites
     }
 }
 
@@ -50,7 +50,7 @@ extension AccountStore {
     package func prepareMerge(
         _ merge: MergeRecord,
         event: AccountEvent,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("merge-prepare")
         let tenant = merge.tenant
@@ -59,7 +59,7 @@ extension AccountStore {
         batch.append(UserRow.assertVersion(merge.absorbedVersion, of: merge.absorbed, tenant: tenant))
         batch.append(MergeRow.insert(merge))
         batch.append(MergeRow.assertAlone(merge))
-        batch.append(companions.flatMap(\.statements))
+        batch.append(sideWrites.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: tenant))
         batch.append(WebhookMessageRow.tell(.mergePrepared, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: tenant)
@@ -89,7 +89,7 @@ extension AccountStore {
             }
         )
         change.raisesVersion = true
-        change.companions = write.companions
+        change.sideWrites = write.sideWrites
         var batch = WriteBatch("merge-commit")
         batch.append(journal.opening)
         batch.append(UserRow.lock(write.absorbed))
@@ -123,11 +123,11 @@ extension AccountStore {
         _ merge: MergeRecord,
         _ reason: MergeAbortReason,
         event: AccountEvent,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("merge-abort")
         batch.append(MergeRow.abort(merge, reason, at: event.occurredAt))
-        batch.append(companions.flatMap(\.statements))
+        batch.append(sideWrites.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: merge.tenant))
         batch.append(WebhookMessageRow.tell(.mergeAborted, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)
@@ -136,25 +136,25 @@ extension AccountStore {
     /// Puts both accounts back as they were, but for `clashes`, which stay as they are.
     ///
     /// Every session of both accounts ends, and every mailed code but those that take back a change of the account that
-    /// stays (`companions` may end more of them). Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
+    /// stays (`sideWrites` may end more of them). Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
     /// have held one of the absorbed account.
-    /// - `survivorVersion`: the version of the account that stays, which the mails in `companions` were written for.
+    /// - `survivorVersion`: the version of the account that stays, which the mails in `sideWrites` were written for.
     package func undoMerge(
         _ merge: MergeRecord,
         accepting clashes: [JournalClash],
         survivorVersion: Int64,
         survivorEvent: AccountEvent,
         absorbedEvent: AccountEvent,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
-        let told = AccountWrite.Companion([
+        let told = AccountWrite.SideWrite([
             // Raised by one by the undo itself.
             UserRow.assertVersion(survivorVersion + 1, of: merge.survivor, tenant: merge.tenant),
             MergeRow.undo(merge, at: survivorEvent.occurredAt),
             AccountEventRow.insert(absorbedEvent, of: merge.absorbed, tenant: merge.tenant),
             WebhookMessageRow.tell(.mergeUndone, of: merge, id: absorbedEvent.id, by: survivorEvent),
         ])
-        let voided = AccountWrite.Companion.voidEmailCodes(
+        let voided = AccountWrite.SideWrite.voidEmailCodes(
             of: merge.survivor,
             tenant: merge.tenant,
             .allButRecovery,
@@ -167,7 +167,7 @@ extension AccountStore {
                 endsSessions: true,
                 of: merge.survivor,
                 event: survivorEvent,
-                companions: [told, voided] + companions
+                sideWrites: [told, voided] + sideWrites
             )
         )
         if applied == .applied { observer?.applied(absorbedEvent) }

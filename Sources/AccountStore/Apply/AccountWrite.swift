@@ -15,12 +15,12 @@ package struct AccountWrite: Sendable {
     /// The session to open. Its epoch must be the one `user` has.
     package var session: SessionRecord?
     package var event: AccountEvent
-    package var companions: [Companion]
+    package var sideWrites: [SideWrite]
     /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
     package var quarantinedUntil: Timestamp?
     /// The code that undoes what the write does to the account's sign-in methods.
     package var revert: MethodRevert?
-    /// The id of the mail among the companions that tells the owner of suspended methods; `nil` for none.
+    /// The id of the mail among the side writes that tells the owner of suspended methods; `nil` for none.
     package var ownerMail: PostgresUUID?
     /// Whether the version rises where nothing of the record changes, because something beside it does (ADR 0030).
     package var raisesVersion = false
@@ -29,8 +29,8 @@ package struct AccountWrite: Sendable {
 
     /// Statements of another table that belong to the same decision. Each table's file says which there are.
     ///
-    /// A companion that must not be applied to facts that moved brings its own guard.
-    package struct Companion: Sendable {
+    /// A side write that must not be applied to facts that moved brings its own guard.
+    package struct SideWrite: Sendable {
         let statements: [SQL]
         /// What the statements make true.
         let announcements: [Announcement]
@@ -64,7 +64,7 @@ package struct AccountWrite: Sendable {
         totpSecret: NewTOTPSecret? = nil,
         session: SessionRecord? = nil,
         event: AccountEvent,
-        companions: [Companion] = []
+        sideWrites: [SideWrite] = []
     ) {
         self.previous = previous
         self.user = user
@@ -72,18 +72,18 @@ package struct AccountWrite: Sendable {
         self.totpSecret = totpSecret
         self.session = session
         self.event = event
-        self.companions = companions
+        self.sideWrites = sideWrites
     }
 
     /// Whether it touches no row that is there: an account is made, or a session opened. Many such writes can be one
     /// (ADR 0070).
     var standsAlone: Bool {
-        (previous == nil || previous == user) && !raisesVersion && companions.allSatisfy(\.standsAlone)
+        (previous == nil || previous == user) && !raisesVersion && sideWrites.allSatisfy(\.standsAlone)
             && journal == nil
     }
 
     /// The place among writes that are applied together.
-    var order: [UInt8] { companions.lazy.map(\.order).first { !$0.isEmpty } ?? [] }
+    var order: [UInt8] { sideWrites.lazy.map(\.order).first { !$0.isEmpty } ?? [] }
 
     /// The methods that the write takes off the account and that are suspended then.
     package var quarantinedMethods: [SignInMethod] {
@@ -122,7 +122,7 @@ extension AccountWrite {
             statements.append(IdentifierRow.release(identifier, of: id, tenant: tenant))
         }
         for identifier in claimsAfter where !claimsBefore.contains(identifier) {
-            if let reserved = companions.lazy.compactMap(\.cleared).first(where: { .email($0.address) == identifier }) {
+            if let reserved = sideWrites.lazy.compactMap(\.cleared).first(where: { .email($0.address) == identifier }) {
                 statements.append(IdentifierRow.clear(reserved, tenant: tenant))
             }
             statements.append(IdentifierRow.claim(identifier, for: id, tenant: tenant))
@@ -178,8 +178,8 @@ extension AccountWrite {
             statements.append(SessionRow.deleteEnded(of: id, tenant: tenant, epoch: user.sessionEpoch))
         }
         if let session { statements.append(SessionRow.insert(session)) }
-        for companion in companions { statements += companion.statements }
-        // After the companions: one of them may insist that the password was not locked.
+        for sideWrite in sideWrites { statements += sideWrite.statements }
+        // After the side writes: one of them may insist that the password was not locked.
         if passwordHash != nil, let address = user.email?.address {
             statements.append(PasswordAttemptRow.clearSources(of: address, tenant: tenant))
             statements.append(PasswordAttemptRow.clear(.password(of: address), tenant: tenant))

@@ -69,7 +69,7 @@ extension AccountWrite {
     /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
     /// Whether a provider that is linked had been suspended is found out where it is written (`WebhookMessageRow.insert`).
     var announcements: [Announcement] {
-        var announced = companions.flatMap(\.announcements)
+        var announced = sideWrites.flatMap(\.announcements)
         if event.kind == .sessionsRevoked { announced.append(.ofAccount(.sessionsRevoked)) }
         guard let previous else { return announced }
         let (before, after) = (previous.methodOwners, user.methodOwners)

@@ -16,7 +16,7 @@ package enum AddressClaim: Sendable {
     }
 
     /// What a write that takes the address comes with.
-    package var clearing: [AccountWrite.Companion] {
+    package var clearing: [AccountWrite.SideWrite] {
         if case .reserved(let reserved) = self { [.clear(reserved)] } else { [] }
     }
 }
@@ -44,7 +44,7 @@ package struct ReservedAddress: Sendable, Hashable {
     package internal(set) var reservation: AddressReservation?
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Frees a reserved address, where the write claims it: by the account that it is reserved for, by one that a reservation
     /// gives way to, or because none is left. Guarded: if the reservation is another by now, the claim undoes the write.
     package static func clear(_ reserved: ReservedAddress) -> Self { Self([], clearing: reserved) }

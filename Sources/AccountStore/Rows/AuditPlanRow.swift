@@ -176,7 +176,7 @@ struct AuditStepRow: RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Notes that a step of a plan was taken back, which happens once.
     package static func undone(_ step: AppliedStep, of plan: AppliedPlan.ID, at now: Timestamp) -> Self {
         Self(

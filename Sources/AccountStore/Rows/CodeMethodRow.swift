@@ -224,7 +224,7 @@ package struct LiveReverts: Sendable {
     package func count(of method: SignInMethod) -> Int64 { counts[method.name] ?? 0 }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Makes `methods` of an account ones that no mailed code brings back.
     ///
     /// `mailbox`: only the codes that went there; `nil`: all.

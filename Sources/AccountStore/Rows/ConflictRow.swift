@@ -320,7 +320,7 @@ package struct EndedConflict: Sendable, Hashable, RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
     package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
         Self(
@@ -404,11 +404,11 @@ extension AccountStore {
         _ record: ConflictRecord,
         at now: Timestamp,
         event: AccountEvent,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("conflict-change")
-        for companion in [.update(record, at: now)] + companions {
-            batch.append(companion.statements)
+        for sideWrite in [.update(record, at: now)] + sideWrites {
+            batch.append(sideWrite.statements)
         }
         batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
         let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []

@@ -205,7 +205,7 @@ extension OneTimeSecret {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Stores a new code.
     package static func issue(_ code: EmailCodeRecord) -> Self {
         Self([EmailCodeRow.insert(code)])
@@ -242,7 +242,7 @@ extension AccountWrite.Companion {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Makes outstanding codes of an account void that went anywhere but to `address`.
     package static func voidEmailCodes(
         of user: UserID,
@@ -286,16 +286,16 @@ extension AccountStore {
     }
 
     /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
-    /// - Returns: `.factsMoved` when a limit was reached, or a guard of `companions` stopped it.
+    /// - Returns: `.factsMoved` when a limit was reached, or a guard of `sideWrites` stopped it.
     package func issue(
         _ code: EmailCodeRecord,
         message: OutboxMessage?,
         shortCode: ShortCodeRecord? = nil,
         counting limits: [CountedLimit] = [],
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("code-issue")
-        batch.append(companions.flatMap(\.statements))
+        batch.append(sideWrites.flatMap(\.statements))
         batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
         if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }
@@ -313,7 +313,7 @@ extension AccountStore {
         by use: PostgresUUID,
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
-        let batch = WriteBatch("code-use", AccountWrite.Companion.useUp(code, by: use, at: now).statements)
+        let batch = WriteBatch("code-use", AccountWrite.SideWrite.useUp(code, by: use, at: now).statements)
         return try await applying(batch) { () throws(PostgresError) in
             let user = try await client.read(EmailCodeRow.user(of: code.hash, tenant: code.tenant)).first
             return user == .some(use) ? .applied : .factsMoved

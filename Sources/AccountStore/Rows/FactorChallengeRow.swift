@@ -50,7 +50,7 @@ extension OneTimeSecret {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Uses a challenge up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
@@ -61,9 +61,9 @@ extension AccountWrite.Companion {
 
 extension AccountStore {
     /// Uses up what was shown for a sign-in that comes to nothing: in one transaction, all or none of it.
-    /// - Returns: `.factsMoved` when a guard of `companions` stopped it.
-    package func spend(_ companions: [AccountWrite.Companion]) async throws(PostgresError) -> Applied {
-        try await applying(WriteBatch("factor-spend", companions.flatMap(\.statements)))
+    /// - Returns: `.factsMoved` when a guard of `sideWrites` stopped it.
+    package func spend(_ sideWrites: [AccountWrite.SideWrite]) async throws(PostgresError) -> Applied {
+        try await applying(WriteBatch("factor-spend", sideWrites.flatMap(\.statements)))
     }
 
     /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.
@@ -76,14 +76,14 @@ extension AccountStore {
     }
 
     /// Stores a challenge together with what else the first factor wrote, in one transaction.
-    /// - Returns: `.factsMoved` when a guard of `companions` stopped it, or the user is gone.
+    /// - Returns: `.factsMoved` when a guard of `sideWrites` stopped it, or the user is gone.
     package func begin(
         _ challenge: FactorChallenge,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("factor-challenge")
         batch.append(FactorChallengeRow.insert(challenge))
-        batch.append(companions.flatMap(\.statements))
+        batch.append(sideWrites.flatMap(\.statements))
         // All went in together, so the challenge's presence answers for the rest.
         return try await applying(batch) { () throws(PostgresError) in
             let stored = try await factorChallenge(challenge.id, of: challenge.user, tenant: challenge.tenant)

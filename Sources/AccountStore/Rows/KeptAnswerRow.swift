@@ -54,7 +54,7 @@ enum KeptAnswerRow {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Keeps the answer to the request that this write applies, sealed, at most 64 KiB. Where somebody else kept one for the same key, the write is
     /// stopped: the request was applied already.
     package static func keep(

@@ -51,7 +51,7 @@ struct ListedSessionRow: RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Deletes one session. `AccountWrite.raisesVersion` has to be set: of many callers, one is the first.
     package static func endSession(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
         Self([SessionRow.delete(id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])

@@ -58,7 +58,7 @@ extension [CountedLimit] {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Counts the account that the write makes against all of `limits`; one that is reached stops the write.
     ///
     /// The write stays one that can be applied together with others: they follow each other in the order of the counts, which

@@ -411,7 +411,7 @@ enum OutboxRow {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Writes a message into the outbox.
     package static func enqueue(_ message: OutboxMessage) -> Self {
         Self([OutboxRow.insert(message)])

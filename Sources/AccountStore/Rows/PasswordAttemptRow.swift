@@ -272,7 +272,7 @@ struct PasswordAttemptRow: RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Undoes the write if nothing is tried now: a right guess that came too late.
     package static func requireUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> Self {
         Self([PasswordAttemptRow.assertUnlocked(guessed, tenant: tenant, at: now)])

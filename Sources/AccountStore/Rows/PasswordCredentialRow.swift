@@ -49,7 +49,7 @@ enum PasswordCredentialRow {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Another hash of the same password, unless it was changed meanwhile: then the newer one stays. Never stops a write.
     package static func replacePasswordHash(_ old: String, by new: String, of user: UserID, tenant: TenantID) -> Self {
         Self([PasswordCredentialRow.replace(old, by: new, of: user, tenant: tenant)])

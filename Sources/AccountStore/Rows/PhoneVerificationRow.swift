@@ -107,7 +107,7 @@ extension OneTimeSecret {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Uses a verification up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
@@ -209,7 +209,7 @@ extension AccountStore {
         at now: Timestamp,
         exchangingFor next: PhoneVerificationRecord? = nil
     ) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("phone-use", AccountWrite.Companion.useUp(verification, by: use, at: now).statements)
+        var batch = WriteBatch("phone-use", AccountWrite.SideWrite.useUp(verification, by: use, at: now).statements)
         if let next { batch.append(PhoneVerificationRow.insert(next, isCurrent: false)) }
         return try await applying(batch) { () throws(PostgresError) in
             let query = PhoneVerificationRow.user(of: verification.id, tenant: verification.tenant)

@@ -36,7 +36,7 @@ struct ProofMailRow: RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Counts a mail about an account's conflict at a place of `ProofMails`. Where somebody else has taken it meanwhile,
     /// the write is stopped.
     package static func countProofMail(to user: UserID, tenant: TenantID, place: Int, at now: Timestamp) -> Self {

@@ -224,7 +224,7 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp,
         answerTo key: KeptAnswerKey?,
-        companions: [AccountWrite.Companion]
+        sideWrites: [AccountWrite.SideWrite]
     ) async throws(PostgresError) -> ProviderDisabling {
         try await client.transaction("provider-disable") { tx throws(PostgresError) in
             guard var record = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record else {
@@ -235,7 +235,7 @@ extension AccountStore {
             }
             record.isEnabled = false
             try tx.execute(ProviderConfigRow.update(record, tenant: tenant, at: now))
-            for statement in companions.flatMap(\.statements) { try tx.execute(statement) }
+            for statement in sideWrites.flatMap(\.statements) { try tx.execute(statement) }
             return .disabled
         }
     }

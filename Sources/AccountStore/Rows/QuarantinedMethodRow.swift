@@ -106,7 +106,7 @@ struct QuarantinedMethodRow: RowDecodable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Gives a suspended method of `user` up, and raises the account's version: of this and whatever else is done about the
     /// method at the same time one is judged again.
     package static func discardQuarantined(_ method: SignInMethod, of user: UserRecord) -> Self {

@@ -151,7 +151,7 @@ enum SecondFactorRow {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Accepts the code of a time step. Guarded: when that of it or of a later one was accepted, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.

@@ -51,7 +51,7 @@ extension AccountStore {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Remembers that the session of `user` that is opened with it was opened by an ID token. If that has to be the first
     /// use and is not, nothing is written.
     package static func use(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> Self {

@@ -500,7 +500,7 @@ extension UserRow {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// The time of the last sign-in, which is otherwise written behind.
     package static func lastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> Self {
         Self([UserRow.setLastLogin(instant, of: id, tenant: tenant)])

@@ -144,7 +144,7 @@ extension AccountStore {
         case applied
         /// There is no such endpoint in the version that was named, or no room for another.
         case nothing
-        /// Somebody else was first, at the place of a new endpoint or with a companion: try again.
+        /// Somebody else was first, at the place of a new endpoint or with a side write: try again.
         case factsMoved
     }
 
@@ -154,11 +154,11 @@ extension AccountStore {
         url: String,
         sealedSecret: [UInt8],
         at now: Timestamp,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> WebhookChange {
         try await changeWebhooks(
             WebhookEndpointRow.insert(id, url: url, sealedSecret: sealedSecret, at: now),
-            companions
+            sideWrites
         )
     }
 
@@ -168,9 +168,9 @@ extension AccountStore {
     package func deleteWebhookEndpoint(
         _ id: PostgresUUID,
         version: Int64?,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> WebhookChange {
-        try await changeWebhooks(WebhookEndpointRow.delete(id, version: version), companions)
+        try await changeWebhooks(WebhookEndpointRow.delete(id, version: version), sideWrites)
     }
 
     /// Gives an endpoint another secret; the one before signs beside it until `until`.
@@ -179,11 +179,11 @@ extension AccountStore {
         version: Int64?,
         by sealedSecret: [UInt8],
         until: Timestamp,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> WebhookChange {
         try await changeWebhooks(
             WebhookEndpointRow.replaceSecret(of: id, version: version, by: sealedSecret, until: until),
-            companions
+            sideWrites
         )
     }
 
@@ -191,21 +191,21 @@ extension AccountStore {
     package func enableWebhookEndpoint(
         _ id: PostgresUUID,
         version: Int64?,
-        companions: [AccountWrite.Companion] = []
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> WebhookChange {
-        try await changeWebhooks(WebhookEndpointRow.enable(id, version: version), companions)
+        try await changeWebhooks(WebhookEndpointRow.enable(id, version: version), sideWrites)
     }
 
-    /// Companions are written only with a change: all of it or nothing.
+    /// Side writes are written only with a change: all of it or nothing.
     private func changeWebhooks(
         _ statement: SQL,
-        _ companions: [AccountWrite.Companion]
+        _ sideWrites: [AccountWrite.SideWrite]
     ) async throws(PostgresError) -> WebhookChange {
         let change: WebhookChange
         do {
             change = try await client.transaction("webhook-endpoint") { tx throws(PostgresError) in
                 guard try tx.execute(statement) == 1 else { return .nothing }
-                for statement in companions.flatMap(\.statements) { try tx.execute(statement) }
+                for statement in sideWrites.flatMap(\.statements) { try tx.execute(statement) }
                 return .applied
             }
         } catch {
