@@ -168,7 +168,7 @@ extension AccountOperations {
                 at: attempt.now
             ) + sideWrites
         )
-        write = try quarantining(write, by: plan.change)
+        write = try suspendingMethods(write, by: plan.change)
         if attempt.isByAdministrator {
             write.sideWrites += settling(plan.change, from: previous, to: user, by: nil)
             write.sideWrites += voidingFormerMailboxes(from: previous, to: user, at: attempt.now)

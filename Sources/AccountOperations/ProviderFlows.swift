@@ -160,18 +160,6 @@ extension AccountOperations {
         return parameters.credential(of: taken.provider).answering(flow)
     }
 
-    /// Judges a credential by the rules of its provider.
-    func verified(
-        _ presented: ProviderCredential,
-        at now: Timestamp
-    ) async throws -> VerifiedCredential {
-        let configuration = configurationWithSecrets(of: presented.provider)
-        switch try await providers.verify(presented, configuration: configuration, at: now) {
-        case .invalid(let reason): throw Denial.invalidCredential(reason)
-        case .verified(let verified): return verified
-        }
-    }
-
     /// What the client may add to an address, which browsers and providers bound at some 8 KiB.
     private static let parametersBytesMax = 4096
 

@@ -54,7 +54,7 @@ extension AccountOperations {
 extension AccountWrite {
     /// The write, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
     /// owner is told by mail.
-    func quarantining(_ change: AccountChange, settings: ProjectSettings, sealer: Sealer) throws -> AccountWrite {
+    func suspendingMethods(_ change: AccountChange, settings: ProjectSettings, sealer: Sealer) throws -> AccountWrite {
         let seconds = settings.quarantineSeconds
         guard change.quarantinesRemovals, seconds > 0 else { return self }
         var write = self
@@ -90,9 +90,9 @@ extension AccountWrite {
 }
 
 extension AccountOperations {
-    /// As `AccountWrite.quarantining`, as the project is configured now.
-    func quarantining(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
-        try write.quarantining(change, settings: project.settings, sealer: sealer)
+    /// As `AccountWrite.suspendingMethods`, as the project is configured now.
+    func suspendingMethods(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
+        try write.suspendingMethods(change, settings: project.settings, sealer: sealer)
     }
 
     /// What is suspended of the account of a session. Two round trips.

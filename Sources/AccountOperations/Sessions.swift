@@ -142,7 +142,10 @@ package struct AuthenticatedSession: Sendable {
         SessionOrigin(id: token.session, authTime: token.authTime, lifetimeStart: times?.startedAt ?? token.authTime)
     }
 
-    /// Whether the sign-in behind the session is recent enough for `operation`.
+    /// The account whose second factor the session has proven; `nil` if it has proven none.
+    var provenFactorOwner: UserID? { token.secondFactor == nil ? nil : user.id }
+
+    /// Returns true if the sign-in behind the session is recent enough for `operation`.
     func isRecent(for operation: SensitiveOperation, policy: LinkPolicy, now: Timestamp) -> Bool {
         isRecent(for: operation, onAccount: user.account, policy: policy, now: now)
     }

@@ -142,6 +142,7 @@ extension SignInMethod: StoredValue {
 }
 
 extension MethodClass: StoredValue {
+    var stored: String { rawValue }
     /// A class that only another version knows is `.other`.
     static func reading(_ stored: String) -> MethodClass? { MethodClass(rawValue: stored) ?? .other }
 }

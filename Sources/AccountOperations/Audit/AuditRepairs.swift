@@ -216,7 +216,7 @@ package struct AuditRepairs: Sendable {
         var account: AccountWrite?
         if let user {
             let write = AccountWrite(previous: user, user: user.repaired(by: step.repair, at: now), event: event)
-            account = try write.quarantining(change, settings: terms.settings, sealer: sealer)
+            account = try write.suspendingMethods(change, settings: terms.settings, sealer: sealer)
         }
         return RepairWrite(
             number: step.number,

@@ -51,6 +51,13 @@ extension AccountOperations {
         return (verdict.decision == .usable ? pending : nil, verdict.rule)
     }
 
+    /// The credential that was found to be usable.
+    /// - Throws: the "no" of the rule that found it not to be.
+    func usable(_ found: (credential: PendingCredential?, rule: Rule)) throws(Denial) -> PendingCredential {
+        guard let credential = found.credential else { throw refused(.invalidPendingToken, by: found.rule) }
+        return credential
+    }
+
     /// The live conflict of `target` that came with the tokens a client now replays, if there is one.
     func pendingCredential(
         replaying credential: ProviderCredential,

@@ -60,7 +60,7 @@ extension AccountOperations {
                 attempt.decisions = [decision]
                 attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.idempotent = request.idempotent
-                return try await complete(
+                return try await applySignIn(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],
                     attempt

@@ -74,7 +74,7 @@ extension AccountOperations {
             sideWrites: try await [.useUp(code, by: use.id, at: use.now)]
                 + self.sideWrites(of: change, from: user, to: changed, recovery: recovery, at: use.now) + sideWrites
         )
-        var whole = try quarantining(write, by: change)
+        var whole = try suspendingMethods(write, by: change)
         whole.sideWrites += settling(change, from: user, to: changed, by: code.newEmail ?? code.email)
         if code.kind == .passwordReset { whole.sideWrites += try changeNotice(whole, changedBy: change) }
         if let loss {
@@ -100,6 +100,6 @@ extension AccountOperations {
             event: AccountEvent(id: use.lossID, occurredAt: use.now, kind: .userUpdated, rule: rule),
             sideWrites: try await sideWrites(of: change, from: owner, to: left, at: use.now)
         )
-        return try quarantining(write, by: change)
+        return try suspendingMethods(write, by: change)
     }
 }

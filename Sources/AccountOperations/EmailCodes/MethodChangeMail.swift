@@ -10,7 +10,7 @@ extension AccountOperations {
     /// sign-in methods and the code that undoes it (`REVERT_SIGN_IN_METHOD_CHANGE`).
     ///
     /// The mail goes to the address as it was before the change, if it was proven: the session may be stolen. Nothing is
-    /// read unless methods change. What suspends methods is mailed as that (`quarantining`), and a migration of subjects
+    /// read unless methods change. What suspends methods is mailed as that (`suspendingMethods`), and a migration of subjects
     /// (`subjectChange: move`) is not.
     func mailingMethods(_ write: AccountWrite, changedBy change: AccountChange) async throws -> AccountWrite {
         guard let previous = write.previous, change.touchesMethods, !change.quarantinesRemovals,

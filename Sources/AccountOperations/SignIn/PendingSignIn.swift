@@ -135,7 +135,7 @@ extension FirstFactor {
 
     /// What of a sign-in's own side writes is written before the second factor is proven: a link is used up and wrong
     /// passwords are forgotten, but a conflict waits for the sign-in that resolves it.
-    fileprivate func used(_ sideWrites: [AccountWrite.SideWrite]) -> [AccountWrite.SideWrite] {
+    func used(_ sideWrites: [AccountWrite.SideWrite]) -> [AccountWrite.SideWrite] {
         switch kind {
         case .password, .emailLink: sideWrites
         case .idp: []
@@ -176,25 +176,23 @@ extension FirstFactor {
 }
 
 extension AccountOperations {
-    /// `complete`, or, where the rules ask for a second factor first, what the client goes on with. What the first factor
-    /// used up is used up with that.
+    /// Applies a verdict, or begins the second step of the sign-in if the rules ask for a second factor first. What the first
+    /// factor used up is used up with that.
     /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
-    func completeOrAsk(
+    func applyOrAskForSecondFactor(
         _ verdict: Verdict<SignInDecision>,
         after firstFactor: FirstFactor,
         loaded: [UserRecord?],
         _ attempt: SignInAttempt
     ) async throws -> SignInEnding {
-        if case .secondFactorRequired(let id) = verdict.decision {
-            guard let user = loaded.lazy.compactMap(\.self).first(where: { $0.id == id }) else {
-                throw UnexpectedDecision(verdict.rule)
-            }
-            let challenge = try newChallenge(.signIn, of: user, content: firstFactor.stored, at: attempt.now)
-            try await store.begin(challenge, sideWrites: firstFactor.used(attempt.sideWrites)).requireApplied()
-            metrics.decided(verdict.rule)
-            let credential = try FactorChallengeHandle(challenge).sealed(by: sealer)
-            return .secondFactorRequired(PendingSignIn(user: user, credential: credential))
+        guard case .secondFactorRequired(let id) = verdict.decision else {
+            return .signedIn(try await applySignIn(verdict, loaded: loaded, attempt))
         }
-        return .signedIn(try await complete(verdict, loaded: loaded, attempt))
+        let user = try loaded.user(id, verdict.rule)
+        let challenge = try newChallenge(.signIn, of: user, content: firstFactor.stored, at: attempt.now)
+        try await store.begin(challenge, sideWrites: firstFactor.used(attempt.sideWrites)).requireApplied()
+        metrics.decided(verdict.rule)
+        let credential = try FactorChallengeHandle(challenge).sealed(by: sealer)
+        return .secondFactorRequired(PendingSignIn(user: user, credential: credential))
     }
 }

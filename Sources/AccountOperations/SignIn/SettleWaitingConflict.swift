@@ -2,6 +2,8 @@ import AccountLinking
 import AccountStore
 import IdentityProviders
 
+// The last part of a decision: a conflict that the sign-in settles. It changes the verdict after the rules gave it.
+
 extension AccountOperations {
     /// Adds to a sign-in the link of a credential that waits for it: the one whose handle came with it, or else one whose
     /// conflict the owner has proven. Signing in with a method the account has is proof enough, so that the client needs no
@@ -12,11 +14,13 @@ extension AccountOperations {
     /// credential the rules of linking refuse, is left alone, and so is one that comes with a sign-in that ends every open
     /// conflict of the account.
     ///
-    /// `user`: the account as `verdict` was taken on it. `prover`: the account whose second factor this sign-in has proven.
-    /// `isSessionRecent`: false if the sign-in goes on with a session that is old.
-    func adding(
-        _ pendingToken: String?,
-        to verdict: Verdict<SignInDecision>,
+    /// - `pendingToken`: the handle that came with the sign-in.
+    /// - `user`: the account as `verdict` was taken on it.
+    /// - `prover`: the account whose second factor this sign-in has proven.
+    /// - `isSessionRecent`: false if the sign-in goes on with a session that is old.
+    func settleWaitingConflict(
+        _ pendingToken: String? = nil,
+        after verdict: Verdict<SignInDecision>,
         of user: UserRecord?,
         secondFactorProvenBy prover: UserID? = nil,
         isSessionRecent: Bool,
@@ -33,21 +37,12 @@ extension AccountOperations {
             }
         guard let pending = waiting else { return verdict }
         let credential = pending.credential.incoming
-        let found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
-        let question = LinkWithIdpQuestion(
-            target: user.account,
-            identityOwner: found.identityOwner?.account,
-            emailOwner: found.emailOwner?.account,
-            credential: credential,
-            isProviderEnabled: isAccepted(credential),
-            secondFactorProvenBy: prover,
-            isSessionRecent: isSessionRecent,
-            // It settles a changed subject only with the handle at hand: a conflict that the mailbox proved may be that of the
-            // next owner of a domain, who reads its mail.
-            settlesConflict: pendingToken != nil && pending.conflict.isOpenedBySignIn(to: user.id),
-            reservation: found.claim.reservation
-        )
-        let link = attempt.ask(question, policy)
+        var found = try await matchingAccounts(for: credential, target: nil, tenant: user.tenant)
+        // It settles a changed subject only with the handle at hand: a conflict that the mailbox proved may be that of the
+        // next owner of a domain, who reads its mail.
+        if pendingToken != nil { found.settledConflict = pending.conflict }
+        let purpose = IdpPurpose.link(to: user, isSessionRecent: isSessionRecent)
+        let link = attempt.ask(question(purpose, with: credential, among: found, secondFactorProvenBy: prover), policy)
         guard case .signIn(id, let addition, emailWasRecycled: _) = link.decision else { return verdict }
         change.linkedIdentity = addition.linkedIdentity
         change.unlinkedProviders.formUnion(addition.unlinkedProviders)

@@ -31,16 +31,7 @@ extension AccountOperations {
     ) async throws -> SignInForecast {
         let credential = try await verified(presented, at: effects.now()).incoming
         let found = try await matchingAccounts(for: credential, target: nil, tenant: tenant)
-        let question = SignInWithIdpQuestion(
-            identityOwner: found.identityOwner?.account,
-            emailOwner: found.emailOwner?.account,
-            credential: credential,
-            isProviderEnabled: isAccepted(credential),
-            createsUsers: true,
-            secondFactorProvenBy: nil,
-            reservation: found.claim.reservation
-        )
-        let verdict = question.decide(policy)
+        let verdict = question(.signIn(createsUsers: true), with: credential, among: found).decide(policy)
         return SignInForecast(
             address: .init(
                 policy.emailClaim(of: credential, isAddressTaken: found.emailOwner != nil)

@@ -23,7 +23,7 @@ extension AccountOperations {
                 SignInWithCustomTokenQuestion(existing: existing?.account, isMergedAway: isMergedAway),
                 policy
             )
-            return try await complete(verdict, loaded: [existing], attempt)
+            return try await applySignIn(verdict, loaded: [existing], attempt)
         }
     }
 }

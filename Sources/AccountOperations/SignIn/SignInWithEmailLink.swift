@@ -41,14 +41,10 @@ extension AccountOperations {
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> SignInEnding {
-        let policy = policy
         guard policy.allowsEmailLinkSignIn else {
             throw refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
         }
-        var caller: AuthenticatedSession?
-        if let idToken = request.idToken {
-            caller = try await authenticate(idToken: idToken, tenant: tenant)
-        }
+        let caller = try await caller(request.idToken, tenant: tenant)
         guard let email = request.email else { throw Denial.emailCode(.missingEmail) }
         guard let text = request.code else { throw Denial.emailCode(.missingCode) }
         let address = EmailAddress(email)
@@ -56,11 +52,7 @@ extension AccountOperations {
         var attempt = SignInAttempt(
             effects: effects,
             tenant: tenant,
-            session: NewSession(
-                effects: effects,
-                signInProvider: "password",
-                after: caller
-            ),
+            session: NewSession(effects: effects, signInProvider: "password", after: caller),
             methodProof: .message
         )
         attempt.recovery = EmailRecovery(effects: effects, locale: locale)
@@ -68,51 +60,58 @@ extension AccountOperations {
         attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
         return try await retrying(effects) { [attempt] in
-            var attempt = attempt
             let code = try await usableEmailCode(use, as: [.emailSignIn])
             guard address == code.email else {
                 guard try await store.countWrongAddress(code) else { throw FactsMoved() }
                 throw Denial.emailCode(.wrongAddress)
             }
-            var target: UserRecord?
-            if let caller {
-                target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
-            }
-            let claim = try await store.claim(on: code.email, tenant: tenant, at: use.now)
-            let owner = claim.owner
-            // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
-            if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
-                throw Denial.refusal(.invalidEmailCode)
-            }
             var firstFactor = FirstFactor(.emailLink(code.email))
-            firstFactor.isSessionRecent =
-                target.flatMap { target in
-                    caller?.isRecent(onAccount: target.account, policy: policy, now: use.now)
-                } ?? false
             firstFactor.origin = caller?.origin
             firstFactor.pendingToken = request.pendingToken
             firstFactor.locale = locale
-            let question = SignInWithEmailLinkQuestion(
-                email: code.email,
-                owner: owner?.account,
-                target: target?.account,
-                isSessionRecent: firstFactor.isSessionRecent,
-                secondFactorProvenBy: caller.flatMap { $0.token.secondFactor == nil ? nil : $0.user.id },
-                reservation: claim.reservation
-            )
-            let verdict = attempt.ask(question, policy)
-            if case .refuse = verdict.decision {
-                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
-            }
-            attempt.sideWrites = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
-            let whole = try await adding(
-                request.pendingToken,
-                to: verdict,
-                of: target ?? owner,
-                isSessionRecent: caller == nil || firstFactor.isSessionRecent,
-                &attempt
-            )
-            return try await completeOrAsk(whole, after: firstFactor, loaded: [target, owner], attempt)
+            return try await signIn(with: code, use, firstFactor, caller: caller, attempt)
         }
+    }
+
+    /// Loads, decides and applies once the code and the address are right.
+    private func signIn(
+        with code: EmailCodeRecord,
+        _ use: EmailCodeUse,
+        _ firstFactor: FirstFactor,
+        caller: AuthenticatedSession?,
+        _ attempt: SignInAttempt
+    ) async throws -> SignInEnding {
+        var (attempt, firstFactor) = (attempt, firstFactor)
+        let target = try await target(of: caller)
+        let claim = try await store.claim(on: code.email, tenant: use.tenant, at: use.now)
+        let owner = claim.owner
+        // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
+        if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
+            throw Denial.refusal(.invalidEmailCode)
+        }
+        if let target, let caller {
+            firstFactor.isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: use.now)
+        }
+        let question = SignInWithEmailLinkQuestion(
+            email: code.email,
+            owner: owner?.account,
+            target: target?.account,
+            isSessionRecent: firstFactor.isSessionRecent,
+            secondFactorProvenBy: caller?.provenFactorOwner,
+            reservation: claim.reservation
+        )
+        let verdict = attempt.ask(question, policy)
+        if case .refuse = verdict.decision {
+            try await store.useUp(code, by: use.id, at: use.now).requireApplied()
+        }
+        attempt.sideWrites = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
+        let whole = try await settleWaitingConflict(
+            firstFactor.pendingToken,
+            after: verdict,
+            of: target ?? owner,
+            isSessionRecent: caller == nil || firstFactor.isSessionRecent,
+            &attempt
+        )
+        return try await applyOrAskForSecondFactor(whole, after: firstFactor, loaded: [target, owner], attempt)
     }
 }

@@ -40,16 +40,16 @@ extension AccountOperations {
                 attempt.sideWrites.append(rehash)
             }
             attempt.decisions = [judged.decision]
-            let verdict = try await adding(
+            let verdict = try await settleWaitingConflict(
                 pendingToken,
-                to: judged.verdict,
+                after: judged.verdict,
                 of: judged.user,
                 isSessionRecent: true,
                 &attempt
             )
             var firstFactor = FirstFactor(.password)
             firstFactor.pendingToken = pendingToken
-            return try await completeOrAsk(verdict, after: firstFactor, loaded: [judged.user], attempt)
+            return try await applyOrAskForSecondFactor(verdict, after: firstFactor, loaded: [judged.user], attempt)
         }
     }
 }

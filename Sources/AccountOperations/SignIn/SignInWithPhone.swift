@@ -50,12 +50,8 @@ extension AccountOperations {
     /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
     /// callers at once exactly one is answered by the rules.
     package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> PhoneSignIn.Result {
-        let policy = policy
         guard policy.allowsPhoneSignIn else { throw refused(.refusal(.operationNotAllowed), by: .phoneNotEnabled) }
-        var caller: AuthenticatedSession?
-        if let idToken = request.idToken {
-            caller = try await authenticate(idToken: idToken, tenant: tenant)
-        }
+        let caller = try await caller(request.idToken, tenant: tenant)
         let text: String
         switch request.shown {
         case .code(_, let sessionInfo): text = sessionInfo
@@ -79,55 +75,65 @@ extension AccountOperations {
         )
         attempt.keepsRefusals = true
         attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
-
         return try await retrying(effects) { [attempt] in
-            var attempt = attempt
             let verification = try await usableVerification(use, request.shown)
-            let number = verification.number
-            var target: UserRecord?
-            if let caller {
-                target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
-            }
-            let owner = try await store.user(owning: .phone(number), tenant: tenant)
-            let isSessionRecent =
-                target.flatMap { target in
-                    caller?.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
-                } ?? true
-            let question = SignInWithPhoneQuestion(
-                number: number,
-                owner: owner?.account,
-                target: target?.account,
-                operation: request.operation,
-                proof: request.shown.kind,
-                isSessionRecent: isSessionRecent
-            )
-            let verdict = attempt.ask(question, policy)
-            if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
-                let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
-                try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof).requireApplied()
-                if proof != nil {
-                    // Kept and counted like any other "no".
-                    try await note(refusalBy: verdict.rule, of: [target, owner], attempt)
-                    metrics.decided(verdict.rule)
-                    let ending = PhoneSignIn.Ending.numberInUse(
-                        number,
-                        temporaryProof: next.text,
-                        expiresInSeconds: Lifetimes.temporaryProofSeconds
-                    )
-                    return PhoneSignIn.Result(ending: ending, decision: attempt.decision)
-                }
-            }
-            attempt.sideWrites = [.useUp(verification, by: use.id, at: use.now)]
-            let whole = try await adding(
-                request.pendingToken,
-                to: verdict,
-                of: target ?? owner,
-                isSessionRecent: isSessionRecent,
-                &attempt
-            )
-            let signedIn = try await complete(whole, loaded: [target, owner], attempt)
-            return PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision)
+            return try await signIn(with: verification, use, request, caller: caller, next: next, attempt)
         }
+    }
+
+    /// Loads, decides and applies once the code or the proof is right.
+    ///
+    /// - `next`: the session of a proof that the answer may give out.
+    private func signIn(
+        with verification: PhoneVerificationRecord,
+        _ use: PhoneVerificationUse,
+        _ request: PhoneSignIn,
+        caller: AuthenticatedSession?,
+        next: PhoneSession,
+        _ attempt: SignInAttempt
+    ) async throws -> PhoneSignIn.Result {
+        var attempt = attempt
+        let number = verification.number
+        let target = try await target(of: caller)
+        let owner = try await store.user(owning: .phone(number), tenant: use.tenant)
+        var isSessionRecent = true
+        if let target, let caller {
+            isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: attempt.now)
+        }
+        let question = SignInWithPhoneQuestion(
+            number: number,
+            owner: owner?.account,
+            target: target?.account,
+            operation: request.operation,
+            proof: request.shown.kind,
+            isSessionRecent: isSessionRecent
+        )
+        let verdict = attempt.ask(question, policy)
+        if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
+            let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
+            try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof).requireApplied()
+            if proof != nil {
+                // Kept and counted like any other "no".
+                try await note(refusalBy: verdict.rule, of: [target, owner], attempt)
+                metrics.decided(verdict.rule)
+                let ending = PhoneSignIn.Ending.numberInUse(
+                    number,
+                    temporaryProof: next.text,
+                    expiresInSeconds: Lifetimes.temporaryProofSeconds
+                )
+                return PhoneSignIn.Result(ending: ending, decision: attempt.decision)
+            }
+        }
+        attempt.sideWrites = [.useUp(verification, by: use.id, at: use.now)]
+        let whole = try await settleWaitingConflict(
+            request.pendingToken,
+            after: verdict,
+            of: target ?? owner,
+            isSessionRecent: isSessionRecent,
+            &attempt
+        )
+        let signedIn = try await applySignIn(whole, loaded: [target, owner], attempt)
+        return PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision)
     }
 
     private func usableVerification(

@@ -61,7 +61,7 @@ extension AccountOperations {
         return try await retrying(effects) { [attempt] in
             var attempt = attempt
             let verdict = attempt.ask(SignUpAnonymouslyQuestion(displayName: displayName), policy)
-            return try await complete(verdict, loaded: [], attempt)
+            return try await applySignIn(verdict, loaded: [], attempt)
         }
     }
 
@@ -99,22 +99,19 @@ extension AccountOperations {
             )
             let verdict = attempt.ask(question, policy)
             attempt.sideWrites = claim.clearing
-            return try await complete(verdict, loaded: [], attempt)
+            return try await applySignIn(verdict, loaded: [], attempt)
         }
     }
 
     /// What the rules say to a sign-up now.
-    private func outlook(
-        with email: EmailAddress,
-        tenant: TenantID
-    ) async throws -> Verdict<SignInDecision> {
+    private func outlook(with email: EmailAddress, tenant: TenantID) async throws -> Verdict<SignInDecision> {
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
-        let question = SignUpQuestion(
+        return SignUpQuestion(
             email: email,
             emailOwner: claim.owner?.account,
+            displayName: nil,
             reservation: claim.reservation
-        )
-        return question.decide(policy)
+        ).decide(policy)
     }
 
     private func link(
@@ -164,7 +161,7 @@ extension AccountOperations {
             )
             let verdict = attempt.ask(question, policy)
             attempt.sideWrites = claim.clearing
-            return try await complete(verdict, loaded: [target], attempt)
+            return try await applySignIn(verdict, loaded: [target], attempt)
         }
     }
 

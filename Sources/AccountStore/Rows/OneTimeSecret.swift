@@ -36,7 +36,7 @@ struct OneTimeSecret: Sendable {
     }
 }
 
-extension AccountWrite.Companion {
+extension AccountWrite.SideWrite {
     /// Uses a secret. If another request has used it, or it is locked, the whole write is undone.
     ///
     /// - `use`: fresh for each request, the same on each of its attempts.

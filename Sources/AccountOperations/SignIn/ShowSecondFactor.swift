@@ -1,0 +1,189 @@
+package import AccountLinking
+import AccountStore
+import Postgres
+
+// The second step of a sign-in, until the second factor is proven: the sign-in that waits, the code that is sent, and the one
+// that is shown.
+
+/// A sign-in that waits for its second factor, with its user as they are now.
+struct WaitingSignIn: Sendable {
+    let challenge: FactorChallenge
+    let firstFactor: FirstFactor
+    let user: UserRecord
+}
+
+/// A second factor that was just shown.
+struct ShownFactor: Sendable {
+    let factor: SecondFactor
+    /// What has to be written with whatever it allows: it undoes the write if the same was used meanwhile.
+    let sideWrites: [AccountWrite.SideWrite]
+}
+
+extension AccountOperations {
+    /// Sends a code to the number that is a second factor of a pending sign-in (`mfaSignIn:start`). The client does not
+    /// know the number itself.
+    ///
+    /// `request`: its number does not count.
+    /// - Returns: `sessionInfo`.
+    package func sendSignInCode(
+        _ request: PhoneCodeRequest,
+        to factor: String,
+        pendingCredential: String,
+        tenant: TenantID
+    ) async throws -> String {
+        let waiting = try await waitingSignIn(pendingCredential, tenant: tenant, at: effects.now())
+        guard let factor = waiting.user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+        }
+        guard let number = factor.number else { throw Denial.secondFactor(.unsupportedKind) }
+        var request = request
+        request.number = number.rawValue
+        return try await sendFactorCode(request, for: .secondFactor, of: waiting.user)
+    }
+
+    /// Appraises the number and the app of `request`, and sends a code about a second factor of `user`.
+    func sendFactorCode(
+        _ request: PhoneCodeRequest,
+        for purpose: PhoneVerificationRecord.Purpose,
+        of user: UserRecord
+    ) async throws -> String {
+        let addressee = try await appraise(request, tenant: user.tenant) { isRegionAllowed in
+            let verdict = decideSendFactorCode(isRegionAllowed: isRegionAllowed)
+            return verdict.decision.map { Verdict(verdict.rule, $0) }
+        }
+        return try await send(
+            PhoneCodeOrder(
+                number: addressee.number,
+                isFictional: addressee.isFictional,
+                purpose: purpose,
+                user: user.id,
+                locale: request.locale,
+                subscriber: request.subscriber,
+                tenant: user.tenant
+            )
+        )
+    }
+
+    func waitingSignIn(
+        _ handle: String,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> WaitingSignIn {
+        let found = try await usableChallenge(handle, for: .signIn, tenant: tenant, at: now)
+        guard let presented = found.presented, let firstFactor = FirstFactor(stored: presented.content) else {
+            throw Denial.secondFactor(found.state == .locked ? .tooManyAttempts : .invalidPendingCredential)
+        }
+        let challenge = presented.challenge
+        let user = try await store.user(challenge.user, tenant: tenant)
+        var isOriginGone = false
+        if let user, let origin = firstFactor.origin {
+            isOriginGone = try await session(origin.id, of: user, aliveAt: challenge.createdAt) == .gone
+        }
+        let verdict = decideContinueSignIn(
+            account: user?.account,
+            sessionEpoch: challenge.sessionEpoch,
+            isOriginGone: isOriginGone
+        )
+        if let refusal = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
+        guard let user else { throw UnexpectedDecision(verdict.rule) }
+        return WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user)
+    }
+
+    /// A wrong code is counted before it is answered, against the message, the sign-in and the user, and a right one counts
+    /// only with the write it allows: so no more are compared than there may be, however many come at once.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    func message(
+        _ use: PhoneVerificationUse,
+        _ code: String,
+        for waiting: WaitingSignIn
+    ) async throws -> ShownFactor {
+        let (user, tenant) = (waiting.user, waiting.user.tenant)
+        let guessed = Guessed.messageCode(of: user.id)
+        let attempts = try await store.wrongGuesses(at: guessed, tenant: tenant, at: use.now)
+        if attempts.isLocked { throw locked(user, at: use.now) }
+        let verification: PhoneVerificationRecord
+        do {
+            verification = try await usableVerification(use, for: .secondFactor, of: user.id, code: code)
+        } catch let denial as Denial where denial == .phone(.invalidCode) {
+            throw try await wrongCode(guessed, for: waiting, at: use.now)
+        }
+        guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
+            try await store.useUp(verification, by: use.id, at: use.now).requireApplied()
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+        }
+        return ShownFactor(
+            factor: factor,
+            sideWrites: [.useUp(verification, by: use.id, at: use.now)]
+                + unlocked(guessed, attempts, of: user, at: use.now)
+        )
+    }
+
+    /// The "no" to a wrong code, counted against the sign-in and the user.
+    /// - Throws: `FactsMoved`, or what the database could not do.
+    private func wrongCode(
+        _ guessed: Guessed,
+        for waiting: WaitingSignIn,
+        at now: Timestamp
+    ) async throws -> Denial {
+        guard try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now) else {
+            throw FactsMoved()
+        }
+        store.activity.noteRefusal(of: waiting.user, .wrongSecondFactor, at: now)
+        return .phone(.invalidCode)
+    }
+
+    private func locked(_ user: UserRecord, at now: Timestamp) -> Denial {
+        store.activity.noteRefusal(of: user, .lockedSecondFactor, at: now)
+        return .secondFactor(.tooManyAttempts)
+    }
+
+    /// What a right code is written with: it counts only while nothing is locked, and counting begins anew.
+    private func unlocked(
+        _ guessed: Guessed,
+        _ attempts: CountedAttempts,
+        of user: UserRecord,
+        at now: Timestamp
+    ) -> [AccountWrite.SideWrite] {
+        let required = AccountWrite.SideWrite.requireUnlocked([guessed], tenant: user.tenant, at: now)
+        return attempts.failures > 0 ? [required, .forgetWrongGuesses(at: guessed, tenant: user.tenant)] : [required]
+    }
+
+    /// As `message`, of the code of an app.
+    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    func totp(
+        _ code: String,
+        of factor: String,
+        for waiting: WaitingSignIn,
+        by use: PostgresUUID,
+        at now: Timestamp
+    ) async throws -> ShownFactor {
+        let user = waiting.user
+        guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
+            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
+        }
+        guard factor.kind == .totp else { throw Denial.secondFactor(.unsupportedKind) }
+        let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
+        // Withdrawn since the user was read.
+        guard let stored = facts.secret else { throw FactsMoved() }
+        if facts.attempts.isLocked { throw locked(user, at: now) }
+        let secret = try sealer.open(
+            stored.sealed,
+            context: factor.id.secretContext(of: user.id, tenant: user.tenant)
+        )
+        let step = TOTP(secret: secret)
+            .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
+        let guessed = Guessed.totpCode(of: user.id)
+        guard let step else { throw try await wrongCode(guessed, for: waiting, at: now) }
+        let accepted = AccountWrite.SideWrite.accept(
+            step: step,
+            of: factor.id,
+            of: user.id,
+            tenant: user.tenant,
+            by: use
+        )
+        return ShownFactor(
+            factor: factor,
+            sideWrites: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
+        )
+    }
+}
