@@ -139,8 +139,8 @@ let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
 ]
 
-/// Files that are put into the program, which is deployed alone: what mails say, and the page for people (ADR 0022).
-let embedded = ["AccountAPI": "Pages", "Delivery": "Templates"]
+/// Folders that are embedded in the program, which is deployed alone: the API description, pages and mails (ADR 0022).
+let embedded = ["AccountAPI": ["OpenAPI", "Pages"], "Delivery": ["Templates"]]
 
 /// Files that tests, or a program, read from the repository.
 let excluded = [
@@ -163,7 +163,7 @@ func target(_ name: String) -> Target {
             .target(name: name, dependencies: dependencies)
         }
     target.path = paths[name]
-    target.resources = embedded[name].map { [.embedInCode($0)] }
+    target.resources = embedded[name].map { $0.map { .embedInCode($0) } }
     target.exclude = excluded[name] ?? []
     target.swiftSettings = strict
     return target
