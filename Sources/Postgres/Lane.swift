@@ -5,42 +5,21 @@ final class Job: LaneJob {
     typealias Answer = Result<[ResultSet], PostgresError>
 
     let statements: [NamedStatement]
-    /// The column of the answer that holds the key, for a job that may be merged with others like it.
-    let keyColumn: Int?
-    /// What it has in common with those that can be one with it; `nil` for a job that stands alone.
-    let joinKey: JoinKey?
-    /// `WriteBatch.order`.
-    let order: [UInt8]
-    /// Those that are answered together by this one; nobody waits for this one itself then.
+    /// How it can be merged with other jobs; `nil` if it stands alone.
+    let merging: Merging?
+    /// The jobs that this one was merged from, whose callers wait; nobody waits for this one then.
     let members: [Job]
     let reply = Reply<Answer>()
 
-    /// `isShared`: whether it may be one with others that differ in their rows and keys only; a lookup may.
-    init(_ statements: [NamedStatement], keyColumn: Int? = nil, isShared: Bool = false, order: [UInt8] = []) {
+    init(_ statements: [NamedStatement], merging: Merging? = nil, members: [Job] = []) {
         self.statements = statements
-        self.keyColumn = keyColumn
-        self.order = order
-        joinKey = isShared || keyColumn != nil ? JoinKey(statements) : nil
-        members = []
-    }
-
-    /// All of `members` in one.
-    init(_ statements: [NamedStatement], of members: [Job]) {
-        self.statements = statements
-        keyColumn = members[0].keyColumn
-        order = members[0].order
-        joinKey = nil
+        self.merging = merging
         self.members = members
     }
 
     var statementCount: Int { statements.count }
 
     func start() -> Bool { reply.start() }
-
-    func joins(_ other: Job) -> Bool {
-        guard let joinKey else { return false }
-        return joinKey == other.joinKey
-    }
 
     /// Gives the answer to whoever waits for it.
     func finish(_ answer: Answer) {
@@ -66,11 +45,14 @@ final class Lane: Sendable {
     let commit: NamedStatement
     /// Sent with each transaction where limits of time cannot be set once per connection.
     let settings: NamedStatement?
+    /// `PostgresConfiguration.mergesStatements`.
+    let mergesStatements: Bool
     let catalog: StatementCatalog
 
     init(_ name: PostgresLane, _ configuration: PostgresConfiguration, _ catalog: StatementCatalog) {
         self.name = name
         self.catalog = catalog
+        mergesStatements = configuration.mergesStatements
         let answerWait: Duration
         switch name {
         case .read:
@@ -93,7 +75,7 @@ final class Lane: Sendable {
                     connections: name == .read ? configuration.readConnections : configuration.writeConnections,
                     queueMax: configuration.queueMax,
                     jobsPerBatchMax: name == .read ? configuration.statementsPerBatchMax : 1,
-                    sharersMax: name == .read ? 1 : configuration.writesPerTransactionMax,
+                    mergedJobsMax: name == .write && mergesStatements ? configuration.writesPerTransactionMax : 1,
                     statementsPerBatchMax: configuration.statementsPerBatchMax,
                     queueWait: configuration.queueWait,
                     answerWait: answerWait,

@@ -11,10 +11,10 @@ struct Delivery {
         case .none, .broken:
             break
         case .answer(let job, let results):
-            answered += max(1, job.members.count)
+            answered += job.parts.count
             settled.append((job, .success(results)))
         case .fail(let job, let error) where !job.members.isEmpty && error.sqlState != nil:
-            // One of them is to blame, and nothing was done: the others' callers are to have their answers all the same.
+            // One member failed and nothing was done: the other callers get their answers all the same.
             sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendings: 1) }
         case .fail(let job, let error):
             settled.append((job, .failure(error)))
@@ -75,7 +75,7 @@ final class LaneConnection {
     /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
-        if !batch.isSeparate { batch.jobs = Job.joining(batch.jobs, lane.catalog) }
+        if !batch.isSeparate, lane.mergesStatements { batch.jobs = Job.merging(batch.jobs, lane.catalog) }
         var sending = Sending(
             connection: connection,
             conversation: Conversation(lane.kind, batch.jobs),

@@ -5,8 +5,8 @@ protocol LaneJob: Sendable {
     var statementCount: Int { get }
     /// Notes that the job is about to be sent. `false` when nobody waits for it any more, and it is not sent.
     func start() -> Bool
-    /// Whether it can be sent as one with `other`.
-    func joins(_ other: Self) -> Bool
+    /// Returns true if it can be merged with `other` (`MergedStatements.swift`).
+    func canMerge(with other: Self) -> Bool
 }
 
 /// A job that waits for a connection.
@@ -32,8 +32,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         var connections: Int
         var queueMax: Int
         var jobsPerBatchMax: Int
-        /// How many jobs that can be one make a batch, where a batch is one job otherwise.
-        var sharersMax: Int
+        /// The most jobs of a batch that are merged, where a batch is one job otherwise.
+        var mergedJobsMax: Int
         var statementsPerBatchMax: Int
         var queueWait: Duration
         /// How long callers wait for an answer once their statement is sent, and how long a connection may stay silent.
@@ -43,11 +43,24 @@ struct LaneState<Job: LaneJob>: Sendable {
         var reconnectDelayMax: Duration
     }
 
+    /// The state of one connection.
     enum Slot: Sendable, Hashable {
+        /// There is no connection. Every slot starts here.
+        ///
+        /// Can go to: `connecting` when an attempt is due.
         case down
+        /// An attempt to connect is under way, at most until then.
+        ///
+        /// Can go to: `idle` when it succeeds; `down` when it fails or takes too long.
         case connecting(until: Instant)
+        /// The connection has nothing to do.
+        ///
+        /// Can go to: `busy` when a batch is sent; `down` when the connection is lost or retired.
         case idle
-        /// `callersUntil` is `nil` once the callers have been told to wait no longer.
+        /// A batch is under way. `callersUntil` is `nil` once its callers have been released.
+        ///
+        /// Can go to: `busy` with later deadlines when an answer arrives or the callers are released; `idle` when all of
+        /// it is answered; `down` when the connection is lost or silent for too long.
         case busy(callersUntil: Instant?, silentUntil: Instant)
     }
 
@@ -278,34 +291,13 @@ struct LaneState<Job: LaneJob>: Sendable {
             let share = (queue.count + idle - 1) / idle
             jobs = limits.take(min(limits.jobsPerBatchMax, share), from: &queue)
             if let first = jobs.first, jobs.count == 1 {
-                jobs += takeSharers(of: first.job, countMax: min(limits.sharersMax, share) - 1)
+                jobs += queue.takeMergeable(with: first.job, countMax: min(limits.mergedJobsMax, share) - 1)
             }
         }
         guard !jobs.isEmpty else { return nil }
         statistics.batches += 1
         statistics.statements += jobs.reduce(0) { $0 + $1.job.statementCount }
         return LaneBatch(jobs: jobs, isSeparate: isSeparate)
-    }
-}
-
-extension LaneState {
-    /// How far into the queue is looked for jobs that can be one.
-    private static var sharersWithin: Int { 128 }
-
-    /// Takes those that can be one with `first`: as many as make, with it, a power of two, because for each number there
-    /// is a statement that has to be prepared.
-    private mutating func takeSharers(of first: Job, countMax: Int) -> [QueuedJob<Job>] {
-        guard countMax > 0 else { return [] }
-        let places = queue.indices.prefix(Self.sharersWithin).filter { queue[$0].job.joins(first) }.prefix(countMax)
-        let powerOfTwo = 1 << (Int.bitWidth - 1 - (places.count + 1).leadingZeroBitCount)
-        var sharers: [QueuedJob<Job>] = []
-        for place in places.prefix(powerOfTwo - 1).reversed() {
-            var queued = queue.remove(at: place)
-            guard queued.job.start() else { continue }
-            queued.sendings += 1
-            sharers.append(queued)
-        }
-        return sharers
     }
 }
 

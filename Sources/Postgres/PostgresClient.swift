@@ -71,7 +71,8 @@ package final class PostgresClient: Sendable {
     /// - Throws: `.server`, `.connectionLost`, `.unavailable`, `.queueFull`, `.queueTimeout`, `.statementTimeout`,
     ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
     package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
-        let job = Job([named(query.sql)], keyColumn: query.keyColumn)
+        let statement = named(query.sql)
+        let job = Job([statement], merging: query.keyColumn.flatMap { Merging([statement], keyColumn: $0) })
         let results = try await submit([job], to: .read)
         return try results[0].decode(rowsMax: configuration.rowsMax)
     }
@@ -89,7 +90,7 @@ package final class PostgresClient: Sendable {
         for query in repeat each queries {
             let statement = named(query.sql)
             if let keyColumn = query.keyColumn {
-                lookups.append(Job([statement], keyColumn: keyColumn))
+                lookups.append(Job([statement], merging: Merging([statement], keyColumn: keyColumn)))
             } else {
                 plain.append(statement)
             }
@@ -127,7 +128,8 @@ package final class PostgresClient: Sendable {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
-        let job = Job(batch.statements.map(named), isShared: batch.isShared, order: batch.order)
+        let statements = batch.statements.map(named)
+        let job = Job(statements, merging: batch.isShared ? Merging(statements, order: batch.order) : nil)
         let results: [ResultSet]
         do throws(PostgresError) {
             results = try await submit([job], to: .write)

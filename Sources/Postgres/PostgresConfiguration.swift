@@ -31,7 +31,9 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var queueWait = Duration.seconds(1)
     /// Statements sent to one read connection in one go.
     package var statementsPerBatchMax = 64
-    /// Shared write batches applied in one transaction (`WriteBatch.isShared`).
+    /// Whether statements of several callers that differ only in their values are sent as one (`MergedStatements.swift`).
+    package var mergesStatements = true
+    /// The most shared write batches that are applied in one transaction (`WriteBatch.isShared`).
     package var writesPerTransactionMax = 16
     /// Statements in one write batch or one call of `read`.
     package var statementsPerCallMax = 1024

@@ -19,7 +19,7 @@ package struct SQL: Sendable {
     private(set) var parameters: [Parameter] = []
     /// All parameters in binary format, one after the other.
     private(set) var values = ParameterBuffer()
-    /// How several statements of this shape can be one; `nil`: they cannot.
+    /// How several statements of this shape can be merged (`MergedStatements.swift`); `nil`: they cannot.
     private(set) var joint: Joint?
 
     /// What of a statement stands for one of many.
@@ -39,8 +39,11 @@ package struct SQL: Sendable {
         shape.append(.text(text))
     }
 
-    private init(shape: Shape) {
+    /// A statement of `shape` with the values of all of `statements`.
+    init(_ shape: Shape, valuesOf statements: [SQL]) {
         self.shape = shape
+        parameters.reserveCapacity(statements.reduce(0) { $0 + $1.parameters.count })
+        for statement in statements { appendValues(of: statement) }
     }
 
     fileprivate init(interpolationCount: Int) {
@@ -105,14 +108,6 @@ package struct SQL: Sendable {
     /// The last parameter holds keys, each of which finds rows of its own.
     mutating func joinByKeys() {
         joint = .keys
-    }
-
-    /// One statement with the rows of all of `statements`, which are of one shape and have one each.
-    static func joining(rowsOf statements: [SQL], at row: Range<Int>) -> SQL {
-        var joined = SQL(shape: statements[0].shape.repeating(row, count: statements.count))
-        joined.parameters.reserveCapacity(statements.count * statements[0].parameters.count)
-        for statement in statements { joined.appendValues(of: statement) }
-        return joined
     }
 
     /// The same statement with another last value.

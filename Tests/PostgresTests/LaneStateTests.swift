@@ -13,7 +13,7 @@ struct FakeJob: LaneJob {
 
     func start() -> Bool { isWanted }
 
-    func joins(_ other: FakeJob) -> Bool { kind != nil && kind == other.kind }
+    func canMerge(with other: FakeJob) -> Bool { kind != nil && kind == other.kind }
 }
 
 /// Conversations with a lane: what happened and when, and what is to be done.
@@ -26,7 +26,7 @@ struct FakeJob: LaneJob {
         connections: Int = 2,
         queueMax: Int = 100,
         jobsPerBatchMax: Int = 10,
-        sharersMax: Int = 1,
+        mergedJobsMax: Int = 1,
         statementsPerBatchMax: Int = 10
     ) -> LaneState<FakeJob> {
         LaneState(
@@ -34,7 +34,7 @@ struct FakeJob: LaneJob {
                 connections: connections,
                 queueMax: queueMax,
                 jobsPerBatchMax: jobsPerBatchMax,
-                sharersMax: sharersMax,
+                mergedJobsMax: mergedJobsMax,
                 statementsPerBatchMax: statementsPerBatchMax,
                 queueWait: .seconds(1),
                 answerWait: .seconds(3),
@@ -123,7 +123,7 @@ struct FakeJob: LaneJob {
     }
 
     @Test func `jobs that can be one go out together, as many as make a power of two`() {
-        var lane = lane(connections: 1, jobsPerBatchMax: 1, sharersMax: 8)
+        var lane = lane(connections: 1, jobsPerBatchMax: 1, mergedJobsMax: 8)
         _ = lane.duties(now: at(0))
         lane.connected(slot: 0)
         func submit(_ id: Int, kind: Int?, isWanted: Bool = true) {
@@ -155,7 +155,7 @@ struct FakeJob: LaneJob {
     }
 
     @Test func `free connections share those that can be one, and what is repeated goes alone`() {
-        var lane = lane(connections: 2, jobsPerBatchMax: 1, sharersMax: 8)
+        var lane = lane(connections: 2, jobsPerBatchMax: 1, mergedJobsMax: 8)
         _ = lane.duties(now: at(0))
         for slot in 0..<2 { lane.connected(slot: slot) }
         for id in 1...8 { _ = lane.submit([FakeJob(id: id, kind: 1)], now: at(0)) }

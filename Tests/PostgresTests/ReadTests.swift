@@ -131,8 +131,13 @@ import Testing
         }
     }
 
-    @Test func `merged lookups keep their other values apart`() async throws {
-        try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
+    @Test(arguments: [true, false])
+    func `lookups keep their other values apart, merged or not`(isMerging: Bool) async throws {
+        @Sendable func adjust(_ configuration: inout PostgresConfiguration) {
+            configuration.readConnections = 1
+            configuration.mergesStatements = isMerging
+        }
+        try await withClient(.adjusted(adjust)) { client, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<200 {
                     group.addTask {

@@ -27,7 +27,7 @@ import Testing
         let first = insert(1, "one")
         #expect(first.text == "INSERT INTO t (id, name) VALUES ($1, lower($2)) ON CONFLICT DO NOTHING")
         guard case .row(let row) = first.joint else { throw PostgresError(.misuse, "no row") }
-        let all = SQL.joining(rowsOf: [first, insert(2, nil), insert(3, "three")], at: row)
+        let all = SQL.merging(rowsOf: [first, insert(2, nil), insert(3, "three")], at: row)
         #expect(
             all.text == """
                 INSERT INTO t (id, name) VALUES ($1, lower($2)), ($3, lower($4)), ($5, lower($6)) ON CONFLICT DO NOTHING
@@ -37,8 +37,8 @@ import Testing
         #expect(all.parameters.map(\.valueLength) == [2, 3, 2, nil, 2, 5])
         #expect(all.parameters.map(\.valueOffset) == [0, 2, 5, 7, 7, 9])
         #expect(all.values.bytes == [0, 1] + Array("one".utf8) + [0, 2] + [0, 3] + Array("three".utf8))
-        #expect(SQL.joining(rowsOf: [first], at: row).shape == first.shape)
-        let other = SQL.joining(rowsOf: [insert(7, "x"), insert(8, "y"), insert(9, nil)], at: row)
+        #expect(SQL.merging(rowsOf: [first], at: row).shape == first.shape)
+        let other = SQL.merging(rowsOf: [insert(7, "x"), insert(8, "y"), insert(9, nil)], at: row)
         #expect(other.shape == all.shape, "as many rows are the same statement")
     }
 

@@ -174,6 +174,20 @@ import Testing
         }
     }
 
+    @Test func `without merging, each shared batch is a transaction of its own`() async throws {
+        @Sendable func adjust(_ configuration: inout PostgresConfiguration) {
+            configuration.writeConnections = 1
+            configuration.mergesStatements = false
+        }
+        try await withClient(.adjusted(adjust)) { client, configuration in
+            try await execute(schema, on: configuration)
+            let outcomes = await outcomes((0..<100).map { shared($0) }, client)
+            #expect(outcomes.compactMap { $0 }.isEmpty)
+            try await client.expect(usersCount, returns: [100])
+            #expect(client.state.write.statistics.batches == 100)
+        }
+    }
+
     @Test func `shared batches that are one transaction follow each other in their order`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
             try await execute(schema + "CREATE TABLE steps (n bigserial, place int8)", on: configuration)

@@ -96,6 +96,38 @@ extension Array: PostgresValue where Element: PostgresArrayElement {
     }
 }
 
+/// An array of one dimension in binary form, taken apart without regard to the type of its elements.
+struct EncodedArray {
+    /// The bytes of an element's length, which stands in front of it.
+    static let lengthBytes = 4
+
+    /// The part of the header that depends on the element type alone.
+    private let type: ArraySlice<UInt8>
+    let count: Int
+    /// The elements, each with its length in front.
+    let elements: ArraySlice<UInt8>
+
+    /// Returns `nil` if `bytes` is empty or not an array of one dimension.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        func integer(at offset: Int) -> UInt32 {
+            bytes.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        guard bytes.count >= 20, integer(at: 0) == 1 else { return nil }
+        type = bytes.prefix(12)
+        count = Int(integer(at: 12))
+        elements = bytes.dropFirst(20)
+    }
+
+    /// One array with the elements of all of `arrays`, which have one type.
+    static func concatenating(_ arrays: [EncodedArray]) -> [UInt8] {
+        guard let first = arrays.first else { return [] }
+        var buffer = ParameterBuffer(bytes: Array(first.type))
+        buffer.append(Int32(clamping: arrays.reduce(0) { $0 + $1.count }))
+        buffer.append(Int32(1))
+        return buffer.bytes + arrays.flatMap(\.elements)
+    }
+}
+
 /// Dimensions, whether NULLs follow, element type, then length and lower bound (`array_send`).
 private func encodeHeader(count: Int, mayHoldNull: Bool, elementOID: UInt32, into buffer: inout ParameterBuffer) {
     buffer.append(Int32(count == 0 ? 0 : 1))
