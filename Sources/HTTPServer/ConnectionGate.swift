@@ -2,55 +2,55 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// What is told about the connections of a listener, on its event loop: nothing in it waits.
+/// Receives reports about the connections of a listener, on its event loop: no method may wait.
 package protocol ListenerObserver: Sendable {
-    /// How many are open, after each that came or went.
+    /// Reports how many connections are open, after each one that was opened or closed.
     func connectionsOpen(_ count: Int)
-    /// The next one has to wait, after a time in which none had to.
+    /// Reports that the next connection has to wait, after a time in which none had to.
     func connectionsShort(_ shortage: ConnectionShortage)
-    /// For a while none has had to wait.
+    /// Reports that no connection has had to wait for a while.
     func connectionsPlenty()
 }
 
-/// Why a connection has to wait.
+/// The reason why a connection has to wait.
 package enum ConnectionShortage: Sendable {
-    /// As many are open as may be.
+    /// The limit is reached.
     case limit(Int)
-    /// The system has no more for this process, in its words.
+    /// The system refused a connection to this process; its message.
     case system(String)
 }
 
-/// Accepts connections for as long as there are places for them (ADR 0076).
+/// Accepts connections up to a limit (ADR 0076).
 ///
-/// Where there are none it lets newcomers wait in the system's queue, and asks those to leave that have made the server wait
-/// longest. Lives on the event loop of the socket that listens.
+/// At the limit, new connections wait in the system's queue, and the gate closes those that have been idle longest. It runs
+/// on the event loop of the listening socket.
 final class ConnectionGate: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    /// Places for newcomers while all others are busy: `Listener` says what is answered there.
+    /// Connections beyond the limit that are accepted while every other one is busy; `Listener` decides what they get.
     static let sparePlaces = 16
-    /// How often it is looked for a place while there is none.
-    private static let lookInterval = TimeAmount.milliseconds(250)
-    /// A client that was just accepted, or answered, gets this long to ask.
-    private static let grace = TimeAmount.seconds(1)
-    /// Looks that found neither a place nor anybody to make one before the spare ones are opened: longer than the grace, or
-    /// those who come in the place of the silent would be told that there is none.
-    private static let looksBeforeSparing = 8
-    /// How long there have to be places before the shortage is over.
-    private static let calm = TimeAmount.seconds(10)
+    /// The time between two polls during a shortage.
+    private static let pollInterval = TimeAmount.milliseconds(250)
+    /// The time a client has to send a request, once it was accepted or answered, before its connection counts as idle.
+    private static let gracePeriod = TimeAmount.seconds(1)
+    /// Consecutive polls that find neither a free place nor an idle connection before the spare places are opened. They
+    /// must last longer than the grace period, or clients that replace closed idle connections would get 503.
+    private static let failedPollsMax = 8
+    /// The time without a shortage after which it is over.
+    private static let recoveryPeriod = TimeAmount.seconds(10)
 
     private let connections: OpenConnections
     private let hasSparePlaces: Bool
     private let observer: (any ListenerObserver)?
     private var context: ChannelHandlerContext?
     private var isAccepting = true
-    private var looksInVain = 0
-    /// How many there may be since the system had no more.
+    private var failedPolls = 0
+    /// The limit that holds since the system refused a connection.
     private var ceiling = Int.max
     private var lastShort = NIODeadline.uptimeNanoseconds(0)
-    /// The next look, while a shortage lasts.
-    private var nextLook: Scheduled<Void>?
+    /// The next poll, while a shortage lasts.
+    private var nextPoll: Scheduled<Void>?
 
     init(_ connections: OpenConnections, hasSparePlaces: Bool, observer: (any ListenerObserver)?) {
         self.connections = connections
@@ -63,7 +63,7 @@ final class ConnectionGate: ChannelInboundHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        nextLook?.cancel()
+        nextPoll?.cancel()
         self.context = nil
     }
 
@@ -84,17 +84,17 @@ final class ConnectionGate: ChannelInboundHandler {
         guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) else {
             return context.fireErrorCaught(error)
         }
-        // Some are given back at once and not taken again: whoever else in this process has to open a file may take it
-        // badly that it cannot. libdispatch does, and ends the process.
+        // Give some descriptors back at once and do not take them again: other code in this process fails if it cannot open
+        // a file. libdispatch ends the process.
         ceiling = min(ceiling, max(1, connections.count - Self.sparePlaces))
-        makeRoom(2 * Self.sparePlaces, silentFor: .zero, at: context.eventLoop.now)
+        makeRoom(2 * Self.sparePlaces, idleFor: .zero, at: context.eventLoop.now)
         stop(.system(String(cString: strerror(error.errnoCode))))
     }
 
     private var isFull: Bool { connections.count >= min(connections.max, ceiling) }
 
     private var hasPlace: Bool {
-        let hasSpare = hasSparePlaces && looksInVain >= Self.looksBeforeSparing && ceiling == .max
+        let hasSpare = hasSparePlaces && failedPolls >= Self.failedPollsMax && ceiling == .max
         return !isFull || hasSpare && connections.count < connections.max + Self.sparePlaces
     }
 
@@ -106,53 +106,53 @@ final class ConnectionGate: ChannelInboundHandler {
 
     private func stop(_ shortage: ConnectionShortage) {
         accept(false)
-        guard nextLook == nil else { return }
+        guard nextPoll == nil else { return }
         observer?.connectionsShort(shortage)
-        look()
+        poll()
     }
 
-    private func look() {
+    private func poll() {
         guard let context, context.channel.isActive else { return }
         let now = context.eventLoop.now
         if !isAccepting || isFull {
             lastShort = now
-            // An eighth: who comes next finds a place, and is not looked for.
-            let makesRoom = makeRoom(max(8, connections.max / 8), silentFor: Self.grace, at: now)
-            looksInVain = makesRoom ? 0 : looksInVain + 1
+            // An eighth at a time, so that the next clients find a place without a poll.
+            let makesRoom = makeRoom(max(8, connections.max / 8), idleFor: Self.gracePeriod, at: now)
+            failedPolls = makesRoom ? 0 : failedPolls + 1
             if hasPlace { accept(true) }
         } else {
-            looksInVain = 0
+            failedPolls = 0
         }
-        guard now - lastShort < Self.calm else {
-            nextLook = nil
+        guard now - lastShort < Self.recoveryPeriod else {
+            nextPoll = nil
             ceiling = .max
             observer?.connectionsPlenty()
             return
         }
-        nextLook = context.eventLoop.assumeIsolated().scheduleTask(in: Self.lookInterval) { [self] in look() }
+        nextPoll = context.eventLoop.assumeIsolated().scheduleTask(in: Self.pollInterval) { [self] in poll() }
     }
 }
 
 extension ConnectionGate {
-    /// Asks those that are silent longest to leave.
-    /// - Returns: whether there are any.
+    /// Asks the connections that have been idle longest to close.
+    /// - Returns: true if there are any.
     @discardableResult
-    private func makeRoom(_ count: Int, silentFor least: TimeAmount, at now: NIODeadline) -> Bool {
-        let silent = connections.longestSilent(count, for: least, at: now)
-        for channel in silent { channel.pipeline.fireUserInboundEventTriggered(MakeRoomEvent()) }
-        return !silent.isEmpty
+    private func makeRoom(_ count: Int, idleFor least: TimeAmount, at now: NIODeadline) -> Bool {
+        let idle = connections.longestIdle(count, for: least, at: now)
+        for channel in idle { channel.pipeline.fireUserInboundEventTriggered(MakeRoomEvent()) }
+        return !idle.isEmpty
     }
 }
 
-/// Asks a connection to end unless its request is being answered.
+/// Asks a connection to close unless its request is being answered.
 struct MakeRoomEvent: Sendable {}
 
-/// The connections of a listener. Each is entered before its own event loop hears of it.
+/// The connections of a listener. Each is added before its own event loop knows it.
 final class OpenConnections: Sendable {
     struct Connection: Sendable {
         let channel: any Channel
-        let silence = Silence()
-        /// Whether it came when there was no place.
+        let idleClock = IdleClock()
+        /// Whether it was accepted beyond the limit.
         let isSpare: Bool
     }
 
@@ -167,7 +167,7 @@ final class OpenConnections: Sendable {
 
     subscript(channel: any Channel) -> Connection? { connections.withLock { $0[ObjectIdentifier(channel)] } }
 
-    /// - Returns: how many there are then.
+    /// - Returns: the number of connections afterwards.
     func add(_ channel: any Channel) -> Int {
         connections.withLock { connections in
             connections[ObjectIdentifier(channel)] = Connection(channel: channel, isSpare: connections.count >= max)
@@ -182,35 +182,36 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Those whose client has been silent longest, and for at least `least`: who asks nothing before who is still asking.
-    func longestSilent(_ count: Int, for least: TimeAmount, at now: NIODeadline) -> [any Channel] {
-        let silent = connections.withLock { connections in
+    /// The connections that have been idle longest, and for at least `least`. Those without a request come before those
+    /// whose request is still arriving.
+    func longestIdle(_ count: Int, for least: TimeAmount, at now: NIODeadline) -> [any Channel] {
+        let idle = connections.withLock { connections in
             connections.values.compactMap { connection in
-                connection.silence.rank(for: least, at: now).map { (rank: $0, channel: connection.channel) }
+                connection.idleClock.rank(for: least, at: now).map { (rank: $0, channel: connection.channel) }
             }
         }
-        return silent.sorted { $0.rank < $1.rank }.prefix(count).map(\.channel)
+        return idle.sorted { $0.rank < $1.rank }.prefix(count).map(\.channel)
     }
 }
 
-/// Since when a connection has waited for its client; written by its event loop and read by another.
-final class Silence: Sendable {
-    /// Nanoseconds of uptime, with `inRequest` set where something of a request has come.
-    private let began = Atomic<UInt64>(.max)
+/// Measures how long a connection has waited for its client; written by its event loop and read by another.
+final class IdleClock: Sendable {
+    /// Nanoseconds of uptime, with `inRequest` set if part of a request has arrived.
+    private let started = Atomic<UInt64>(.max)
     private static let inRequest: UInt64 = 1 << 63
 
-    func begin(at now: NIODeadline, inRequest: Bool) {
-        began.store(now.uptimeNanoseconds | (inRequest ? Self.inRequest : 0), ordering: .relaxed)
+    func start(at now: NIODeadline, inRequest: Bool) {
+        started.store(now.uptimeNanoseconds | (inRequest ? Self.inRequest : 0), ordering: .relaxed)
     }
 
-    func end() {
-        began.store(.max, ordering: .relaxed)
+    func stop() {
+        started.store(.max, ordering: .relaxed)
     }
 
-    /// The less, the sooner it may be ended; `nil` where the client has been waited for less than `least`, or is waiting
-    /// itself.
+    /// The order in which connections are closed, smallest first; `nil` if the connection has waited for less than `least`
+    /// or its client waits for an answer.
     func rank(for least: TimeAmount, at now: NIODeadline) -> UInt64? {
-        let rank = began.load(ordering: .relaxed)
+        let rank = started.load(ordering: .relaxed)
         guard rank != .max else { return nil }
         let lasts = now - NIODeadline.uptimeNanoseconds(rank & ~Self.inRequest)
         return lasts >= least ? rank : nil

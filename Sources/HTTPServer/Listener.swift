@@ -40,9 +40,8 @@ package struct Listener: Service, CustomStringConvertible {
 
     ///
     /// - `tls`: asked anew for each connection; `nil` for plain HTTP.
-    /// - `connectionsMax`: how many may be open; where there are more, those that are silent longest are closed, and newcomers
-    ///   wait.
-    /// - `responderWhenFull`: answers one request of each newcomer while all others are busy for long; `nil`: they wait.
+    /// - `connectionsMax`: the limit of open connections; at the limit, idle ones are closed and new ones wait.
+    /// - `responderWhenFull`: answers one request of each new connection while all others are busy; `nil`: they wait.
     /// - `whenListening`: called once, with the address that connections are accepted at.
     package init(
         address: Address,
@@ -142,7 +141,7 @@ package struct Listener: Service, CustomStringConvertible {
         try channel.pipeline.syncOperations.addHTTPServer(
             limits: spare == nil ? limits : limits.spare,
             responder: spare ?? responder,
-            silence: connection.silence,
+            idleClock: connection.idleClock,
             answersOnce: spare != nil
         )
     }
@@ -168,7 +167,7 @@ extension ChannelPipeline.SynchronousOperations {
     func addHTTPServer(
         limits: ServerLimits,
         responder: any Responder,
-        silence: Silence = Silence(),
+        idleClock: IdleClock = IdleClock(),
         answersOnce: Bool = false
     ) throws {
         var headLimits = NIOHTTPDecoderLimitConfiguration()
@@ -178,7 +177,7 @@ extension ChannelPipeline.SynchronousOperations {
         let decoder = HTTPRequestDecoder(limitConfiguration: headLimits)
         try addHandler(ByteToMessageHandler(decoder))
         try addHandler(
-            RequestHandler(limits: limits, responder: responder, silence: silence, answersOnce: answersOnce)
+            RequestHandler(limits: limits, responder: responder, idleClock: idleClock, answersOnce: answersOnce)
         )
     }
 }

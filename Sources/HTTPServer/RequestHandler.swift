@@ -45,17 +45,17 @@ final class RequestHandler: ChannelInboundHandler {
     private var timer: Scheduled<Void>?
     /// Bytes of answers that the client had not taken when the timer last looked.
     private var untakenBytes = 0
-    private let silence: Silence
+    private let idleClock: IdleClock
     private var executor: EventLoopExecutor?
     private var peer: SocketAddress?
 
     ///
-    /// - `silence`: where it is told since when the client has been waited for.
+    /// - `idleClock`: runs while the server waits for the client.
     /// - `answersOnce`: whether one request is answered and no other.
-    init(limits: ServerLimits, responder: any Responder, silence: Silence, answersOnce: Bool) {
+    init(limits: ServerLimits, responder: any Responder, idleClock: IdleClock, answersOnce: Bool) {
         self.limits = limits
         self.responder = responder
-        self.silence = silence
+        self.idleClock = idleClock
         isEnding = answersOnce
     }
 
@@ -279,9 +279,9 @@ final class RequestHandler: ChannelInboundHandler {
     private func enter(_ next: Phase, _ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
         switch next {
-        case .idle, .draining: silence.begin(at: now, inRequest: false)
-        case .arriving: silence.begin(at: now, inRequest: true)
-        case .answering, .leaving: silence.end()
+        case .idle, .draining: idleClock.start(at: now, inRequest: false)
+        case .arriving: idleClock.start(at: now, inRequest: true)
+        case .answering, .leaving: idleClock.stop()
         }
         phase = next
         deadline = now + timeout

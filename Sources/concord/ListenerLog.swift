@@ -2,12 +2,12 @@ import HTTPServer
 import Logging
 import Metrics
 
-/// How many connections the listeners have, and how often they had none left.
+/// Metrics of the listeners: open connections, and shortages.
 struct ListenerMetrics: Sendable {
     static let open = "concord_http_connections"
     static let shortages = "concord_http_connection_shortages_total"
 
-    /// Where connections are accepted.
+    /// The listeners.
     enum Name: String, CaseIterable {
         case everyone = "public"
         case operators = "admin"
@@ -43,7 +43,7 @@ struct ListenerMetrics: Sendable {
     fileprivate subscript(name: Name) -> Handles? { handles[name] }
 }
 
-/// Tells an operator once when connections have to wait at a listener, and once when they no longer do.
+/// Logs once when connections have to wait at a listener, and once when they no longer do.
 struct ListenerLog: ListenerObserver {
     private let logger: Logger
     private let metrics: ListenerMetrics.Handles?
@@ -64,19 +64,19 @@ struct ListenerLog: ListenerObserver {
         case .limit(let max):
             metrics?.shortages[.limit]?.increment()
             logger.warning(
-                "as many connections as may be: the longest silent are closed, newcomers wait",
+                "connection limit reached: closing idle connections, new ones wait",
                 metadata: ["connections": "\(max)"]
             )
         case .system(let error):
             metrics?.shortages[.descriptors]?.increment()
             logger.warning(
-                "the system has no more connections: the longest silent are closed, newcomers wait",
+                "system refused a connection: closing idle connections, new ones wait",
                 metadata: ["error": "\(error)"]
             )
         }
     }
 
     func connectionsPlenty() {
-        logger.warning("connections are accepted at once again")
+        logger.warning("accepting connections without a wait again")
     }
 }

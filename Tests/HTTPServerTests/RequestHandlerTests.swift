@@ -13,13 +13,13 @@ import Testing
     private struct Connection {
         let channel = EmbeddedChannel()
         let responder = HeldResponder()
-        let silence = Silence()
+        let idleClock = IdleClock()
 
         init(answersOnce: Bool = false) throws {
             try channel.pipeline.syncOperations.addHTTPServer(
                 limits: ServerLimits(bodyBytesMax: 100, requestTimeout: .seconds(10)),
                 responder: responder,
-                silence: silence,
+                idleClock: idleClock,
                 answersOnce: answersOnce
             )
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -302,7 +302,7 @@ import Testing
     {
         let connections = try (0..<4).map { _ in try Connection() }
         func ranks(after seconds: Int64) -> [UInt64?] {
-            connections.map { $0.silence.rank(for: .seconds(1), at: .uptimeNanoseconds(0) + .seconds(seconds)) }
+            connections.map { $0.idleClock.rank(for: .seconds(1), at: .uptimeNanoseconds(0) + .seconds(seconds)) }
         }
         for connection in connections { connection.pass(2) }
         try connections[0].send(String(whole.dropLast()))

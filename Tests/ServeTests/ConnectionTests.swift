@@ -11,9 +11,9 @@ import Testing
 
 /// What becomes of clients when there are more of them than places.
 @Suite(.serialized) struct ConnectionTests {
-    private static let full = "as many connections as may be: the longest silent are closed, newcomers wait"
-    private static let refused = "the system has no more connections: the longest silent are closed, newcomers wait"
-    private static let plenty = "connections are accepted at once again"
+    private static let full = "connection limit reached: closing idle connections, new ones wait"
+    private static let refused = "system refused a connection: closing idle connections, new ones wait"
+    private static let plenty = "accepting connections without a wait again"
 
     @Test func `clients that say nothing keep nobody out, and not more of them are held than may be`() async throws {
         try await Folder.with { folder in
