@@ -21,6 +21,11 @@ package struct JSONWriter: Sendable {
         return writer.bytes
     }
 
+    /// The text of a document that is one object.
+    package static func text(_ body: (inout JSONWriter) -> Void) -> String {
+        String(decoding: object(body), as: UTF8.self)
+    }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     // MARK: Fields of an object. A `nil` value leaves the whole field out.

@@ -59,13 +59,18 @@ struct ConflictID: Sendable {
         self.conflict = conflict.id
     }
 
-    /// `nil` for text that is none.
+    /// Returns `nil` for text that is not an id.
     init?(_ text: String) {
-        guard let bytes = Base64URL.decode(text), bytes.count > Self.idBytes,
-            let user = String(validating: bytes[Self.idBytes...], as: UTF8.self).flatMap(UserID.init)
+        guard let bytes = Base64URL.decode(text) else { return nil }
+        self.init(bytes: bytes[...])
+    }
+
+    fileprivate init?(bytes: ArraySlice<UInt8>) {
+        guard bytes.count > Self.idBytes,
+            let user = String(validating: bytes.dropFirst(Self.idBytes), as: UTF8.self).flatMap(UserID.init)
         else { return nil }
         self.user = user
-        conflict = Array(bytes[..<Self.idBytes])
+        conflict = Array(bytes.prefix(Self.idBytes))
     }
 
     var text: String { Base64URL.encode(conflict + Array(user.rawValue.utf8)) }
@@ -200,12 +205,12 @@ extension ConflictPlace {
         return Base64URL.encode(bytes + id + Array(user.rawValue.utf8))
     }
 
-    /// `nil` for text that is no cursor.
+    /// Returns `nil` for text that is not a cursor.
     fileprivate init?(cursor: String) {
-        guard let bytes = Base64URL.decode(cursor), bytes.count > Self.timeBytes,
-            let id = ConflictID(Base64URL.encode(Array(bytes[Self.timeBytes...])))
-        else { return nil }
-        let time = Int64(bitPattern: bytes[..<Self.timeBytes].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        guard let bytes = Base64URL.decode(cursor), let id = ConflictID(bytes: bytes.dropFirst(Self.timeBytes)) else {
+            return nil
+        }
+        let time = Int64(bitPattern: bytes.prefix(Self.timeBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
         guard Self.times.contains(time) else { return nil }
         self.init(
             openedAt: Timestamp(microsecondsSinceEpoch: time),

@@ -50,7 +50,7 @@ final class FindingOutput: Sendable {
         try tell { format in
             switch format {
             case .text: style.line(finding)
-            case .ndjson: String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self)
+            case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
             case .csv: style.csv(finding)
             case .sarif: SARIF.result(finding, rules, style)
             }
@@ -62,7 +62,7 @@ final class FindingOutput: Sendable {
         try tell { format in
             switch format {
             case .text: style.line(finding)
-            case .ndjson: String(decoding: JSONWriter.object { style.write(finding, to: &$0) }, as: UTF8.self)
+            case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
             case .csv: style.csv(finding)
             case .sarif: SARIF.result(finding, style)
             }
@@ -90,20 +90,17 @@ final class FindingOutput: Sendable {
         case .text: try say(style.summary(result, rules))
         case .ndjson:
             try say(
-                String(
-                    decoding: JSONWriter.object { writer in
-                        writer.field("type", "summary")
-                        writer.field("at", RFC3339.text(now))
-                        writer.field("accounts", result.accounts)
-                        writer.field(
-                            "findings",
-                            object: { writer in
-                                for rule in rules { writer.field(rule.id, result.findings[rule.id, default: 0]) }
-                            }
-                        )
-                    },
-                    as: UTF8.self
-                )
+                JSONWriter.text { writer in
+                    writer.field("type", "summary")
+                    writer.field("at", RFC3339.text(now))
+                    writer.field("accounts", result.accounts)
+                    writer.field(
+                        "findings",
+                        object: { writer in
+                            for rule in rules { writer.field(rule.id, result.findings[rule.id, default: 0]) }
+                        }
+                    )
+                }
             )
         case .csv: break
         case .sarif: try say(SARIF.end(result, at: now, isComplete: true))
@@ -231,8 +228,8 @@ struct Style: Sendable {
     }
 
     private func csv(_ columns: [String], _ evidence: Evidence) -> String {
-        let json = JSONWriter.object { write(evidence, to: &$0) }
-        return (columns + [String(decoding: json, as: UTF8.self)]).map(Self.csvField).joined(separator: ",")
+        let json = JSONWriter.text { write(evidence, to: &$0) }
+        return (columns + [json]).map(Self.csvField).joined(separator: ",")
     }
 
     /// Quoted where RFC 4180 demands it.
@@ -287,7 +284,7 @@ struct Style: Sendable {
 enum SARIF {
     static func beginning(_ rules: [AuditRule]) -> String {
         let described = rules.map { rule in
-            JSONWriter.object { writer in
+            JSONWriter.text { writer in
                 writer.field("id", rule.id)
                 writer.field("shortDescription", object: { $0.field("text", rule.summary) })
                 writer.field("fullDescription", object: { $0.field("text", rule.reason) })
@@ -295,7 +292,7 @@ enum SARIF {
                 writer.field("defaultConfiguration", object: { $0.field("level", rule.severity.rawValue) })
             }
         }
-        .map { String(decoding: $0, as: UTF8.self) }.joined(separator: ",")
+        .joined(separator: ",")
         return """
             {"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":\
             {"name":"concord","version":"\(ConcordVersion.current)","rules":[\(described)]}},"results":[
@@ -329,33 +326,30 @@ enum SARIF {
         at places: [String]
     ) -> String {
         let found = evidence.items.map { "\($0.name): \(style.text($0.value))" }.joined(separator: "; ")
-        return String(
-            decoding: JSONWriter.object { writer in
-                writer.field("ruleId", rule)
-                writer.field("level", severity.rawValue)
-                writer.field("message", object: { $0.field("text", "\(summary) \(found)") })
-                writer.field(
-                    "locations",
-                    .array(
-                        places.map { place in
-                            .object([
-                                "logicalLocations": .array([
-                                    .object(["fullyQualifiedName": .string(place), "kind": .string("resource")])
-                                ])
+        return JSONWriter.text { writer in
+            writer.field("ruleId", rule)
+            writer.field("level", severity.rawValue)
+            writer.field("message", object: { $0.field("text", "\(summary) \(found)") })
+            writer.field(
+                "locations",
+                .array(
+                    places.map { place in
+                        .object([
+                            "logicalLocations": .array([
+                                .object(["fullyQualifiedName": .string(place), "kind": .string("resource")])
                             ])
-                        }
-                    )
+                        ])
+                    }
                 )
-            },
-            as: UTF8.self
-        )
+            )
+        }
     }
 
     static func end(_ result: Audit.Progress, at now: Timestamp, isComplete: Bool) -> String {
-        let invocation = JSONWriter.object { writer in
+        let invocation = JSONWriter.text { writer in
             writer.field("executionSuccessful", isComplete)
             writer.field("startTimeUtc", RFC3339.text(now))
         }
-        return "\n],\"invocations\":[\(String(decoding: invocation, as: UTF8.self))]}]}"
+        return "\n],\"invocations\":[\(invocation)]}]}"
     }
 }

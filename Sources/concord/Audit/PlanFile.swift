@@ -93,7 +93,7 @@ final class PlanWriter: Sendable {
     }
 
     private func line(_ body: (inout JSONWriter) -> Void) throws {
-        try say(String(decoding: JSONWriter.object(body), as: UTF8.self))
+        try say(JSONWriter.text(body))
     }
 }
 

@@ -5,11 +5,9 @@ import JSON
 enum RuleText {
     /// Three columns with a heading.
     static func list(_ rules: [AuditRule]) -> String {
-        let width = rules.map(\.id.count).max() ?? 0
-        return
-            (["\(padded("SEVERITY", to: 8))  \(padded("RULE", to: width))  WHAT IT FINDS"]
-            + rules.map { "\(padded($0.severity.rawValue, to: 8))  \(padded($0.id, to: width))  \($0.summary)" })
-            .joined(separator: "\n")
+        TextTable.text(
+            [["SEVERITY", "RULE", "WHAT IT FINDS"]] + rules.map { [$0.severity.rawValue, $0.id, $0.summary] }
+        )
     }
 
     static func explanation(_ rule: AuditRule) -> String {

@@ -293,11 +293,11 @@ enum MergeText {
                 guard let taken = line.taken else { return [line.field.name] + texts + ["to be chosen", ""] }
                 return [line.field.name] + texts + [text(of: line, taken), line.isAlike ? "both" : words(for: taken)]
             } + factors(preview, style)
-        var lines = table(rows)
+        var lines = TextTable.lines(rows)
         let dropped = plan.lines.compactMap { line in
             line.dropped.map { [line.field.name, text(of: line, $0), "of \(words(for: $0))"] }
         }
-        if !dropped.isEmpty { lines += ["", "Dropped"] + table(dropped).map { "  \($0)" } }
+        if !dropped.isEmpty { lines += ["", "Dropped"] + TextTable.lines(dropped).map { "  \($0)" } }
         lines += [
             "",
             plan.endsSessions
@@ -310,16 +310,6 @@ enum MergeText {
         switch side {
         case .survivor: "the account that stays"
         case .absorbed: "the account that goes"
-        }
-    }
-
-    /// Lines of `rows`, whose columns stand below each other.
-    private static func table(_ rows: [[String]]) -> [String] {
-        let widths = rows.first?.indices.map { column in rows.map { $0[column].count }.max() ?? 0 } ?? []
-        return rows.map { row in
-            var line = zip(row, widths).map { padded($0, to: $1) }.joined(separator: "  ")
-            while line.last == " " { line.removeLast() }
-            return line
         }
     }
 
@@ -368,8 +358,7 @@ enum MergeText {
             lines.append(("Undo until", RFC3339.text(undoUntil)))
         }
         if let undoneAt = merge.undoneAt { lines.append(("Undone", RFC3339.text(undoneAt))) }
-        let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { "\(padded($0.0, to: width))  \($0.1)" }.joined(separator: "\n")
+        return TextTable.text(lines)
     }
 
     static func changes(_ changes: [LaterChange]) -> String {

@@ -199,8 +199,7 @@ enum AccountText {
             },
             none: "nothing is kept"
         )
-        let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { "\(padded($0.0, to: width))  \($0.1)" }.joined(separator: "\n")
+        return TextTable.text(lines)
     }
 
     /// The first item behind its name, the others below.

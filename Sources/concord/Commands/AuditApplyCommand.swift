@@ -27,7 +27,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
     var dryRun = false
 
     @Option(help: "The form of what is shown.")
-    var format: ConfigCommand.OutputFormat = .text
+    var format: OutputFormat = .text
 
     @Option(help: ArgumentHelp("How many operations go into one transaction.", valueName: "number"))
     var batch = 20

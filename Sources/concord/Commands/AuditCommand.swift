@@ -118,7 +118,7 @@ extension AuditCommand {
         var id: String?
 
         @Option(help: "The form of the listing.")
-        var format: ConfigCommand.OutputFormat = .text
+        var format: OutputFormat = .text
 
         func validate() throws {
             if let id, AuditRule.named(id) == nil {

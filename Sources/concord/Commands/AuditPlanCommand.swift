@@ -169,7 +169,6 @@ struct PlanSummary: Sendable {
 
     /// At the end of a column of nine characters.
     static func number(_ count: Int64) -> String {
-        let text = grouped(count)
-        return String(repeating: " ", count: max(0, 9 - text.count)) + text
+        padded(grouped(count), to: 9, onLeft: true)
     }
 }

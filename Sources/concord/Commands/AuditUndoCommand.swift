@@ -156,7 +156,7 @@ struct AuditPlansCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
 
     @Option(help: "The form of the listing.")
-    var format: ConfigCommand.OutputFormat = .text
+    var format: OutputFormat = .text
 
     /// Plans that are listed.
     private static let countMax = 100
@@ -176,19 +176,13 @@ struct AuditPlansCommand: AsyncParsableCommand {
 
     private static func text(_ plans: [AppliedPlan]) -> String {
         guard !plans.isEmpty else { return "no plan was applied" }
-        let idWidth = 36
-        let timeWidth = 24
-        let heading =
-            "\(padded("PLAN", to: idWidth))  \(padded("BEGUN", to: timeWidth))  \(padded("FINISHED", to: timeWidth))"
-            + "  STEPS  APPLIED  SKIPPED  UNDONE"
         let rows = plans.map { plan in
-            let finished = plan.finishedAt.map(RFC3339.text) ?? "no"
-            func number(_ count: Int64?, _ width: Int) -> String { padded(count.map(grouped) ?? "", to: width) }
-            return "\(plan.id.text)  \(RFC3339.text(plan.beganAt))  \(padded(finished, to: timeWidth))  "
-                + "\(number(plan.steps, 5))  \(number(plan.applied, 7))  \(number(plan.skipped, 7))  "
-                + number(plan.undone, 0)
+            [
+                plan.id.text, RFC3339.text(plan.beganAt), plan.finishedAt.map(RFC3339.text) ?? "no",
+                grouped(plan.steps), grouped(plan.applied), plan.skipped.map(grouped) ?? "", grouped(plan.undone),
+            ]
         }
-        return ([heading] + rows).joined(separator: "\n")
+        return TextTable.text([["PLAN", "BEGUN", "FINISHED", "STEPS", "APPLIED", "SKIPPED", "UNDONE"]] + rows)
     }
 
     private static func json(_ plans: [AppliedPlan]) -> String {

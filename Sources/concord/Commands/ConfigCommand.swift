@@ -11,12 +11,6 @@ struct ConfigCommand: AsyncParsableCommand {
         abstract: "Show or check the configuration.",
         subcommands: [Print.self, Check.self]
     )
-
-    /// A listing for people, or the same for programs.
-    enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-        case text
-        case json
-    }
 }
 
 extension ConfigCommand {
@@ -116,9 +110,4 @@ extension ConfigCommand {
         let rows = lines.map { Row(key: $0.name, value: $0.value, origin: $0.origin.description) }
         return String(decoding: try encoder.encode(rows), as: UTF8.self)
     }
-}
-
-/// `text` with spaces after it, up to `width` characters.
-func padded(_ text: String, to width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
 }

@@ -17,17 +17,11 @@ struct ConflictCommand: AsyncParsableCommand {
         subcommands: [List.self, Show.self, Decline.self]
     )
 
-    /// The forms of what is shown.
-    enum Format: String, CaseIterable, ExpressibleByArgument {
-        case table
-        case json
-    }
-
     struct Options: ParsableArguments {
         @OptionGroup var configuration: ConfigurationOptions
 
         @Option(help: "The form of what is shown.")
-        var format: Format = .table
+        var format: OutputFormat = .text
 
         /// Runs `body` on the database of the configuration.
         func withConflicts(
@@ -117,7 +111,7 @@ extension ConflictCommand {
                     let page = try await conflicts.conflicts(wanted, after: cursor, count: count, tenant: .project)
                     guard let page else { throw ValidationError("--after: not a cursor that an earlier list printed") }
                     try say(format == .json ? ConflictText.json(page) : ConflictText.table(page.conflicts, at: now))
-                    if let next = page.next, format == .table { complain("there are more: --after \(next)") }
+                    if let next = page.next, format == .text { complain("there are more: --after \(next)") }
                 }
             }
         }
@@ -179,7 +173,7 @@ extension ConflictCommand {
                         complain("nothing was changed: the conflict is \(conflict.state.rawValue)")
                         throw ExitCode.answerIsNo
                     }
-                    if format == .table { try say(ConflictText.text(of: conflict, .table)) }
+                    if format == .text { try say(ConflictText.text(of: conflict, .text)) }
                     try flushOutput()
                     try await agree(to: "Turn this conflict down?", isAgreed: yes)
                     // Whether anybody is told of it.
@@ -217,31 +211,24 @@ enum ConflictText {
                     conflict.kind.rawValue,
                 ]
             }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            row.indices.map { $0 == row.count - 1 ? row[$0] : padded(row[$0], to: widths[$0]) }.joined(separator: "  ")
-        }
-        .joined(separator: "\n")
+        return TextTable.text(rows)
     }
 
     /// An object, as the route answers.
     static func json(_ page: ConflictPage) -> String {
-        String(
-            decoding: JSONWriter.object { writer in
-                writer.field("conflicts", array: page.conflicts) { writer, conflict in
-                    writer.object { writer in writer.fields(of: conflict) }
-                }
-                writer.field("nextPageToken", page.next)
-            },
-            as: UTF8.self
-        )
+        JSONWriter.text { writer in
+            writer.field("conflicts", array: page.conflicts) { writer, conflict in
+                writer.object { writer in writer.fields(of: conflict) }
+            }
+            writer.field("nextPageToken", page.next)
+        }
     }
 
     /// An object, or a line for each thing that is known.
-    static func text(of conflict: ReportedConflict, _ format: ConflictCommand.Format) -> String {
+    static func text(of conflict: ReportedConflict, _ format: OutputFormat) -> String {
         switch format {
-        case .json: return String(decoding: JSONWriter.object { $0.fields(of: conflict) }, as: UTF8.self)
-        case .table:
+        case .json: return JSONWriter.text { $0.fields(of: conflict) }
+        case .text:
             var lines = [
                 ("id", conflict.id), ("state", conflict.state.rawValue), ("kind", conflict.kind.rawValue),
                 ("provider", conflict.provider.rawValue), ("as", conflict.maskedEmail ?? "-"),
@@ -259,7 +246,7 @@ enum ConflictText {
                     )
                 )
             }
-            return lines.map { "\(padded($0, to: 12))  \($1)" }.joined(separator: "\n")
+            return TextTable.text(lines)
         }
     }
 }

@@ -13,12 +13,6 @@ struct MigrateCommand: AsyncParsableCommand {
             """,
         subcommands: [Up.self, Down.self, Status.self, Verify.self, Create.self]
     )
-
-    /// A listing for people, or the same for programs.
-    enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-        case text
-        case json
-    }
 }
 
 extension MigrateCommand {

@@ -51,7 +51,7 @@ extension OutboxCommand {
         var max = 100
 
         @Option(help: "The form of the listing.")
-        var format: ConfigCommand.OutputFormat = .text
+        var format: OutputFormat = .text
 
         func validate() throws {
             guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
@@ -158,7 +158,7 @@ extension OutboxCommand {
         var yes = false
 
         @Option(help: "The form of what is shown.")
-        var format: ConfigCommand.OutputFormat = .text
+        var format: OutputFormat = .text
 
         /// Messages that are shown.
         private static let shownMax = 100
@@ -237,11 +237,7 @@ extension OutboxCommand {
                     message.reason ?? "-", message.recipient ?? "-",
                 ]
             }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            row.indices.map { $0 == row.count - 1 ? row[$0] : padded(row[$0], to: widths[$0]) }.joined(separator: "  ")
-        }
-        .joined(separator: "\n")
+        return TextTable.text(rows)
     }
 
     /// An array of objects.

@@ -370,19 +370,13 @@ extension PolicyCommand {
                 """
         )
 
-        /// A table for people, or the same for programs.
-        enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-            case table
-            case json
-        }
-
         @OptionGroup var configuration: ConfigurationOptions
 
         @Option(help: ArgumentHelp("How many versions at most.", valueName: "number"))
         var max = 20
 
         @Option(help: "The form of the listing.")
-        var format = OutputFormat.table
+        var format = OutputFormat.text
 
         func validate() throws {
             guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
@@ -396,7 +390,7 @@ extension PolicyCommand {
                 }
                 guard !versions.isEmpty else { throw StartupFailure.noProject }
                 switch format {
-                case .table: try say(PolicyHistoryText.table(versions))
+                case .text: try say(PolicyHistoryText.table(versions))
                 case .json: try say(PolicyHistoryText.json(versions))
                 }
             }

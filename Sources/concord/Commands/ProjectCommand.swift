@@ -3,8 +3,6 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import JSON
-import Migrations
-import Postgres
 
 /// `concord project`: the one project a database serves.
 struct ProjectCommand: AsyncParsableCommand {
@@ -112,22 +110,4 @@ func isProjectID(_ text: String) -> Bool {
             || byte == UInt8(ascii: "-")
     }
     return (4...63).contains(bytes.count) && isMadeOfAllowed && !text.hasPrefix("-") && !text.hasSuffix("-")
-}
-
-/// Runs `body` with a database client that lives as long as it does.
-/// - Throws: `DatabaseFailure` in place of a `PostgresError`; `StartupFailure` where the schema is older than this program
-///   needs; what `body` throws.
-func withClient<Output: Sendable>(
-    _ configuration: PostgresConfiguration,
-    _ body: @Sendable (PostgresClient) async throws -> Output
-) async throws -> Output {
-    let client = PostgresClient(configuration: configuration)
-    return try await namingDatabase(configuration) {
-        try await withThrowingTaskGroup(of: Void.self, returning: Output.self) { group in
-            group.addTask { await client.run() }
-            defer { client.shutDown() }
-            try requireSchema(try await SchemaState.load(client))
-            return try await body(client)
-        }
-    }
 }

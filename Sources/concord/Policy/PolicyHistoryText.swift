@@ -15,17 +15,9 @@ enum PolicyHistoryText {
                     version.attribution.reason ?? "-",
                 ]
             }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        func line(_ row: [String]) -> String {
-            row.enumerated().map { column, cell in column == row.count - 1 ? cell : padded(cell, to: widths[column]) }
-                .joined(separator: "  ")
-        }
-        var lines = [line(rows[0])]
-        for (version, row) in zip(versions, rows.dropFirst()) {
-            lines.append(line(row))
-            lines += PolicyText.lines(version.changes).map { "    \($0)" }
-        }
-        return lines.joined(separator: "\n")
+        let table = TextTable.lines(rows)
+        let changes = versions.map { PolicyText.lines($0.changes).map { "    \($0)" } }
+        return (table.prefix(1) + zip(table.dropFirst(), changes).flatMap { [$0] + $1 }).joined(separator: "\n")
     }
 
     static func json(_ versions: [PolicyVersion]) -> String {

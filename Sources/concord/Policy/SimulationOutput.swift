@@ -63,7 +63,7 @@ final class SimulationOutput: Sendable {
             }
         case .ndjson:
             try say(
-                Self.line { writer in
+                JSONWriter.text { writer in
                     writer.field("type", "effect")
                     writer.field("effect", prediction.effect.rawValue)
                     style.write(prediction.evidence, of: prediction.user, tenant: prediction.tenant, to: &writer)
@@ -92,8 +92,10 @@ final class SimulationOutput: Sendable {
             if let history { try say("\n" + text(history)) }
         case .ndjson:
             if let history {
-                for (change, count) in Self.ordered(history) { try say(Self.line { write(change, count, to: &$0) }) }
-                try say(Self.line { write(result, history, to: &$0) })
+                for (change, count) in Self.ordered(history) {
+                    try say(JSONWriter.text { write(change, count, to: &$0) })
+                }
+                try say(JSONWriter.text { write(result, history, to: &$0) })
             }
         case .csv: break
         }
@@ -125,7 +127,7 @@ final class SimulationOutput: Sendable {
         let countWidth = found.map { grouped($0.count).count }.max() ?? 0
         for (effect, count) in found {
             let name = style.colored(padded(effect.rawValue, to: nameWidth), effect.severity)
-            lines.append("  \(Self.right(grouped(count), countWidth))  \(name)  \(effect.summary)")
+            lines.append("  \(padded(grouped(count), to: countWidth, onLeft: true))  \(name)  \(effect.summary)")
         }
         return lines
     }
@@ -171,15 +173,7 @@ final class SimulationOutput: Sendable {
                     count.examples.prefix(1).map { "\($0.user.rawValue), \($0.decision.text)" }.joined(),
                 ]
             }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        lines += rows.map { row in
-            "  "
-                + row.enumerated().map { column, cell in
-                    column < 2
-                        ? Self.right(cell, widths[column])
-                        : column == row.count - 1 ? cell : padded(cell, to: widths[column])
-                }.joined(separator: "  ")
-        }
+        lines += TextTable.lines(rows, rightAligned: 2).map { "  \($0)" }
         return lines.joined(separator: "\n")
     }
 
@@ -189,10 +183,6 @@ final class SimulationOutput: Sendable {
 
     private static func count(_ number: Int64, _ noun: String) -> String {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
-    }
-
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
     /// The most frequent first.
@@ -210,10 +200,6 @@ final class SimulationOutput: Sendable {
     }
 
     // MARK: For programs
-
-    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
-        String(decoding: JSONWriter.object(body), as: UTF8.self)
-    }
 
     private func write(
         _ change: PolicySimulation.HistoryChange,
