@@ -25,8 +25,13 @@ package struct Effects: Sendable {
             // Whole words, because each number drawn is a call of the system.
             var generator = SystemRandomNumberGenerator()
             var bytes: [UInt8] = []
+            bytes.reserveCapacity(count)
             while bytes.count < count {
-                withUnsafeBytes(of: generator.next()) { bytes += $0.prefix(count - bytes.count) }
+                var word = generator.next()
+                for _ in 0..<min(8, count - bytes.count) {
+                    bytes.append(UInt8(truncatingIfNeeded: word))
+                    word >>= 8
+                }
             }
             return bytes
         }

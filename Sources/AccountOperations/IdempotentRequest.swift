@@ -48,12 +48,15 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
 
     /// Each part with its length in front, so that none runs into the next.
     private static func digest(_ parts: [String]) -> SHA256Digest {
-        var hash = SHA256()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.reduce(0) { $0 + 8 + $1.utf8.count })
         for part in parts {
-            withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
-            hash.update(data: Array(part.utf8))
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: part.utf8.count >> shift))
+            }
+            bytes += part.utf8
         }
-        return hash.finalize()
+        return SHA256.hash(data: bytes)
     }
 
     /// Where the answer is kept.

@@ -42,7 +42,7 @@ package enum PercentEncoding {
             default: decoded.append(byte)
             }
         }
-        return decoded.withUnsafeBufferPointer { String(ifUTF8: $0) }
+        return String(ifUTF8: decoded)
     }
 
     /// The decoded `name=value` pairs of a query or a form; of repeated names the first wins, and what cannot be decoded

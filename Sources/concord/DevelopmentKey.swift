@@ -91,8 +91,7 @@ struct DevelopmentKey {
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StartupFailure("cannot write \(draft)", .badConfiguration) }
         let bytes = Array(text.utf8)
-        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        let isSafe = written == bytes.count && fsync(descriptor) == 0
+        let isSafe = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
         close(descriptor)
         guard isSafe else {
             unlink(draft)

@@ -22,8 +22,8 @@ extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
         .imports, .pureRules, .pointers, .sql, .statusCodes, .environment,
-        .provedCredentials, .countedRefusals, .unsafeEscapes, .nothingPublic, .swiftTestingOnly, .testNames,
-        .machinePaths, .registries, .standardOutput,
+        .provedCredentials, .countedRefusals, .unsafeEscapes, .unsafePointers, .nothingPublic, .swiftTestingOnly,
+        .testNames, .machinePaths, .registries, .standardOutput,
     ]
 
     /// The modules that each target may import, as the table `imports` of the manifest lists them.
@@ -288,6 +288,78 @@ extension SourceRule {
             SourceFile(path: "Sources/JSON/A.swift", text: "// never try! here\nlet a = \"as!\"\n"),
         ]
     )
+
+    /// The files that may use unsafe pointers. Everywhere else `Span`, arrays and strings do.
+    static let filesWithUnsafePointers = [
+        // They hold what C functions return or fill.
+        "Sources/AccountLinking/Model/InternationalNames.swift",
+        "Sources/AccountLinking/Model/LookAlikes.swift",
+        "Sources/AccountOperations/Passwords/Argon2Hash.swift",
+        "Sources/AccountOperations/Phones/NumberingPlan.swift",
+        "Sources/Delivery/SMTPConnection.swift",
+        "Sources/IdentityProviders/Issuers/NetworkPolicy.swift",
+        "Sources/Postgres/Connection.swift",
+        "Sources/Postgres/HostNames.swift",
+        "Sources/Postgres/ResultSet.swift",
+        "Sources/PostgresCluster/FileSystem.swift",
+        "Sources/PostgresCluster/ServerUser.swift",
+        "Sources/concord/Attribution+Operator.swift",
+        // They write parts of arrays to files.
+        "Sources/concord/StandardOutput.swift",
+        // Every request and every token passes through them, and bounds checks cost more than 5 %.
+        "Sources/JSON/Base64URL.swift",
+        "Sources/JSON/JSONParser.swift",
+        "Sources/JSON/JSONValue.swift",
+        "Sources/JSON/JSONWriter.swift",
+        // Audits and exports read rows where libpq holds them.
+        "Sources/AccountAPI/ExportedAccount.swift",
+        "Sources/AccountOperations/Audit/TraitSpill.swift",
+        "Sources/AccountStore/Rows/StoredAccountRows.swift",
+        "Sources/AccountStore/Scan/BucketFile+Parts.swift",
+        "Sources/AccountStore/Scan/BucketFile.swift",
+        "Sources/AccountStore/Scan/IDNumbers.swift",
+        "Sources/AccountStore/Scan/IDRanges.swift",
+        "Sources/AccountStore/Scan/PackedRows.swift",
+        "Sources/JSON/BorrowedText.swift",
+        "Sources/Postgres/ColumnPacker.swift",
+        "Sources/Postgres/CopyReader.swift",
+        "Sources/Postgres/PackedColumns.swift",
+        "Sources/Postgres/PostgresConnection.swift",
+        "Sources/Postgres/RawRows.swift",
+        "Sources/Postgres/WordList.swift",
+        // It names the pages of the program's own code.
+        "Sources/concord/StartUpCode.swift",
+    ]
+
+    static func unsafePointers(in file: SourceFile) -> [Violation] {
+        occurrences(of: unsafePointerWords, in: file) { "\($0): use Span, an array or a string" }
+    }
+
+    static let unsafePointers = SourceRule(
+        name: "unsafe pointers stay in the files that need them",
+        // The benchmarks and the demo are programs of their own.
+        appliesTo: { file in
+            file.target.map { !["bench", "demo"].contains($0) } == true
+                && !filesWithUnsafePointers.contains(file.path)
+        },
+        check: unsafePointers(in:),
+        planted: [
+            SourceFile(path: "Sources/JSON/A.swift", text: "func f(_ bytes: UnsafeRawBufferPointer) {}\n"),
+            SourceFile(path: "Sources/JSON/A.swift", text: "let n = bytes.withUnsafeBytes { $0.count }\n"),
+            SourceFile(path: "Sources/Postgres/Row.swift", text: "let n = span.unsafeLoad(as: UInt8.self)\n"),
+        ],
+        allowed: [
+            SourceFile(path: "Sources/JSON/JSONParser.swift", text: "let bytes: UnsafeBufferPointer<UInt8>\n"),
+            SourceFile(path: "Sources/JSON/A.swift", text: "// no UnsafePointer\nlet a = \"'unsafe-inline'\"\n"),
+        ]
+    )
+
+    private static let unsafePointerWords =
+        ["", "Mutable", "Buffer", "MutableBuffer", "Raw", "MutableRaw", "RawBuffer", "MutableRawBuffer"]
+        .map { "Unsafe\($0)Pointer" }
+        + ["Bytes", "MutableBytes", "Pointer", "MutablePointer", "BufferPointer", "MutableBufferPointer"]
+        .map { "withUnsafe\($0)" }
+        + ["withUnsafeTemporaryAllocation", "unsafeUninitializedCapacity", "unsafeLoad", "unsafeLoadUnaligned"]
 
     static let nothingPublic = SourceRule(
         name: "nothing is public: this is a program",

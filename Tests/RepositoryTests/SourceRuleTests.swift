@@ -40,6 +40,12 @@ struct SourceRuleTests {
         }
     }
 
+    @Test func `every file that may use unsafe pointers does`() throws {
+        for path in SourceRule.filesWithUnsafePointers {
+            #expect(try !SourceRule.unsafePointers(in: Repository.file(path)).isEmpty, "\(path)")
+        }
+    }
+
     @Test func `the scanner tells code from comments and literals`() {
         let text = ##"""
             let a = "x /* no comment */ \(f("inner \(deep)")) tail" // "not a literal"

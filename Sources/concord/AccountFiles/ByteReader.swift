@@ -57,7 +57,7 @@ final class ByteReader {
         if buffer.count != Self.bufferBytes { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
         var count = 0
         repeat {
-            count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            count = read(descriptor, &buffer, Self.bufferBytes)
         } while count < 0 && errno == EINTR
         guard count >= 0 else { throw .unreadable("\(name): \(String(cString: strerror(errno)))") }
         if count == 0 { isAtEnd = true }
