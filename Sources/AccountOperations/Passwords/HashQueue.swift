@@ -139,18 +139,14 @@ package struct HashQueue: Sendable {
             actions.append(.refuse(displaced, .displaced))
         }
         callers[ticket] = caller
-        if caller.isKnown {
-            known.append(ticket, from: caller.network)
-        } else {
-            strangers.append(ticket, from: caller.network)
-        }
+        self[keyPath: lane(of: caller)].append(ticket, from: caller.network)
         return actions + start()
     }
 
     /// A caller was served.
     package mutating func finish(_ ticket: Ticket) -> [Action] {
         guard let caller = callers.removeValue(forKey: ticket) else { return [] }
-        if caller.isKnown { known.accepted -= 1 } else { strangers.accepted -= 1 }
+        self[keyPath: lane(of: caller)].accepted -= 1
         running -= 1
         return start()
     }
@@ -158,13 +154,15 @@ package struct HashQueue: Sendable {
     /// A caller goes away.
     /// - Returns: `false` when it did not wait (any more).
     package mutating func leave(_ ticket: Ticket) -> Bool {
-        guard let caller = callers[ticket] else { return false }
-        let left =
-            caller.isKnown
-            ? known.remove(ticket, from: caller.network) : strangers.remove(ticket, from: caller.network)
-        guard left != nil else { return false }
+        guard let caller = callers[ticket],
+            self[keyPath: lane(of: caller)].remove(ticket, from: caller.network) != nil
+        else { return false }
         callers[ticket] = nil
         return true
+    }
+
+    private func lane(of caller: HashCaller) -> WritableKeyPath<Self, Lane> {
+        caller.isKnown ? \.known : \.strangers
     }
 
     private func hasRoom(for caller: HashCaller) -> Bool {
@@ -176,7 +174,7 @@ package struct HashQueue: Sendable {
     /// Takes the newest caller of the network that waits with most, if the network of `caller` still waits with fewer then.
     /// A stranger displaces no known caller.
     private mutating func displace(for caller: HashCaller) -> Ticket? {
-        let waiting = (caller.isKnown ? known : strangers).waiting(from: caller.network)
+        let waiting = self[keyPath: lane(of: caller)].waiting(from: caller.network)
         let ofStrangers = strangers.longest.map { (network: $0, count: strangers.waiting(from: $0)) }
         let ofKnown =
             caller.isKnown ? known.longest.map { (network: $0, count: known.waiting(from: $0)) } : nil
