@@ -130,8 +130,8 @@ extension AuditCommand {
             try await reportingErrors {
                 let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
                 switch format {
-                case .text: try say(id == nil ? RuleText.list(rules) : RuleText.explanation(rules[0]))
-                case .json: try say(RuleText.json(rules))
+                case .text: try say(id == nil ? AuditRuleText.list(rules) : AuditRuleText.explanation(rules[0]))
+                case .json: try say(AuditRuleText.json(rules))
                 }
             }
         }

@@ -2,7 +2,7 @@ import AccountLinking
 import JSON
 
 /// The rules of audits in words.
-enum RuleText {
+enum AuditRuleText {
     /// Three columns with a heading.
     static func list(_ rules: [AuditRule]) -> String {
         TextTable.text(
