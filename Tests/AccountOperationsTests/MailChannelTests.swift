@@ -105,14 +105,14 @@ import Testing
             }
         }
         let shown: JSONValue = ["displayName": "The App"]
-        let subject = "Somebody asked to use your address at "
+        let subject = "Someone asked to use your email address at "
         #expect(try await name(["concord": shown], "M <m@example.com>") == ["M", subject + "The App"])
         #expect(try await name(["concord": shown], "m@example.com") == ["The App", subject + "The App"])
         #expect(try await name([:], "M <m@example.com>") == ["M", subject + "M"])
         #expect(try await name([:], "m@example.com") == [nil, subject + TestService.projectID])
         // A language that nobody knows is the project's.
         let thai = try await name(["notification": ["defaultLocale": "th"]], "M <m@example.com>")
-        #expect(thai[1] == "มีผู้ขอใช้อีเมลของคุณที่ M")
+        #expect(thai[1] == "มีผู้ขอใช้ที่อยู่อีเมลของคุณที่ M")
     }
 
     @Test func `what is no mail, or goes to no address, is refused`() async throws {
