@@ -207,14 +207,14 @@ struct APIError: Error, Sendable {
 
     static let notForBrowsers = APIError(
         .forbidden,
-        "The administrators' listener answers programs of its own host only.",
+        "The administrators' listener accepts requests from programs on its host only.",
         canonicalStatus: "PERMISSION_DENIED",
         reason: "forbidden"
     )
 
     static let foreignPage = APIError(
         .forbidden,
-        "In development, administrators' and emulator routes answer pages of this machine only (http://localhost).",
+        "In development, administrators' and emulator routes accept web pages from this machine only (http://localhost).",
         canonicalStatus: "PERMISSION_DENIED",
         reason: "foreignPage"
     )

@@ -13,7 +13,7 @@ extension Denial {
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
         // Concord's own routes alone, which have problems for them.
         case .answeredBefore, .webhook, .merge: .unexpected
-        case .idempotencyKeyReused: .invalidArgument("the Idempotency-Key was used for another request")
+        case .idempotencyKeyReused: .invalidArgument("The Idempotency-Key belongs to another request.")
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)
         case .invalidCredential(let reason): reason.apiError
@@ -21,7 +21,7 @@ extension Denial {
         case .unauthorizedDomain: .code(.unauthorizedDomain, "Domain not allowlisted by project")
         case .parametersTooLong: .invalidArgument("The parameters of the provider's page are too long.")
         case .reservedParameter(let name):
-            .invalidArgument("The custom parameter \(name) belongs to the flow and cannot be set.")
+            .invalidArgument("Concord sets the parameter \(name) itself: leave it out of customParameter.")
         case .emailCode(let denial): denial.apiError
         case .phone(let denial): denial.apiError
         case .tenantMismatch: .code(.tenantIDMismatch)
@@ -44,7 +44,10 @@ extension Denial {
         case .weakPassword(let lengthMin):
             .code(.weakPassword, "Password should be at least \(lengthMin) characters")
         case .commonPassword:
-            .code(.weakPassword, "Password is too easy to guess. Choose one that is not common, nor your address.")
+            .code(
+                .weakPassword,
+                "Password is too easy to guess. Choose a password that is neither common nor your email address."
+            )
         case .limitReached(let row): row.apiError
         }
     }
@@ -58,7 +61,7 @@ extension LimitedRow {
             case .signUps: "new accounts"
             case .providerFlows, .conflicts: "sign-ins with a provider"
             }
-        return .code(.tooManyAttemptsTryLater, "Too many \(what) for now. Try again later.")
+        return .code(.tooManyAttemptsTryLater, "Too many \(what). Try again later.")
     }
 }
 
@@ -89,7 +92,8 @@ extension Refusal {
         case .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled: .code(.adminOnlyOperation)
         case .userDisabled: .code(.userDisabled)
         case .userNotFound: .code(.userNotFound)
-        case .accountMerged: .code(.userMerged, "The account was merged into another: GET /concord/v1/merges?uid=UID")
+        case .accountMerged:
+            .code(.userMerged, "The account was merged into another account: GET /concord/v1/merges?uid=UID")
         case .emailNotFound: .code(.emailNotFound)
         case .invalidPassword: .code(.invalidPassword)
         case .invalidLoginCredentials: .code(.invalidLoginCredentials)
@@ -162,7 +166,7 @@ extension SecondFactorDenial {
         case .invalidPhoneNumber: .code(.invalidMFAPhoneNumber, "Invalid format.")
         case .duplicateID: .code(.duplicateMFAEnrollmentID)
         case .notForAdministrators:
-            .code(.unsupportedSecondFactor, "An app can be enrolled by its user only.")
+            .code(.unsupportedSecondFactor, "Only the user can enroll an authenticator app.")
         }
     }
 }

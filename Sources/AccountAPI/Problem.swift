@@ -43,38 +43,38 @@ enum ProblemType: String, CaseIterable, Sendable {
     /// For people, and the same for every occurrence.
     var title: String {
         switch self {
-        case .choicesNeeded: "Both accounts have something of which one can stay"
-        case .conflictClosed: "The conflict is settled, declined or void"
-        case .conflictExpired: "The conflict's time is over"
-        case .conflictUnknown: "There is no such conflict"
+        case .choicesNeeded: "The merge needs choices"
+        case .conflictClosed: "The conflict is closed"
+        case .conflictExpired: "The conflict has expired"
+        case .conflictUnknown: "The conflict does not exist"
         case .requestTooLarge: "The request is too large"
-        case .foreignPage: "The request comes from a web page of another machine"
-        case .idempotencyKeyReused: "Something else was asked under this Idempotency-Key"
+        case .foreignPage: "The request comes from a web page on another machine"
+        case .idempotencyKeyReused: "The Idempotency-Key belongs to another request"
         case .identityInUse: "Another account owns the identity"
         case .insufficientUserAuthentication: "The sign-in is not recent enough"
-        case .internalError: "Something is wrong with the service"
+        case .internalError: "The service has an internal error"
         case .invalidSession: "The session is not valid"
-        case .invalidPolicy: "The policy has mistakes"
-        case .lastSignInMethod: "No other sign-in method of the account works"
-        case .laterChanges: "Later changes would be overwritten"
-        case .mergeClosed: "The merge is not in a state for this"
+        case .invalidPolicy: "The policy is not valid"
+        case .lastSignInMethod: "The account has no other working sign-in method"
+        case .laterChanges: "Undoing the merge would overwrite later changes"
+        case .mergeClosed: "The state of the merge does not allow this"
         case .mergeRefused: "The accounts cannot be merged"
-        case .malformedRequest: "The request cannot be understood"
-        case .noSuchRoute: "There is nothing at this address"
-        case .versionMismatch: "What is to be changed has changed since it was read"
-        case .proofExpired: "The proof's time is over"
-        case .proofNotOffered: "Policy does not let such a proof settle this"
-        case .proofRequired: "The owner of the account has to be shown"
-        case .proofStale: "The account or the policy has changed since the proof was asked for"
-        case .providerAlreadyLinked: "The account has another identity of this provider"
+        case .malformedRequest: "The request is malformed"
+        case .noSuchRoute: "The resource does not exist"
+        case .versionMismatch: "The resource has changed since it was read"
+        case .proofExpired: "The proof has expired"
+        case .proofNotOffered: "The policy does not allow this kind of proof"
+        case .proofRequired: "Proof of account ownership is required"
+        case .proofStale: "The account or the policy has changed since the proof was requested"
+        case .providerAlreadyLinked: "The account already has an identity of this provider"
         case .providerDisabled: "The provider is not enabled"
         case .refused: "The request is refused"
-        case .secondFactorRequired: "The account asks for its second factor"
+        case .secondFactorRequired: "The account requires its second factor"
         case .tooManyAttempts: "Too many attempts"
-        case .tooManyMails: "Too many mails about the account were asked for"
-        case .unavailable: "The service is away for a moment"
+        case .tooManyMails: "Too many mails about the account were requested"
+        case .unavailable: "The service is temporarily unavailable"
         case .userDisabled: "The account is disabled"
-        case .usersLockedOut: "Users have no other sign-in method that works"
+        case .usersLockedOut: "Some users have no other working sign-in method"
         case .wrongProof: "The proof is wrong"
         }
     }
@@ -122,7 +122,7 @@ struct Problem: Error, Sendable {
     }
 
     init(_ lockedOut: LockedOutUsers) {
-        self.init(.usersLockedOut, "With force it is done all the same.")
+        self.init(.usersLockedOut, "Send `force` to do it anyway.")
         self.lockedOut = lockedOut
     }
 
@@ -187,7 +187,7 @@ extension Denial {
         case .webhook(let denial): denial.problem
         case .merge(let denial): denial.problem
         case .versionMismatch: Problem(.versionMismatch)
-        case .refusal(.methodNotQuarantined): Problem(.noSuchRoute, "No such method is suspended.")
+        case .refusal(.methodNotQuarantined): Problem(.noSuchRoute, "The account has no such suspended method.")
         case .refusal(.invalidPassword), .emailCode(.wrongCode): Problem(.wrongProof)
         default: Problem(apiError)
         }
@@ -198,17 +198,17 @@ extension ConflictRefusal {
     fileprivate var problem: Problem {
         switch self {
         case .unknown: Problem(.conflictUnknown)
-        case .closed(let state): Problem(.conflictClosed, "It is \(state.rawValue).")
+        case .closed(let state): Problem(.conflictClosed, "The conflict is \(state.rawValue).")
         case .expired: Problem(.conflictExpired)
         case .unproven: Problem(.proofRequired)
         case .wrongAnswer: Problem(.wrongProof)
         case .tooManyAttempts: Problem(.tooManyAttempts)
         case .tooManyMails(let waitSeconds): Problem(.tooManyMails, retryAfterSeconds: waitSeconds)
-        case .proofExpired: Problem(.proofExpired, "Ask for a new one.")
-        case .proofStale: Problem(.proofStale, "Ask for a new one.")
+        case .proofExpired: Problem(.proofExpired, "Request a new proof.")
+        case .proofStale: Problem(.proofStale, "Request a new proof.")
         case .secondFactorRequired: Problem(.secondFactorRequired)
         case .providerAlreadyLinked: Problem(.providerAlreadyLinked)
-        case .proofNotOffered: Problem(.proofNotOffered, "Sign in to the account, and link from there.")
+        case .proofNotOffered: Problem(.proofNotOffered, "Sign in to the account, and link the provider there.")
         case .refused(.operationNotAllowed): Problem(.providerDisabled)
         case .refused(.userDisabled): Problem(.userDisabled)
         case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)
@@ -221,9 +221,12 @@ extension WebhookDenial {
     fileprivate var problem: Problem {
         switch self {
         case .refusedURL:
-            Problem(.malformedRequest, "url must be an HTTPS URL of at most 2048 bytes, of a host that may be reached.")
-        case .tooMany: Problem(.refused, "There are ten already.")
-        case .unknown: Problem(.noSuchRoute, "There is no such webhook.")
+            Problem(
+                .malformedRequest,
+                "`url` must be an HTTPS URL of at most 2048 bytes, on a host that webhooks may call."
+            )
+        case .tooMany: Problem(.refused, "The project already has 10 webhooks.")
+        case .unknown: Problem(.noSuchRoute, "The webhook does not exist.")
         }
     }
 }
@@ -235,33 +238,36 @@ extension MergeDenial {
             return Problem(.secondFactorRequired, "Sign in to both accounts with both factors.")
         case .refused(let refusal): return Problem(refused: refusal.rawValue)
         case .absorbedSessionMissing:
-            return Problem(.malformedRequest, "absorbedIdToken is needed: an ID token of the account that goes.")
+            return Problem(.malformedRequest, "`absorbedIdToken` is required: an ID token of the account to absorb.")
         case .undecided(let fields):
-            var problem = Problem(.choicesNeeded, "Say in choices whose is taken: survivor or absorbed.")
+            var problem = Problem(
+                .choicesNeeded,
+                "`choices` must name whose value each of these fields keeps: `survivor` or `absorbed`."
+            )
             problem.undecided = fields.map(\.name)
             return problem
         case .alreadyMerging(let merge):
-            return Problem(refused: "already-merging", "One of the accounts is in a merge that waits.", merge)
+            return Problem(refused: "already-merging", "One of the accounts is in a pending merge.", merge)
         case .alreadyMerged(let merge):
             let undo = "\(Problem.pathPrefix)merges/\(merge.id)/undo"
             return Problem(
                 refused: "already-merged",
-                "This merge was committed before; an administrator's POST \(undo) undoes it.",
+                "This merge was committed before. An administrator can undo it: POST \(undo)",
                 merge
             )
         case .mergedAway(let merge):
             let refusal = MergeRefusal.accountNotFound.rawValue
-            return Problem(refused: refusal, "One of the accounts was merged into another.", merge)
-        case .unknown: return Problem(.noSuchRoute, "There is no such merge.")
-        case .closed(let state): return Problem(.mergeClosed, "It is \(state.rawValue).")
-        case .tooLate: return Problem(.mergeClosed, "The time to undo it is over.")
+            return Problem(refused: refusal, "One of the accounts was merged into another account.", merge)
+        case .unknown: return Problem(.noSuchRoute, "The merge does not exist.")
+        case .closed(let state): return Problem(.mergeClosed, "The merge is \(state.rawValue).")
+        case .tooLate: return Problem(.mergeClosed, "The merge can no longer be undone.")
         case .laterChanges(let changes):
             let canStay = changes.allSatisfy(\.canStay)
             var problem = Problem(
                 .laterChanges,
                 canStay
-                    ? "With keepLaterChanges everything else is put back."
-                    : "What cannot stay prevents it, with keepLaterChanges as well."
+                    ? "Send `keepLaterChanges` to keep these changes and undo everything else."
+                    : "Some of these changes cannot be kept, even with `keepLaterChanges`."
             )
             problem.changes = changes
             return problem

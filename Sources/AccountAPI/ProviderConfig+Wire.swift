@@ -32,8 +32,10 @@ extension ProviderConfig {
     package init(of id: String, reading item: JSONValue) throws(ProviderConfigMistake) {
         guard let provider = ProviderID(id),
             let collection = ProviderConfigCollection.allCases.first(where: { $0.holds(provider) })
-        else { throw ProviderConfigMistake(description: "no such provider; others than the known ones are oidc.NAME") }
-        guard let members = item.object else { throw ProviderConfigMistake(description: "give its fields") }
+        else { throw ProviderConfigMistake(description: "unknown provider: use a supported provider or oidc.NAME") }
+        guard let members = item.object else {
+            throw ProviderConfigMistake(description: "must be an object with the fields of the provider")
+        }
         self.init(provider: provider)
         do {
             let body = RequestBody(members: members)
@@ -43,7 +45,7 @@ extension ProviderConfig {
         }
         let taken = try? JSONValue(parsing: JSONWriter.object { $0.fields(of: self, showsFalse: true) })
         if let field = item.firstField(missingFrom: taken ?? .null) {
-            throw ProviderConfigMistake(description: "\(field) is unknown, empty, or means nothing here")
+            throw ProviderConfigMistake(description: "\(field) is unknown, empty or not allowed here")
         }
     }
 }
@@ -98,7 +100,7 @@ struct ProviderConfigField: Sendable {
         var addresses: [ProviderAddress: String] = [:]
         for name in object.names {
             guard let known = ProviderAddress(rawValue: name) else {
-                throw .code(.invalidConfig, "A provider has no address of that name.")
+                throw .code(.invalidConfig, "addresses names an unknown endpoint.")
             }
             addresses[known] = try object.nonEmptyString(name)
         }
@@ -130,7 +132,7 @@ struct ProviderConfigField: Sendable {
             guard let domain = EmailDomain(text) else {
                 throw .code(
                     .invalidConfig,
-                    "Each of emailDomains must be the domain of an address, such as example.com."
+                    "Each of emailDomains must be the domain of an email address, such as example.com."
                 )
             }
             domains.insert(domain)

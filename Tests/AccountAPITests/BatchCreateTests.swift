@@ -300,7 +300,7 @@ struct BatchCreateTests {
                 (["email": "a@example.com"], "localId is missing"),
                 (
                     ["localId": .string(String(repeating: "x", count: 129))],
-                    "localId has to have 1 to 128 characters"
+                    "localId must have 1 to 128 characters"
                 ),
                 (
                     ["localId": "a1", "tenantId": "other"],
@@ -335,19 +335,19 @@ struct BatchCreateTests {
                 (["localId": "b3", "mfaInfo": [["totpInfo": [:]]]], "Second factor not supported."),
                 (["localId": "b4", "mfaInfo": [["phoneInfo": "1"]]], "Phone number format is invalid"),
                 (["localId": "fine", "email": "fine@example.com", "phoneNumber": "+15550003333"], nil),
-                (["localId": "fine"], "localId is given more than once"),
+                (["localId": "fine"], "localId occurs more than once"),
                 (["localId": "b5", "email": "fine@example.com"], "email exists in other account in database"),
                 (
                     ["localId": "b6", "displayName": .string(String(repeating: "x", count: 257))],
-                    "displayName is of another type, too long or out of range"
+                    "displayName has the wrong type, is too long or is out of range"
                 ),
-                (["localId": "b7", "disabled": 3], "disabled is of another type, too long or out of range"),
-                (["localId": "b8", "createdAt": "-1"], "createdAt is of another type, too long or out of range"),
+                (["localId": "b7", "disabled": 3], "disabled has the wrong type, is too long or is out of range"),
+                (["localId": "b8", "createdAt": "-1"], "createdAt has the wrong type, is too long or is out of range"),
                 (
                     ["localId": "b9", "createdAt": "9223372036854775807"],
-                    "createdAt is of another type, too long or out of range"
+                    "createdAt has the wrong type, is too long or is out of range"
                 ),
-                (["localId": "c0", "rawPassword": "short"], "password has to have 6 to 4096 characters"),
+                (["localId": "c0", "rawPassword": "short"], "password must have 6 to 4096 characters"),
                 (["localId": "also fine"], nil),
             ]
             let answer = try await upload(api, ["users": .array(rows.map(\.0)), "allowOverwrite": true])

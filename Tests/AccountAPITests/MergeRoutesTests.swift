@@ -143,7 +143,7 @@ struct MergeRoutesTests {
         let refused = try await send(.post, undo, describedAt: Self.item + "/undo")
         #expect(refused.status == 409 && problem(refused) == "later-changes")
         #expect(refused.json["changes"]?.array?.first?["canStay"] == true)
-        #expect(refused.json["detail"]?.string?.hasPrefix("With keepLaterChanges") == true)
+        #expect(refused.json["detail"]?.string?.hasPrefix("Send `keepLaterChanges`") == true)
         let undone = try await send(
             .post,
             undo,

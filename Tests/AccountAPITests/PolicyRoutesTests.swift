@@ -93,7 +93,7 @@ import Testing
             #expect(answer.status == 400 && answer.problem == .invalidPolicy)
             #expect(
                 answer.json["errors"]?.array?.compactMap(\.string) == [
-                    "extra is not a table of the policy",
+                    "extra is not part of the policy",
                     "concord.emailTrust[0].provider must be the id of a provider, oidc.*, saml.* or *",
                     "concord.emailTrust[0].issuer must be an https URL, none or *",
                     "concord.emailTrust[0].domain must be the domain of an address, hosted or *",

@@ -367,7 +367,8 @@ import Testing
             let accounts = "/v1/projects/\(TestService.projectID)/accounts"
             let short = "WEAK_PASSWORD : Password should be at least 8 characters"
             let common =
-                "WEAK_PASSWORD : Password is too easy to guess. Choose one that is not common, nor your address."
+                "WEAK_PASSWORD : Password is too easy to guess. Choose a password that is neither common nor "
+                + "your email address."
             for (password, message) in [("zx9q1w7", short), ("Password1", common), ("old@example.com", common)] {
                 func refuses(_ path: String, _ body: [String: JSONValue], bearer: String? = nil) async throws {
                     let answer = try await api.post(path, .object(body), bearer: bearer)

@@ -177,17 +177,17 @@ import Testing
             ("?oauthIdpConfigId=oidc.x", of(domains: [1]), 400, "Invalid value at 'emailDomains'"),
             (
                 "?oauthIdpConfigId=oidc.x", of(domains: (0...100).map { .string("d\($0).example") }), 400,
-                "INVALID_CONFIG : emailDomains may name 100 domains at most."
+                "INVALID_CONFIG : emailDomains may have at most 100 domains."
             ),
             (
                 "?oauthIdpConfigId=oidc.x",
                 of(domains: ["corp.example"], issuer: "https://accounts.google.com"), 400,
-                "INVALID_CONFIG : The issuer is that of google.com"
+                "INVALID_CONFIG : The issuer belongs to google.com"
             ),
             (
                 "?oauthIdpConfigId=oidc.x",
                 of(domains: ["corp.example"], issuer: "https://login.microsoftonline.com/common/v2.0"), 400,
-                "INVALID_CONFIG : The issuer is that of microsoft.com"
+                "INVALID_CONFIG : The issuer belongs to microsoft.com"
             ),
         ] as [(String, JSONValue, Int, String)]
     )
@@ -528,7 +528,7 @@ import Testing
             #expect(refused.status == 400)
             #expect(
                 refused.errorMessage
-                    == "INVALID_CONFIG : Accounts are linked under another issuer; register this one under another id."
+                    == "INVALID_CONFIG : Accounts are linked under another issuer: register this issuer under another id."
             )
             #expect(try await api.service.database.count("SELECT count(*) FROM provider_configs") == 0)
             // What was there before may come back, and elsewhere the other one is welcome.

@@ -95,7 +95,7 @@ struct SecondFactorAdminTests {
                 ["mfaEnrollmentId": "x", "phoneInfo": .string(numbers[1])],
                 ["mfaEnrollmentId": "x", "phoneInfo": .string(numbers[2])],
             ]
-            let app = "UNSUPPORTED_SECOND_FACTOR : An app can be enrolled by its user only."
+            let app = "UNSUPPORTED_SECOND_FACTOR : Only the user can enroll an authenticator app."
             let badNumber: JSONValue = .array([.object(["phoneInfo": "12"])])
             let nothing: JSONValue = .array([.object(["displayName": "nothing"])])
             let newApp: JSONValue = .array([.object(["totpInfo": .object([:])])])

@@ -106,7 +106,7 @@ struct StrangerLimitTests {
             }
             #expect(answers.map(\.status) == [200, 200, 200, 400, 400, 400, 400, 400, 400])
             let messages = Set(answers.compactMap(\.message))
-            #expect(messages == ["TOO_MANY_ATTEMPTS_TRY_LATER : Too many new accounts for now. Try again later."])
+            #expect(messages == ["TOO_MANY_ATTEMPTS_TRY_LATER : Too many new accounts. Try again later."])
             #expect(try await scene.rows("SELECT count(*) FROM users") == 3)
 
             // The owner of an account signs in all the same.
@@ -165,7 +165,7 @@ struct StrangerLimitTests {
             let messages = Set(answers.compactMap(\.message))
             #expect(
                 messages == [
-                    "TOO_MANY_ATTEMPTS_TRY_LATER : Too many sign-ins with a provider for now. Try again later."
+                    "TOO_MANY_ATTEMPTS_TRY_LATER : Too many sign-ins with a provider. Try again later."
                 ]
             )
             #expect(try await scene.rows("SELECT count(*) FROM conflicts") == 3)

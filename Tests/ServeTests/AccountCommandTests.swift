@@ -144,7 +144,7 @@ struct AccountCommandTests {
             try folder.write("users", rows.joined(separator: "\n"))
             for _ in 0..<2 {
                 let ended = try await Self.concord(["import", "--format", "ndjson", folder.path("users")], database)
-                #expect(ended.error == "concord: line 1501: user-0: localId is given more than once\n")
+                #expect(ended.error == "concord: line 1501: user-0: localId occurs more than once\n")
                 #expect(ended.status == .exited(1))
             }
             #expect(try await database.count("SELECT count(*) FROM users WHERE display_name IS NOT NULL") == 0)

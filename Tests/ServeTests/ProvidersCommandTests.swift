@@ -166,7 +166,7 @@ struct ProvidersCommandTests {
                 #expect(result.status == .exited(78))
                 #expect(
                     result.error.hasSuffix(
-                        "providers.yaml:3: github.com: secret is unknown, empty, or means nothing here\n"
+                        "providers.yaml:3: github.com: secret is unknown, empty or not allowed here\n"
                     )
                 )
                 #expect(try await database.count("SELECT count(*) FROM provider_configs") == 0)

@@ -84,18 +84,18 @@ struct ProvidersFileTests {
         let told = mistakes.description.split(separator: "\n").map(String.init)
         #expect(
             told == [
-                "etc/providers.yaml:2: example.com: no such provider; others than the known ones are oidc.NAME",
+                "etc/providers.yaml:2: example.com: unknown provider: use a supported provider or oidc.NAME",
                 "etc/providers.yaml:3: google.com: Invalid value at 'enabled' (TYPE_BOOL)",
-                "etc/providers.yaml:6: github.com: clientID is unknown, empty, or means nothing here",
-                "etc/providers.yaml:9: facebook.com: appleSignInConfig is unknown, empty, or means nothing here",
+                "etc/providers.yaml:6: github.com: clientID is unknown, empty or not allowed here",
+                "etc/providers.yaml:9: facebook.com: appleSignInConfig is unknown, empty or not allowed here",
                 "etc/providers.yaml:11: twitter.com: clientSecret is given twice; keep one",
                 "etc/providers.yaml:14: apple.com: privateKeyFile: none.p8 cannot be read; check its path and permissions",
-                "etc/providers.yaml:16: oidc.a: INVALID_CONFIG : A provider has no address of that name.",
-                "etc/providers.yaml:18: oidc.b: give its fields",
+                "etc/providers.yaml:16: oidc.a: INVALID_CONFIG : addresses names an unknown endpoint.",
+                "etc/providers.yaml:18: oidc.b: must be an object with the fields of the provider",
                 "etc/providers.yaml:19: yahoo.com: clientSecretFile: empty holds no text",
-                "etc/providers.yaml:21: oidc.c: INVALID_CONFIG : Each of emailDomains must be the domain of an address, "
+                "etc/providers.yaml:21: oidc.c: INVALID_CONFIG : Each of emailDomains must be the domain of an email address, "
                     + "such as example.com.",
-                "etc/providers.yaml:23: linkedin.com: emailDomains is unknown, empty, or means nothing here",
+                "etc/providers.yaml:23: linkedin.com: emailDomains is unknown, empty or not allowed here",
             ]
         )
         #expect(!mistakes.description.contains("s3cr3t"))

@@ -39,7 +39,7 @@ extension APIRequest {
     /// The ID token of the session that calls.
     func sessionToken() throws(Problem) -> String {
         guard let bearerToken else {
-            throw Problem(.invalidSession, "The ID token of a session is needed: Authorization: Bearer TOKEN")
+            throw Problem(.invalidSession, "The ID token of a session is required: Authorization: Bearer TOKEN")
         }
         return bearerToken
     }
@@ -47,7 +47,7 @@ extension APIRequest {
     /// The sign-in method that the path names.
     func signInMethod() throws(Problem) -> SignInMethod {
         guard let method = captures["method"].flatMap(SignInMethod.init(name:)) else {
-            throw Problem(.malformedRequest, "What the path names is no sign-in method.")
+            throw Problem(.malformedRequest, "The path does not name a sign-in method.")
         }
         return method
     }

@@ -38,7 +38,7 @@ extension Route {
     ) { request in
         let idToken = try request.sessionToken()
         guard let session = request.captures["session"].flatMap(SessionID.init) else {
-            throw Problem(.malformedRequest, "What the path names is no session.")
+            throw Problem(.malformedRequest, "The path does not name a session.")
         }
         return try await request.end(.one(session), idToken: idToken)
     }
@@ -55,7 +55,7 @@ extension Route {
         switch request.query["keepCurrent"] {
         case "true": return try await request.end(.others, idToken: idToken)
         case nil, "false": return try await request.end(.all, idToken: idToken)
-        default: throw Problem(.malformedRequest, "keepCurrent must be true or false.")
+        default: throw Problem(.malformedRequest, "`keepCurrent` must be true or false.")
         }
     }
 
@@ -67,7 +67,7 @@ extension Route {
         access: .administrator
     ) { request in
         guard let user = request.query["localId"].flatMap(UserID.init) else {
-            throw Problem(.malformedRequest, "localId is needed.")
+            throw Problem(.malformedRequest, "`localId` is required.")
         }
         let sessions = try await request.operations
             .sessions(
@@ -76,7 +76,7 @@ extension Route {
                 after: request.sessionPlace(),
                 countMax: request.sessionsMax()
             )
-        guard let sessions else { throw Problem(.noSuchRoute, "There is no such account.") }
+        guard let sessions else { throw Problem(.noSuchRoute, "The account does not exist.") }
         return .sessions(sessions)
     }
 
@@ -108,14 +108,16 @@ extension Route {
 extension APIRequest {
     fileprivate func sessionsMax() throws(Problem) -> Int {
         guard let size = Int(query["pageSize"] ?? "50"), (1...AccountSessions.sessionsMax).contains(size) else {
-            throw Problem(.malformedRequest, "pageSize must be a number from 1 to \(AccountSessions.sessionsMax).")
+            throw Problem(.malformedRequest, "`pageSize` must be a number from 1 to \(AccountSessions.sessionsMax).")
         }
         return size
     }
 
     fileprivate func sessionPlace() throws(Problem) -> SessionID? {
         guard let token = query["pageToken"] else { return nil }
-        guard let place = SessionID(token) else { throw Problem(.malformedRequest, "pageToken is not one of these.") }
+        guard let place = SessionID(token) else {
+            throw Problem(.malformedRequest, "`pageToken` is not a token of this list.")
+        }
         return place
     }
 

@@ -32,7 +32,7 @@ extension Route {
         let rows = try body.objects("users").map(ImportedAccount.init(reading:))
         guard !rows.isEmpty else { throw APIError.code(.missingUserAccount) }
         guard rows.count <= AccountImport.rowsMax else {
-            throw APIError.invalidArgument("at most \(AccountImport.rowsMax) users")
+            throw APIError.invalidArgument("users must have at most \(AccountImport.rowsMax) entries")
         }
         let operations = request.operations
         if try body.bool("sanityCheck") == true {

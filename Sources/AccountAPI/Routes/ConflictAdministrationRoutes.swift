@@ -14,7 +14,7 @@ extension Route {
                 count: try request.conflictCount(),
                 tenant: request.tenant
             )
-            guard let page else { throw Problem(.malformedRequest, "pageToken is not one of these.") }
+            guard let page else { throw Problem(.malformedRequest, "`pageToken` is not a token of this list.") }
             return .object { writer in
                 writer.field("conflicts", array: page.conflicts) { writer, conflict in
                     writer.object { writer in writer.fields(of: conflict) }
@@ -52,7 +52,7 @@ extension APIRequest {
         guard let count = Int(text), (1...ConflictAdministration.countMax).contains(count) else {
             throw Problem(
                 .malformedRequest,
-                "pageSize must be a number from 1 to \(ConflictAdministration.countMax)."
+                "`pageSize` must be a number from 1 to \(ConflictAdministration.countMax)."
             )
         }
         return count
@@ -72,8 +72,8 @@ extension APIRequest {
             "one of \(ConflictKind.allCases.map(\.rawValue).joined(separator: ", "))",
             ConflictKind.init(rawValue:)
         )
-        filter.openedSince = try filtered(by: "openedSince", "a time as RFC 3339 has it", RFC3339.instant)
-        filter.openedBefore = try filtered(by: "openedBefore", "a time as RFC 3339 has it", RFC3339.instant)
+        filter.openedSince = try filtered(by: "openedSince", "an RFC 3339 time", RFC3339.instant)
+        filter.openedBefore = try filtered(by: "openedBefore", "an RFC 3339 time", RFC3339.instant)
         return filter
     }
 
@@ -84,7 +84,7 @@ extension APIRequest {
         _ parse: (String) -> Value?
     ) throws(Problem) -> Value? {
         guard let text = query[name] else { return nil }
-        guard let value = parse(text) else { throw Problem(.malformedRequest, "\(name) must be \(expected).") }
+        guard let value = parse(text) else { throw Problem(.malformedRequest, "`\(name)` must be \(expected).") }
         return value
     }
 }

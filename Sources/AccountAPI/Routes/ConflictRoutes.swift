@@ -36,7 +36,7 @@ extension Route {
             }
         case .session:
             guard let idToken = try request.body.nonEmptyString("idToken") else {
-                throw Problem(.malformedRequest, "idToken is missing.")
+                throw Problem(.malformedRequest, "`idToken` is required.")
             }
             return try await request.answer(boundTo: handle, as: APIResponse.proven) { idempotent in
                 try await request.operations.proveBySession(
@@ -46,7 +46,7 @@ extension Route {
                 )
             }
         case nil:
-            throw Problem(.malformedRequest, "kind must be mailbox or session.")
+            throw Problem(.malformedRequest, "`kind` must be `mailbox` or `session`.")
         }
     }
 
@@ -61,7 +61,7 @@ extension Route {
         switch (try request.body.nonEmptyString("code"), try request.body.nonEmptyString("linkSecret")) {
         case (let code?, nil): answer = .code(code)
         case (nil, let secret?): answer = .linkSecret(secret)
-        default: throw Problem(.malformedRequest, "Either code or linkSecret is needed.")
+        default: throw Problem(.malformedRequest, "Either `code` or `linkSecret` is required.")
         }
         let handle = try request.conflictHandle()
         return try await request.answer(boundTo: handle, as: APIResponse.proven) { idempotent in
@@ -110,7 +110,7 @@ extension Route {
 extension APIRequest {
     fileprivate func conflictHandle() throws(Problem) -> String {
         guard let bearerToken else {
-            throw Problem(.conflictUnknown, "The handle of a conflict is needed: Authorization: Bearer HANDLE")
+            throw Problem(.conflictUnknown, "The handle of a conflict is required: Authorization: Bearer HANDLE")
         }
         return bearerToken
     }

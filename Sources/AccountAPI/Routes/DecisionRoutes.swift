@@ -16,12 +16,12 @@ extension Route {
         switch request.caller {
         case .administrator:
             guard let id, let decision = try await request.operations.decision(id) else {
-                throw Problem(.noSuchRoute, "There is no such decision.")
+                throw Problem(.noSuchRoute, "The decision does not exist.")
             }
             return .object { writer in writer.fields(of: decision) }
         case .client:
             guard let id, let summary = try await request.operations.decisionSummary(id) else {
-                throw Problem(.noSuchRoute, "There is no such decision.")
+                throw Problem(.noSuchRoute, "The decision does not exist.")
             }
             return .object { writer in
                 writer.field("decisionId", summary.id.text)
@@ -39,14 +39,16 @@ extension Route {
         access: .administrator
     ) { request in
         guard let user = request.query["localId"].flatMap(UserID.init) else {
-            throw Problem(.malformedRequest, "localId is needed.")
+            throw Problem(.malformedRequest, "`localId` is required.")
         }
         guard let size = Int(request.query["pageSize"] ?? "50"), (1...100).contains(size) else {
-            throw Problem(.malformedRequest, "pageSize must be a number from 1 to 100.")
+            throw Problem(.malformedRequest, "`pageSize` must be a number from 1 to 100.")
         }
         var before: DecisionID?
         if let token = request.query["pageToken"] {
-            guard let id = DecisionID(token) else { throw Problem(.malformedRequest, "pageToken is not one of these.") }
+            guard let id = DecisionID(token) else {
+                throw Problem(.malformedRequest, "`pageToken` is not a token of this list.")
+            }
             before = id
         }
         let decisions = try await request.operations

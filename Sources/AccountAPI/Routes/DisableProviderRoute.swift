@@ -14,7 +14,7 @@ extension Route {
     ) { request in
         let force = try request.body.bool("force") ?? false
         guard let provider = request.captures["provider"].flatMap(ProviderID.init) else {
-            throw Problem(.noSuchRoute, "No such provider is registered.")
+            throw Problem(.noSuchRoute, "The provider is not registered.")
         }
         return try await request.answer(
             boundTo: request.bearerToken ?? "",

@@ -15,7 +15,7 @@ extension Route {
         access: .anyone
     ) { request in
         guard let code = try request.body.nonEmptyString("oobCode") else {
-            throw Problem(.malformedRequest, "oobCode is missing.")
+            throw Problem(.malformedRequest, "`oobCode` is required.")
         }
         return try await request.answer(boundTo: code, as: APIResponse.disowned) { idempotent in
             try await request.operations.disownAccount(code, tenant: request.tenant, idempotent: idempotent)

@@ -30,7 +30,7 @@ extension Route {
         },
         Route(.get, path, service: .concord, access: .administrator) { request in
             guard let user = request.query["uid"].flatMap(UserID.init) else {
-                throw Problem(.malformedRequest, "uid is needed.")
+                throw Problem(.malformedRequest, "`uid` is required.")
             }
             let (merges, current) = try await request.operations.merges.merges(of: user, tenant: request.tenant)
             return .object { writer in
@@ -91,10 +91,13 @@ extension APIRequest {
         }
         guard let survivor = try body.nonEmptyString("survivor").flatMap(UserID.init),
             let absorbed = try body.nonEmptyString("absorbed").flatMap(UserID.init)
-        else { throw Problem(.malformedRequest, "survivor and absorbed are needed: the uids of two accounts.") }
+        else { throw Problem(.malformedRequest, "`survivor` and `absorbed` are required: the uids of two accounts.") }
         let reason = try body.string("reason") ?? ""
         guard isPreview || AccountMerges.isReason(reason) else {
-            throw Problem(.malformedRequest, "reason is needed: why the accounts are one person's, in 500 characters.")
+            throw Problem(
+                .malformedRequest,
+                "`reason` is required: why one person owns both accounts, in at most 500 characters."
+            )
         }
         return .administrator(survivor: survivor, absorbed: absorbed, reason: reason)
     }
@@ -103,10 +106,10 @@ extension APIRequest {
         var choices: [MergeField: MergeSide] = [:]
         for (name, side) in try body.object("choices")?.json.object ?? [:] {
             guard let field = MergeField(name: name) else {
-                throw Problem(.malformedRequest, "choices names what no account has.")
+                throw Problem(.malformedRequest, "`choices` names an unknown field.")
             }
             guard let side = side.string.flatMap(MergeSide.init(rawValue:)) else {
-                throw Problem(.malformedRequest, "A choice is survivor or absorbed.")
+                throw Problem(.malformedRequest, "Each of `choices` must be `survivor` or `absorbed`.")
             }
             choices[field] = side
         }

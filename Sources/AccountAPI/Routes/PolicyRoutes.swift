@@ -9,12 +9,12 @@ extension Route {
         var version: Int64?
         if let text = request.query["version"] {
             guard let number = Int64(text), number > 0 else {
-                throw Problem(.malformedRequest, "version must be a positive number.")
+                throw Problem(.malformedRequest, "`version` must be a positive number.")
             }
             version = number
         }
         guard let policy = try await request.operations.policy(at: version) else {
-            throw Problem(.noSuchRoute, "The configuration never had this version.")
+            throw Problem(.noSuchRoute, "The configuration has no such version.")
         }
         return .policy(policy)
     }
@@ -24,7 +24,7 @@ extension Route {
         let expectedVersion = try request.expectedVersion.version()
         let tables = ["emailTrust", "conflictProofs"]
         var mistakes = request.body.names.subtracting(tables).sorted()
-            .map { "\($0.prefix(64)) is not a table of the policy" }
+            .map { "\($0.prefix(64)) is not part of the policy" }
         let body = JSONValue.object(["concord": request.body.json])
         do {
             let change = try ProjectConfigChange(

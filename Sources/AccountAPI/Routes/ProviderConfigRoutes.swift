@@ -165,16 +165,16 @@ extension ProviderConfigDenial {
         case .issuerInUse:
             .code(
                 .invalidConfig,
-                "Accounts are linked under another issuer; register this one under another id."
+                "Accounts are linked under another issuer: register this issuer under another id."
             )
         case .invalidAddress(let name):
-            .code(.invalidConfig, "The address \(name.rawValue) must be an https URL without fragment.")
+            .code(.invalidConfig, "\(name.rawValue) must be an https URL without fragment.")
         case .tooManyEmailDomains:
-            .code(.invalidConfig, "emailDomains may name \(ProviderConfig.emailDomainsMax) domains at most.")
+            .code(.invalidConfig, "emailDomains may have at most \(ProviderConfig.emailDomainsMax) domains.")
         case .emailDomainsOfKnownIssuer(let known):
             .code(
                 .invalidConfig,
-                "The issuer is that of \(known.rawValue), whose addresses have rules of their own; leave emailDomains out."
+                "The issuer belongs to \(known.rawValue), which has its own rule for email addresses: leave emailDomains out."
             )
         case .tooLong: .code(.invalidConfig, "A value is too long.")
         }

@@ -25,7 +25,7 @@ extension Route {
     ) { request in
         let idToken = try request.sessionToken()
         guard let password = try request.body.nonEmptyString("password") else {
-            throw Problem(.malformedRequest, "password is missing.")
+            throw Problem(.malformedRequest, "`password` is required.")
         }
         let client = try request.passwordClient()
         return try await request.answer(boundTo: "", as: APIResponse.methods) { idempotent in

@@ -11,14 +11,14 @@ extension Route {
         guard let name = try body.nonEmptyString("providerId") else { throw APIError.code(.missingProviderID) }
         guard let provider = ProviderID(name) else { throw APIError.code(.invalidProviderID) }
         guard let text = try body.nonEmptyString("token") else {
-            throw APIError.invalidArgument("The request holds no token.")
+            throw APIError.invalidArgument("token is required.")
         }
         let token: RevocableToken
         switch try body.enumeration("tokenType", tokenTypes) {
         case "REFRESH_TOKEN": token = .refresh(text)
         case "ACCESS_TOKEN": token = .access(text)
         case "CODE": token = .code(text, redirectURI: try body.nonEmptyString("redirectUri"))
-        default: throw APIError.invalidArgument("The request does not say what kind of token it holds.")
+        default: throw APIError.invalidArgument("tokenType must be REFRESH_TOKEN, ACCESS_TOKEN or CODE.")
         }
         _ = try await request.operations
             .revokeToken(

@@ -16,12 +16,12 @@ extension Route {
         let body = request.body
         guard let kind = try body.nonEmptyString("requestType").flatMap(EmailCodeRecord.Kind.init(rawValue:)),
             kind.hasShortCode
-        else { throw Problem(.malformedRequest, "requestType names no kind of mail with a code.") }
+        else { throw Problem(.malformedRequest, "`requestType` must be a kind of mail with a code.") }
         guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
-            throw Problem(.malformedRequest, "email must be an address.")
+            throw Problem(.malformedRequest, "`email` must be an email address.")
         }
         guard let code = try body.nonEmptyString("code") else {
-            throw Problem(.malformedRequest, "code is missing.")
+            throw Problem(.malformedRequest, "`code` is required.")
         }
         let exchanged = try await request.operations
             .exchangeShortCode(

@@ -9,7 +9,7 @@ extension Route {
     static let webhooks: [Route] = [
         Route(.post, path, service: .concord, access: .administrator) { request in
             guard let url = try request.body.nonEmptyString("url") else {
-                throw Problem(.malformedRequest, "url is needed.")
+                throw Problem(.malformedRequest, "`url` is required.")
             }
             return try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { idempotent in
                 try await request.operations.addWebhookEndpoint(url: url, idempotent: idempotent)
