@@ -86,12 +86,12 @@ import Testing
             let field = "document.getElementById('password-field')"
             try await browser.run("\(field).focus()")
             try await browser.type("short" + Browser.Key.enter)
-            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('does not meet')")
             #expect(try await browser.value("\(field).getAttribute('aria-invalid')") == "true")
             #expect(try await account.signIn() == 200, "nothing has changed")
-            try await browser.press("Show what I type")
+            try await browser.press("Show password")
             #expect(try await browser.value("\(field).type") == "text")
-            try await browser.press("Show what I type")
+            try await browser.press("Show password")
             #expect(try await browser.value("\(field).type") == "password")
             try await browser.run("\(field).value = ''; \(field).focus()")
             try await browser.type("battery staple" + Browser.Key.enter)
@@ -128,7 +128,7 @@ import Testing
             try await browser.open(link)
             try await browser.wait(for: "Choose a new password")
             #expect(try await browser.value(struck) == ["GitHub"])
-            #expect(try await browser.text("main").contains("Saving it also disconnects these ways to sign in"))
+            #expect(try await browser.text("main").contains("Saving it also disconnects these sign-in methods"))
             for (language, tag) in [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")] {
                 try await browser.press(language)
                 for width in [320, 1280] {
@@ -171,10 +171,10 @@ import Testing
         try await Browser.run { browser in
             try await browser.open(link)
             try await browser.wait(for: "Choose a new password")
-            #expect(try await browser.text("#password-hint") == "At least 9 characters and a capital letter")
+            #expect(try await browser.text("#password-hint") == "At least 9 characters and an uppercase letter")
             try await browser.run("document.getElementById('password-field').value = 'battery staple'")
             try await browser.press("Save the password")
-            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('does not meet')")
             try await browser.run("document.getElementById('password-field').value = 'Battery staple'")
             try await browser.press("Save the password")
             try await browser.wait(for: "Your password has changed")
@@ -199,7 +199,7 @@ import Testing
             #expect(try await browser.text("#password-hint") == hint)
             try await browser.run("document.getElementById('password-field').value = 'password1'")
             try await browser.press("Save the password")
-            try await browser.wait(until: "document.getElementById('problem').textContent.includes('not good enough')")
+            try await browser.wait(until: "document.getElementById('problem').textContent.includes('does not meet')")
             #expect(try await browser.text("#password-hint") == hint)
             try await browser.run("document.getElementById('password-field').value = 'battery staple'")
             try await browser.press("Save the password")
@@ -217,11 +217,11 @@ import Testing
                     #expect(try await HTTP.send(.init(rawValue: method), link).status == 200)
                 }
                 try await browser.open(link)
-                try await browser.wait(for: "Confirm your address")
+                try await browser.wait(for: "Verify your email address")
             }
             #expect(try await account.isVerified() == false)
-            try await browser.press("Yes, this is me: confirm")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.press("Yes, verify my address")
+            try await browser.wait(for: "Your email address is verified")
             #expect(try await account.isVerified())
         }
     }
@@ -231,9 +231,9 @@ import Testing
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
             try await browser.open(link)
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             let text = try await browser.text("main")
-            #expect(text.contains("an account was made with claimed@example.com"), "\(text)")
+            #expect(text.contains("an account was created with claimed@example.com"), "\(text)")
             let year = "new Intl.DateTimeFormat('en', { dateStyle: 'long' }).format(new Date())"
             #expect(text.contains(try await browser.value(year).string ?? "?"), "\(text)")
             #expect(text.contains("All devices will be signed out"), "\(text)")
@@ -241,8 +241,8 @@ import Testing
             #expect(try await browser.value(methods) == ["Password"])
             let lookup = "/v1/accounts:lookup?key=any"
             #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 200)
-            try await browser.press("Yes, this is me: confirm")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.press("Yes, verify my address")
+            try await browser.wait(for: "Your email address is verified")
             #expect(try await browser.text("main").contains("All devices have been signed out"))
             #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 400)
             #expect(try await account.signIn() == 200)
@@ -266,30 +266,30 @@ import Testing
         try await Browser.run { browser in
             let struck = "[...document.querySelectorAll('s')].map((name) => name.textContent)"
             try await browser.open(link)
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await browser.screenshot("action-6-claim")
             try await browser.press("This was not me")
-            try await browser.wait(for: "You did not make this account")
-            #expect(try await browser.focused == "You did not make this account")
+            try await browser.wait(for: "You did not create this account")
+            #expect(try await browser.focused == "You did not create this account")
             #expect(try await browser.value(struck) == ["GitHub", "Password"])
             #expect(try await account.signIn() == 200, "nothing has changed")
             try await browser.press("Back")
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await browser.press("This was not me")
-            try await browser.wait(for: "You did not make this account")
+            try await browser.wait(for: "You did not create this account")
             try await browser.screenshot("action-7-disown")
             try await browser.press("Stop them")
-            try await browser.wait(for: "Only you can get in now")
+            try await browser.wait(for: "Only you can sign in now")
             #expect(try await browser.value(struck) == ["GitHub", "Password"])
-            #expect(try await browser.text("main").contains("bring it back in the app before"))
+            #expect(try await browser.text("main").contains("restore it in the app before"))
             #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
             try await browser.screenshot("action-8-disowned")
             #expect(try await account.signIn() == 400)
             let lookup = "/v1/accounts:lookup?key=any"
             #expect(try await account.server.send(.POST, lookup, ["idToken": account.idToken]).status == 400)
 
-            try await browser.press("Send me a mail for it")
-            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            try await browser.press("Email me a password link")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('sending an email')")
             try await browser.open(try await account.mailed("PASSWORD_RESET"))
             try await browser.wait(for: "Choose a new password")
             try await browser.run("document.getElementById('password-field').value = 'battery staple'")
@@ -307,24 +307,24 @@ import Testing
         let link = try await account.link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "new@example.com"])
         try await Browser.run { browser in
             try await browser.open(link)
-            try await browser.wait(for: "Use your new address")
+            try await browser.wait(for: "Use your new email address")
             let text = try await browser.text("main")
             #expect(text.contains("old@example.com") && text.contains("new@example.com"))
             try await browser.press("Use the new address")
-            try await browser.wait(for: "Your address has changed")
+            try await browser.wait(for: "Your email address has changed")
             #expect(try await account.signIn("new@example.com") == 200)
 
             try await browser.open(try await account.mailed("RECOVER_EMAIL"))
-            try await browser.wait(for: "Take your address back")
+            try await browser.wait(for: "Restore your email address")
             // Nobody had proven the address, so the password may be an intruder's.
-            #expect(try await browser.text("main").contains("also stops these ways to sign in"))
-            try await browser.press("Take it back")
+            #expect(try await browser.text("main").contains("also turns off these sign-in methods"))
+            try await browser.press("Restore the address")
             try await browser.wait(for: "old@example.com is yours again")
             #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
             #expect(try await account.signIn() == 400)
             try await browser.screenshot("action-3-recovered")
-            try await browser.press("Send me a mail for it")
-            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            try await browser.press("Email me a password link")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('sending an email')")
             #expect(try await account.mailed("PASSWORD_RESET").contains("mode=resetPassword"))
         }
     }
@@ -363,8 +363,8 @@ import Testing
             #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
             #expect(try await account.signIn() == 200)
             #expect(try await account.signIn(nil, "the thief's own") == 400)
-            try await browser.press("Send me a mail for it")
-            try await browser.wait(until: "document.getElementById('status').textContent.includes('on its way')")
+            try await browser.press("Email me a password link")
+            try await browser.wait(until: "document.getElementById('status').textContent.includes('sending an email')")
             #expect(try await account.mailed("PASSWORD_RESET").contains("mode=resetPassword"))
         }
     }
@@ -444,13 +444,13 @@ import Testing
         let code = try await shortCode("code@example.com")
         try await Browser.run { browser in
             try await browser.open(account.server.url + "/__/auth/action")
-            try await browser.wait(for: "Type in your code")
+            try await browser.wait(for: "Enter your code")
             try await browser.screenshot("action-4-code")
             try await browser.run("document.getElementById('purpose-field').focus()")
             try await browser.type(Browser.Key.tab + "code@example.com")
             try await browser.type(Browser.Key.tab + "00000000" + Browser.Key.enter)
             let problem = "document.getElementById('problem').textContent"
-            try await browser.wait(until: "\(problem).includes('not the code of the newest mail')")
+            try await browser.wait(until: "\(problem).includes('not the code from the newest email')")
             let field = "document.getElementById('code-field')"
             #expect(try await browser.value("\(field).getAttribute('aria-invalid')") == "true")
             #expect(try await browser.value("document.activeElement === \(field)") == true)
@@ -473,24 +473,24 @@ import Testing
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
             try await browser.open(account.server.url + "/__/auth/action?mode=verifyEmail&lang=en")
-            try await browser.wait(for: "Type in your code")
+            try await browser.wait(for: "Enter your code")
             #expect(try await browser.value("document.getElementById('purpose-field')") == .null)
             try await browser.run("document.getElementById('email-field').value = 'guessed@example.com'")
             for guess in 0...5 {
                 try await browser.run("document.getElementById('code-field').value = '0000000\(guess)'")
-                try await browser.press("Go on")
+                try await browser.press("Continue")
                 try await browser.wait(until: Browser.isIdle)
             }
             #expect(try await browser.text("#problem").hasPrefix("Too many wrong codes"))
             let code = try await shortCode(account.email)
             try await browser.run("document.getElementById('code-field').value = '\(code)'")
-            try await browser.press("Go on")
+            try await browser.press("Continue")
             try await browser.wait(until: Browser.isIdle)
             #expect(try await browser.text("#problem").hasPrefix("Too many wrong codes"))
             try await browser.open(link)
-            try await browser.wait(for: "Confirm your address")
-            try await browser.press("Yes, this is me: confirm")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.wait(for: "Verify your email address")
+            try await browser.press("Yes, verify my address")
+            try await browser.wait(for: "Your email address is verified")
         }
     }
 
@@ -502,10 +502,10 @@ import Testing
         let page = account.server.url + "/__/auth/action?mode=signIn"
         try await Browser.run { browser in
             func type() async throws {
-                try await browser.wait(for: "Type in your code")
+                try await browser.wait(for: "Enter your code")
                 try await browser.run("document.getElementById('email-field').value = 'codelink@example.com'")
                 try await browser.run("document.getElementById('code-field').value = '\(code)'")
-                try await browser.press("Go on")
+                try await browser.press("Continue")
             }
             try await browser.open(page)
             try await type()
@@ -545,13 +545,13 @@ import Testing
                 #expect(try await browser.text("main").contains(word), "\(address.prefix(120))")
             }
             try await browser.open(link)
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await account.server.database.execute(
                 "UPDATE one_time_codes SET expires_at = created_at WHERE email = 'wrong@example.com'"
             )
-            try await browser.press("Yes, this is me: confirm")
+            try await browser.press("Yes, verify my address")
             try await browser.wait(for: "This link does not work")
-            #expect(try await browser.text("main").contains("too old"))
+            #expect(try await browser.text("main").contains("has expired"))
             #expect(try await account.isVerified() == false)
         }
     }
@@ -561,13 +561,13 @@ import Testing
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
             try await browser.open(link)
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await browser.connect(false)
-            try await browser.press("Yes, this is me: confirm")
+            try await browser.press("Yes, verify my address")
             try await browser.wait(until: "document.getElementById('problem').textContent.includes('no connection')")
             try await browser.connect(true)
-            try await browser.press("Yes, this is me: confirm")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.press("Yes, verify my address")
+            try await browser.wait(for: "Your email address is verified")
         }
     }
 
@@ -591,7 +591,7 @@ import Testing
                 }
             }
             try await browser.open(account.server.url + "/__/auth/action")
-            try await browser.wait(for: "Type in your code")
+            try await browser.wait(for: "Enter your code")
             try await expectReadable("code")
             let app: JSONValue = ["continueUrl": .string(account.server.url + "/conflict"), "canHandleCodeInApp": true]
             try await browser.open(try await account.link("EMAIL_SIGNIN", app.object ?? [:]))
@@ -607,26 +607,26 @@ import Testing
             try await expectReadable("password-done")
             let confirm = try await Account("confirm@example.com").link("VERIFY_EMAIL")
             try await browser.open(confirm)
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await expectReadable("confirm")
-            try await browser.press("Yes, this is me: confirm")
-            try await browser.wait(for: "Your address is confirmed")
+            try await browser.press("Yes, verify my address")
+            try await browser.wait(for: "Your email address is verified")
             try await expectReadable("confirmed")
             try await browser.reload()
             try await browser.wait(for: "This link does not work")
             try await expectReadable("stopped")
             try await browser.open(try await Account("disown@example.com").link("VERIFY_EMAIL"))
-            try await browser.wait(for: "Confirm your address")
+            try await browser.wait(for: "Verify your email address")
             try await browser.press("This was not me")
-            try await browser.wait(for: "You did not make this account")
+            try await browser.wait(for: "You did not create this account")
             try await expectReadable("disown")
             try await browser.press("Stop them")
-            try await browser.wait(for: "Only you can get in now")
+            try await browser.wait(for: "Only you can sign in now")
             try await expectReadable("disowned")
             let change = try await Account("change@example.com")
                 .link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "a-very-long-address.of.somebody@subdomain.example.com"])
             try await browser.open(change)
-            try await browser.wait(for: "Use your new address")
+            try await browser.wait(for: "Use your new email address")
             try await expectReadable("change")
         }
     }

@@ -126,7 +126,7 @@ import Testing
                 let keyless = Self.address(url, "ibi=com.example.app").replacing("test-api-key", with: "another-key")
                 for address in [stranger, keyless, Self.address(url, ""), Self.address(url, "ibi=https")] {
                     try await browser.open(address)
-                    try await browser.wait(for: "Sign-in did not work")
+                    try await browser.wait(for: "Sign-in failed")
                     #expect(try await browser.value("document.querySelector('main a')") == .null, "\(address)")
                 }
                 #expect(challenge.targets.isEmpty)

@@ -188,7 +188,7 @@ import Testing
             let window = try #require(try await browser.windows().first)
             try await browser.press("popup")
             try await browser.inPopup(of: window) {
-                try await browser.wait(for: "Sign-in did not work")
+                try await browser.wait(for: "Sign-in failed")
                 #expect(try await browser.text("main").contains("is not registered"))
                 try await browser.screenshot("handler-foreign")
             }
@@ -196,7 +196,7 @@ import Testing
             #expect(try await server.database.rowCounts()["provider_flows"] == 0)
 
             try await browser.press("redirect")
-            try await browser.wait(for: "Sign-in did not work")
+            try await browser.wait(for: "Sign-in failed")
             #expect(try await browser.value("location.pathname") == "/emulator/auth/handler", "nobody is sent on")
         }
     }
@@ -263,8 +263,8 @@ import Testing
     @Test func `an answer that was not asked for in this window goes nowhere`() async throws {
         try await Self.open { server, _, browser in
             try await browser.open(server.url + "/__/auth/handler?state=stranger&code=stranger")
-            try await browser.wait(for: "Sign-in did not work")
-            #expect(try await browser.text("main").contains("did not begin in this window"))
+            try await browser.wait(for: "Sign-in failed")
+            #expect(try await browser.text("main").contains("did not start in this window"))
             try await browser.screenshot("handler-not-begun")
             try await browser.prefer("th")
             try await browser.open(server.url + "/__/auth/handler?state=stranger&code=stranger")
@@ -286,7 +286,7 @@ import Testing
     func `a handler that is not told enough says so and begins nothing`(query: String) async throws {
         try await Self.open { server, _, browser in
             try await browser.open(server.url + "/__/auth/handler?" + query)
-            try await browser.wait(for: "Sign-in did not work")
+            try await browser.wait(for: "Sign-in failed")
             #expect(try await server.database.rowCounts()["provider_flows"] == 0)
         }
     }

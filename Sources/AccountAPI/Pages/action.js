@@ -1,10 +1,10 @@
-// The page that links in mails lead to, and `/__/auth/links`, which stands in for an app that is not there to open
-// them. It talks to the compatible API, as an app of the project's would.
+// The page that links in mails open, and `/__/auth/links`, which opens instead of an app that is not installed. It calls
+// the compatible API, as an app of the project would.
 //
-// Opening it changes nothing: a mail scanner may. What the link carries is kept in the state of this tab's history entry,
-// and leaves the address. Without a code in the link it asks for the short one that stands in the mail, and goes on with the
-// code that it is exchanged for. A sign-in code leaves for the app when somebody presses the button that names its host: a
-// mail gateway that runs scripts presses none.
+// Mail scanners open links, so opening the page changes nothing. The page stores the parameters of the link in the state of
+// this tab's history entry and removes them from the address. If the link has no code, the page asks for the short code in
+// the mail and exchanges it. A sign-in code goes to the app only when the person presses the button that names its host: a
+// mail gateway that runs scripts presses no buttons.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
@@ -13,7 +13,7 @@ const { languages, strings } = await file("action.json");
 
 const callTimeout = 15_000;
 
-// What a code is for, by the `mode` of its link.
+// The type of a code, by the `mode` of its link.
 const types = {
   recoverEmail: "RECOVER_EMAIL",
   resetPassword: "PASSWORD_RESET",
@@ -22,9 +22,9 @@ const types = {
   verifyAndChangeEmail: "VERIFY_AND_CHANGE_EMAIL",
   verifyEmail: "VERIFY_EMAIL",
 };
-// Links that take back the act of another person, who may know the password.
+// Links that undo a change by another person, who may know the password.
 const recovers = new Set(["recoverEmail", "revertSignInMethodChange"]);
-// What the API says, by the string that says it here. The first ones end it; after the others one can try again.
+// The string for each error of the API. The first errors end the process; after the others, the person can try again.
 const stoppers = {
   EMAIL_EXISTS: "taken",
   EXPIRED_OOB_CODE: "expired",
@@ -34,13 +34,13 @@ const stoppers = {
   USER_DISABLED: "user-disabled",
   USER_NOT_FOUND: "used",
 };
-// What Concord's own API says to a short code.
+// The string for each problem that Concord's own API answers to a short code.
 const codeProblems = {
   "malformed-request": "wrong-code",
   "too-many-attempts": "code-over",
   "wrong-proof": "wrong-code",
 };
-// What a short code can be for, by the `mode` of the link beside it.
+// The type of a short code, by the `mode` of the link in the same mail.
 const codeTypes = {
   resetPassword: "PASSWORD_RESET",
   signIn: "EMAIL_SIGNIN",
@@ -64,24 +64,24 @@ class Problem extends Error {
   }
 }
 
-// What the link says: mode, oobCode, apiKey, lang, continueUrl, tenantId.
+// The parameters of the link: mode, oobCode, apiKey, lang, continueUrl, tenantId.
 let link = history.state ?? {};
 let language = "en";
-// What the code is for, and what the project allows, once they were read.
+// The purpose of the code and the password policy of the project, once they are read.
 let code = null;
 let policy = null;
-// Whether the project lets this page lead on to `continueUrl`.
+// True if the project lets this page continue to `continueUrl`.
 let isAuthorized = false;
-// What ways to sign in are called; read where some are named.
+// The names of sign-in methods, loaded when the page names some.
 let named = null;
-// The person has begun to disown the account; the answer to that.
+// True while the person disowns the account, and the answer of the API to that.
 let isDoubting = false;
 let disowned = null;
 // The answer of the API to the code.
 let applied = null;
-// Names one request, however often it is sent.
+// The idempotency key of one request, the same for every retry.
 const disownKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-// The step on the screen, why it cannot go on, and what went wrong or on.
+// The step on the screen, the reason why it stopped, the problem, and the status.
 let shown = null;
 let reason = null;
 let problem = null;
@@ -133,7 +133,7 @@ async function call(method, path, body, parameters = {}, headers = {}) {
 
 const needsCode = () => !link.oobCode && (!link.mode || Boolean(codeTypes[link.mode]));
 
-// Says what the link is for, and uses nothing up.
+// Reads the purpose of the code without using the code.
 async function read() {
   if (needsCode()) return;
   if (link.mode === "signIn") {
@@ -155,7 +155,7 @@ async function askWhereTo() {
   isAuthorized = config.concordAuthorized === true;
 }
 
-// As on the page of conflicts.
+// The same as on the conflict page.
 async function calledNames() {
   try {
     return await file("../../conflict/strings.json");
@@ -164,7 +164,7 @@ async function calledNames() {
   }
 }
 
-// What people do
+// Actions
 
 const actions = {
   async apply() {
@@ -174,10 +174,10 @@ const actions = {
       await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode, newPassword });
     } else {
       applied = await call("POST", "v1/accounts:update", { oobCode: link.oobCode });
-      // The result may differ from the announcement.
+      // The result may differ from what the page announced.
       if (applied.concord?.reversal || applied.concord?.suspended) code = { ...code, concord: applied.concord };
     }
-    // A reload says that the link was used, which is so.
+    // After a reload, the page shows that the link was used.
     isDone = true;
   },
 
@@ -196,7 +196,7 @@ const actions = {
   },
 
   async exchange() {
-    // The app signs in by itself, where it is: a code used up here would be lost.
+    // The app uses the code itself: a code that this page uses would be lost.
     if (link.mode === "signIn" && !link.continueUrl) throw new Problem("no-app", true);
     const mode = link.mode ?? byId("purpose-field").value;
     const found = await call("POST", "concord/v1/shortCode:exchange", {
@@ -208,7 +208,7 @@ const actions = {
     await read();
   },
 
-  // The app signs in by itself: it gets the whole link, and the code is not looked at here.
+  // The app uses the code itself: it gets the whole link, and this page does not check the code.
   async handOn() {
     const url = new URL(link.continueUrl);
     for (const [name, value] of Object.entries(link)) if (name !== "continueUrl") url.searchParams.set(name, value);
@@ -250,7 +250,7 @@ function setBusy(busy) {
   markBusy(busy);
 }
 
-// What is seen
+// Display
 
 function step() {
   if (isDone) return disowned ? "disowned" : "done";
@@ -261,7 +261,7 @@ function step() {
   return link.mode === "resetPassword" ? "password" : "confirm";
 }
 
-// Everything in the language that was chosen.
+// Shows everything in the chosen language.
 function say() {
   byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
@@ -271,16 +271,16 @@ function say() {
   fill(language, text, problem, status);
 }
 
-// The ways to sign in that a new password, an address that is taken back, or disowning the account takes off it.
+// The sign-in methods that the account loses by a new password, by restoring the address, or by disowning the account.
 const suspended = () => disowned?.suspended ?? code?.concord?.suspended ?? code?.concord?.disown?.suspended ?? [];
-// The ways to sign in to the account.
+// The sign-in methods of the account.
 const methods = () => code?.concord?.account?.signInMethods ?? [];
 
 const suspendedItems = () => suspended().map(({ method }) => listItem(method, "s"));
 
 const methodItems = () => methods().map((method) => listItem(method, "strong"));
 
-// The ways to sign in that undoing a change removes (`removed`), brings back (`restored`), or cannot bring back (`taken`).
+// The sign-in methods that undoing a change removes (`removed`), restores (`restored`), or cannot restore (`taken`).
 const reversal = (part) => code?.concord?.reversal?.[part] ?? [];
 
 function listItem(method, element) {
@@ -298,17 +298,17 @@ function shownDate(text, more = {}) {
   return new Intl.DateTimeFormat(language, { dateStyle: "long", ...more }).format(new Date(text));
 }
 
-// The end of the time in which what is suspended can come back.
+// The time until which suspended sign-in methods can be restored.
 const keptUntil = () => suspended().map(({ expireTime }) => expireTime).filter(Boolean).sort()[0];
 
-// What a step may hold besides, by the name of `data-if`.
+// The optional parts of a step, by the name of `data-if`.
 const conditions = {
   recovered: () => recovers.has(link.mode) && !isSecured,
-  // A link that takes something back leads nowhere: the change was asked for there.
+  // A link that undoes a change does not continue to `continueUrl`: the change was requested there.
   onward: () => onward() !== null && !recovers.has(link.mode),
   purpose: () => !link.mode,
   suspending: () => ["resetPassword", "recoverEmail"].includes(link.mode) && suspended().length > 0,
-  // An account whose address the code would be the first to prove.
+  // An account whose address was never proven before this code.
   enterable: () => methods().length > 0,
   bare: () => methods().length === 0,
   ending: () => code.concord.endsSessions,
@@ -324,7 +324,7 @@ const conditions = {
   taken: () => reversal("taken").length > 0,
 };
 
-// The account loses the address, instead of going to its owner.
+// The account loses the address and does not go to the owner of the address.
 const givesUp = () => disowned?.gaveAddressUp ?? code.concord.disown.givesAddressUp;
 
 function onward() {
@@ -338,7 +338,7 @@ function show() {
   shown = next;
   if (isNew) byId("step").replaceChildren(built(next));
   say();
-  // Who cannot see that the page has changed is led to where it did.
+  // Moves the focus to the change, for people who cannot see it.
   if (isNew && !isFirst) document.querySelector("h1").focus();
   const field = byId("password-field");
   field?.setAttribute("aria-invalid", problem === "problem.weak");
@@ -362,10 +362,10 @@ function built(name) {
   return view;
 }
 
-// The string called `name`, with its places filled; names may have places too.
+// The string `name` with its placeholders filled. The name itself may have placeholders.
 function text(name) {
   const places = {
-    // As the browser reads it: what looks like another name is not shown as that name.
+    // The host as the browser parses it, so that look-alike characters are not shown.
     created: () => shownDate(code.concord.account.createTime, { timeStyle: "short" }),
     destination: () => new URL(link.continueUrl).host,
     email: () => code.email,
@@ -379,7 +379,7 @@ function text(name) {
   return name === "{rules}" ? rules() : filled(strings[language][filled(name)]);
 }
 
-// What a new password needs, as the project has it.
+// The requirements for a new password, from the policy of the project.
 function rules() {
   const options = policy.customStrengthOptions;
   const needed = Object.entries({
@@ -393,7 +393,7 @@ function rules() {
   return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
 }
 
-// The beginning
+// Start
 
 function parameters(address) {
   const query = new URL(address).searchParams;
@@ -401,7 +401,7 @@ function parameters(address) {
   return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
 }
 
-// A link that the app would have opened: what it wraps is this page's own.
+// A link for the app, which wraps the link to this page.
 function unwrapped(address) {
   const inner = new URL(address).searchParams.get("link");
   try {
@@ -415,7 +415,7 @@ byId("host").textContent = location.host;
 if (location.search) {
   const address = location.pathname.endsWith("/links") ? unwrapped(location.href) : location.href;
   link = {};
-  // What stands in for an app is of no use without a link.
+  // `/__/auth/links` needs a link.
   keep(address ? parameters(address) : { mode: "none" });
 }
 language = preferredLanguage([link.chosen, link.lang, ...navigator.languages], Object.keys(languages));

@@ -1,14 +1,14 @@
-// What several pages need: languages, and steps that are built from templates.
+// Functions that several pages share: languages, and steps that are built from templates.
 
 const byId = (id) => document.getElementById(id);
 
-// The first that somebody wants and that there is. Any kind of Chinese is closer than English.
+// The first wanted language that exists. Any kind of Chinese is closer than English.
 export function preferredLanguage(wanted, known) {
   const primary = (tag) => String(tag ?? "").toLowerCase().split("-")[0];
   return wanted.flatMap((tag) => known.filter((one) => primary(one) === primary(tag)))[0] ?? "en";
 }
 
-// A button for each language, in its own name; `choose` is told the tag of the one that is pressed.
+// Adds a button for each language, labelled in that language. `choose` gets the tag of the pressed one.
 export function offerLanguages(place, languages, choose) {
   for (const [tag, name] of Object.entries(languages)) {
     const button = document.createElement("button");
@@ -20,8 +20,8 @@ export function offerLanguages(place, languages, choose) {
   }
 }
 
-// A step, from the template of its name: without the parts whose `data-if` does not hold; `act` is told the `data-action`
-// of what is pressed.
+// Builds a step from the template `name`, without the parts whose `data-if` is false. `act` gets the `data-action` of the
+// pressed button.
 export function build(name, holds, act) {
   const view = byId(name).content.cloneNode(true);
   view.querySelector("[data-facts]")?.replaceWith(byId("facts").content.cloneNode(true));
@@ -36,7 +36,7 @@ export function build(name, holds, act) {
   return view;
 }
 
-// Says everything on the screen in `language`; `text` gives the string of a name.
+// Fills in all texts on the screen in `language`. `text` returns the string of a name.
 export function fill(language, text, problem, status) {
   document.documentElement.lang = language;
   for (const part of byId("step").querySelectorAll("[data-text]")) part.textContent = text(part.dataset.text);
@@ -47,7 +47,7 @@ export function fill(language, text, problem, status) {
   for (const button of byId("languages").children) button.setAttribute("aria-pressed", button.lang === language);
 }
 
-// Not `disabled`, which would throw the focus away.
+// `disabled` would lose the focus, so buttons become `aria-disabled`.
 export function markBusy(isBusy) {
   document.querySelector("main").setAttribute("aria-busy", isBusy);
   for (const button of byId("step").querySelectorAll("button")) button.setAttribute("aria-disabled", isBusy);

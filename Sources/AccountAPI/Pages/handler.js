@@ -1,24 +1,24 @@
-// The page between an app and a provider. It runs twice in one window: an app opens it to begin a sign-in,
-// and the provider sends the browser back to it. It never sees a token of ours: what came back goes to the app's SDK,
-// which presents it with the session id.
+// The page between an app and a provider. It runs twice in one window: an app opens it to start a sign-in, and the provider
+// sends the browser back to it. It never sees a token of Concord: the answer of the provider goes to the app's SDK, which
+// presents it with the session id.
 //
-// In between, what the app wanted is kept in this window's session storage: an answer that was not asked for in this very
-// window finds nothing there and goes nowhere.
+// Between the two runs, the session storage of this window holds the request of the app. An answer that was not requested in
+// this window finds no request and is dropped.
 
 import { preferredLanguage } from "./common.js";
 import { appAddress, isApp } from "./native.js";
 
 const kept = "concord:sign-in";
 const callTimeout = 15_000;
-// How long the frame in the app's page may take to say that it got the answer.
+// Milliseconds that the frame in the app's page has to acknowledge the answer.
 const receiptTimeout = 3_000;
 
 const query = new URLSearchParams(location.search);
-// Who asked for the sign-in, once it is known that it may be told how it ended.
+// The requester of the sign-in, once it is authorized to receive the result.
 let receiver = null;
 const strings = await (await fetch(new URL("handler.json", import.meta.url))).json();
 
-// What an app is told of a failure, in the words of its SDK.
+// The failure that an app receives, with an error code of its SDK.
 class Failure extends Error {
   constructor(text, code) {
     super(text);
@@ -68,9 +68,9 @@ function failure(code) {
   }
 }
 
-// Beginning
+// Start
 
-// What the app asks for, as it stands in the address.
+// The request of the app, from the address.
 function requested() {
   const request = {};
   for (const name of [
@@ -102,7 +102,7 @@ async function begin(request) {
     customParameter: parameters(request.customParameters),
     // Native apps keep the session id to themselves and send its digest here.
     sessionIdDigest: isNative(request) ? request.sessionId : undefined,
-    // The provider is asked to let nobody in by a session that it remembers.
+    // The provider must ask for credentials and not use an existing session.
     reauthenticate: isReauthentication(request) || undefined,
     tenantId: request.tid ?? request.tenantId,
   });
@@ -116,7 +116,7 @@ const isPopup = (request) => /^(signIn|link|reauth)ViaPopup$/.test(request.authT
 const isReauthentication = (request) => /^reauthVia(Popup|Redirect)$/.test(request.authType);
 const isRedirect = (request) => /^(signIn|link|reauth)ViaRedirect$/.test(request.authType);
 
-// Where the answer will go is settled before anybody signs in.
+// Checks the recipient of the answer before the person signs in.
 function check(request, isAuthorized) {
   if (isNative(request)) {
     if (!isApp(request) || !(request.sessionId || isVerification(request))) {
@@ -139,9 +139,9 @@ function parameters(text) {
   }
 }
 
-// Showing that an app is used by a person
+// App verification
 
-// This page may load nothing of anybody else's; the one at `challenge` is the same with the challenge's script allowed.
+// This page may not load scripts of other origins. The page at `challenge` is the same, and may load the challenge script.
 async function verify(request) {
   if (!location.pathname.endsWith("/challenge")) return location.replace(`challenge${location.search}`);
   const { concordChallenge, recaptchaSiteKey } = await call("GET", "v1/recaptchaParams", { key: request.apiKey });
@@ -151,8 +151,8 @@ async function verify(request) {
   return deliver(request, { recaptchaToken, error: null });
 }
 
-// The token of a challenge that is solved, as a rule without anybody noticing (developers.google.com/recaptcha, "Invisible
-// reCAPTCHA"); hCaptcha and Turnstile do the same by this interface.
+// The token of a solved challenge, usually without interaction (developers.google.com/recaptcha, "Invisible reCAPTCHA").
+// hCaptcha and Turnstile have the same interface.
 function solve(address, sitekey) {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new Failure("challenge", "auth/network-request-failed"));
@@ -175,7 +175,7 @@ function solve(address, sitekey) {
   });
 }
 
-// Going back
+// Return
 
 function finish(posted) {
   const request = JSON.parse(sessionStorage.getItem(kept) ?? "null");
@@ -183,7 +183,7 @@ function finish(posted) {
   sessionStorage.removeItem(kept);
   receiver = request;
   const urlResponse = posted === null ? location.href : location.href.replace(/#.*/, "");
-  // Not a code, not a token in the history of the browser.
+  // No code or token stays in the history of the browser.
   history.replaceState(null, "", location.pathname);
   return deliver(request, { urlResponse, postBody: posted, sessionId: request.sessionId, error: null });
 }
@@ -200,7 +200,7 @@ async function deliver(request, outcome) {
   };
   if (isNative(request)) {
     const address = appAddress(request, event);
-    // Some browsers open another app only for somebody who asks for it.
+    // Some browsers open another app only after a click.
     say("return", address);
     location.replace(address);
   } else if (isPopup(request)) {
@@ -214,8 +214,8 @@ async function deliver(request, outcome) {
   }
 }
 
-// Gives the answer to our own frame in the page that opened this window. The browser lets nobody else have it: the
-// message is for this origin only.
+// Sends the answer to Concord's frame in the page that opened this window. The browser delivers the message to this origin
+// only.
 function hand(event, request) {
   const frame = ownFrame(request);
   if (!frame) throw new Failure("no-receiver");
@@ -251,7 +251,7 @@ function ownFrame(request) {
   return null;
 }
 
-// The screen
+// Display
 
 function say(name, address) {
   const language = preferredLanguage([query.get("hl"), ...navigator.languages], Object.keys(strings));
@@ -273,7 +273,7 @@ function say(name, address) {
   document.getElementById("step").replaceChildren(...(isFailure ? [heading, text] : [text]));
 }
 
-// A failure is told to the app where it may be told, and to the person in any case.
+// Shows the failure to the person, and reports it to the app if the app is authorized.
 async function fail(error) {
   const known = error instanceof Failure ? error : new Failure("bad-request", "auth/internal-error");
   say(known.text);
@@ -287,7 +287,7 @@ async function fail(error) {
 
 document.getElementById("host").textContent = location.host;
 say("busy");
-// A provider that posts its answer is sent on to here with it behind the `#`.
+// If a provider posts its answer, the server redirects here with the answer after the `#`.
 const posted = location.hash.startsWith("#post=") ? decodeURIComponent(location.hash.slice("#post=".length)) : null;
 const request = requested();
 try {

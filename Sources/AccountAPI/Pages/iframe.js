@@ -1,6 +1,5 @@
-// The frame that a web app's SDK puts into its page: it takes what came back from a provider to the page
-// around it, if that page is one of the project's. SDK and frame talk through `gapi.iframes`, a library of Google's that
-// both load from Google.
+// The frame that the SDK of a web app puts into its page. It passes the answer of a provider to that page if the page is on
+// an authorized domain of the project. SDK and frame communicate through `gapi.iframes`, which both load from Google.
 "use strict";
 
 (() => {
@@ -10,11 +9,11 @@
   const api = new URL("../../v1/projects", document.currentScript.src);
   const nothing = { type: "unknown", error: { code: "auth/no-auth-event" } };
 
-  // The frame of the page around this one, once it is known that it may have answers.
+  // The page around this frame, once it is authorized to receive answers.
   let parent = null;
   let waiting = [];
 
-  // Who put this frame into a page. A browser that says neither gets no answer out of it.
+  // The origin of the page around this frame. If the browser reports none, the page gets no answer.
   function parentOrigin() {
     if (location.ancestorOrigins?.length) return location.ancestorOrigins[0];
     try {
@@ -36,7 +35,7 @@
     parent.send("authEvent", { type: "authEvent", authEvent }, () => {}, gapi.iframes.CROSS_ORIGIN_IFRAMES_FILTER);
   }
 
-  // From the window in which somebody signed in; only pages of this origin are heard.
+  // A message from the sign-in window. Only messages of this origin are accepted.
   window.addEventListener("message", (message) => {
     if (message.origin !== location.origin || message.data?.eventType !== "sendAuthEvent") return;
     if (message.data.data?.storageKey !== storageKey) return;
@@ -61,6 +60,6 @@
     waiting = [];
   }
 
-  // The library calls this when it is there.
+  // The library calls this once it is loaded.
   window.gapi_onload = () => gapi.load("gapi.iframes", start);
 })();

@@ -1,6 +1,6 @@
-// The inbox of `concord dev`: what would have gone out, as it would have. It asks once a second, while somebody looks.
+// The inbox of `concord dev`: the messages that Concord would have sent. It polls every second while the page is visible.
 //
-// The address names the message that is open, behind the `#`.
+// The open message is in the address, after the `#`.
 
 const pause = 1000;
 const byId = (id) => document.getElementById(id);
@@ -9,7 +9,7 @@ const kinds = { mail: "Mail", sms: "SMS" };
 let messages = [];
 let isAway = false;
 let hasRead = false;
-// The id of the message that is open, and how it is shown.
+// The id of the open message, and its view.
 let opened = location.hash.slice(1) || null;
 let view = "html";
 
@@ -36,7 +36,7 @@ async function read() {
   }
 }
 
-// To the millisecond: several messages of one second are told apart.
+// The time with milliseconds, to distinguish messages of one second.
 function time(message) {
   return new Date(message.createTime).toLocaleString("en", {
     year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit",
@@ -62,7 +62,7 @@ function entry(message) {
   return item;
 }
 
-// The list is added to and taken from, not built anew: whoever is in it with the keyboard stays where they are.
+// Adds and removes single items, so that the keyboard focus in the list stays.
 function list() {
   const ids = new Set(messages.map((message) => message.id));
   for (const item of [...byId("messages").children]) {
@@ -76,12 +76,12 @@ function list() {
 
 function show(newCount) {
   document.querySelector("main").setAttribute("aria-busy", !hasRead);
-  byId("problem").textContent = isAway ? "The server does not answer. It is asked again and again." : "";
+  byId("problem").textContent = isAway ? "The server does not answer. Retrying every second." : "";
   if (!hasRead) return;
   const isEmpty = messages.length === 0;
   byId("inbox").hidden = isEmpty;
   byId("status").textContent = isEmpty
-    ? "Nothing yet. Mails and text messages appear here as soon as something asks for them."
+    ? "Nothing yet. Mails and text messages appear here as soon as Concord writes one."
     : newCount > 0 ? `${newCount} new ${newCount === 1 ? "message" : "messages"}` : "";
   list();
   if (isEmpty) return;

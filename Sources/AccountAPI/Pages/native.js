@@ -1,15 +1,15 @@
-// The way back from the page to a native app (docs/reference/protocol.md, "Handler and iframe").
+// The return from the page to a native app (docs/reference/protocol.md, "Handler and iframe").
 
-// Nothing but an app answers to these: no web address, no script, and nothing beside a package.
+// True if the request names an app. Web addresses, scripts and incomplete package names are refused.
 export function isApp(request) {
   const form = request.apn ? /^\w+(\.\w+)+$/ : /^(app-[\w-]+|[\w-]+(\.[\w-]+)+)$/;
   return form.test(request.apn ?? scheme(request) ?? "");
 }
 
-// The address that tells the app what became of what it asked for: a link, a token of a challenge, or an error.
+// The address that opens the app with the result: a link, the token of a challenge, or an error.
 export function appAddress(request, event) {
   const page = new URL("/__/auth/callback", location.origin);
-  // A link has no body: what was posted goes on in the query.
+  // A link has no body: the posted body goes into the query.
   const link = event.postBody ? `${event.urlResponse}${event.urlResponse.includes("?") ? "&" : "?"}${event.postBody}` : event.urlResponse;
   const said = Object.entries({
     authType: event.type,
@@ -30,7 +30,7 @@ export function appAddress(request, event) {
   return `${scheme(request)}://${host}/link?deep_link_id=${encodeURIComponent(page.href)}`;
 }
 
-// The scheme that an iOS app answers to: its encoded app id, or its reversed client id, or its bundle id.
+// The URL scheme of an iOS app: its encoded app id, or its reversed client id, or its bundle id.
 function scheme(request) {
   if (request.appId) return `app-${request.appId.replaceAll(":", "-")}`;
   if (request.clientId) return request.clientId.split(".").reverse().join(".");

@@ -1,14 +1,14 @@
-// The page on which people settle a conflict. It talks to Concord's own API (docs/openapi.json) and to nobody else.
+// The page on which people resolve a conflict. It calls only Concord's own API (docs/openapi.json).
 //
-// What is secret comes behind the `#` of the address and is kept in the state of this tab's history entry, which a
-// reload brings back and which no history list, no other tab and no server sees (ADR 0022):
+// Secrets arrive after the `#` of the address. The page stores them in the state of this tab's history entry, which a reload
+// restores and which no history list, other tab or server sees (ADR 0022):
 //
 // - handle: names the conflict;
-// - linkSecret: came with a mailed link; proves the conflict once its reader has agreed;
-// - proofToken: was handed out for the proof; settles the conflict.
+// - linkSecret: from a mailed link; proves the conflict once the person has agreed;
+// - proofToken: the answer to the proof; resolves the conflict.
 //
-// The tokens of the session that settling begins are not looked at: people go back to the app and sign in. The methods that
-// settling has suspended are kept with the secrets, so that a reload names them again.
+// The page ignores the tokens of the session that resolving creates: people go back to the app and sign in. The page stores
+// the suspended sign-in methods with the secrets, so that a reload shows them again.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
@@ -16,34 +16,34 @@ const { languages, names, strings } = await (await fetch(new URL("strings.json",
 const api = new URL("concord/v1/conflict", document.baseURI).href;
 
 const callTimeout = 15_000;
-// Milliseconds between two looks at what another device may have done; each wait is longer than the one before.
+// Milliseconds between two polls for actions on another device. Each wait is longer than the one before.
 const wait = { first: 2_000, growth: 1.3, longest: 20_000 };
-// More than a conflict's hour holds.
+// More polls than fit into the lifetime of a conflict, 1 hour.
 const looksMax = 300;
 
 const endings = ["resolved", "declined", "stopped"];
-// After these nothing can be done here; each has a sentence that says where to go on.
+// Problems that end the page. The text of each says where to continue.
 const stoppers = [
   "no-handle", "conflict-unknown", "conflict-expired", "conflict-superseded", "identity-in-use",
   "provider-already-linked", "provider-disabled", "refused", "second-factor-required", "user-disabled",
 ];
-// After these the proof is worth nothing.
+// Problems that make the proof worthless.
 const proofEnders = ["proof-expired", "proof-required", "proof-stale"];
 
 let kept = history.state ?? {};
 let language = kept.language ?? preferredLanguage(navigator.languages, Object.keys(languages));
-// The conflict as last read, and its entity tag; null before.
+// The conflict as last read and its entity tag, or null.
 let conflict = null;
 let version = null;
-// Why the conflict cannot be read or cannot go on: the type of a problem.
+// The type of the problem that prevents reading or resolving the conflict.
 let reason = null;
-// The names of the strings that say what went wrong and what went on.
+// The names of the strings for the problem and the status.
 let problem = null;
 let status = null;
 // The step on the screen.
 let shown = null;
 let isBusy = false;
-// Counts what the person does: an answer to an older look is no news.
+// Number of actions of the person. The answer to a poll from before an action is ignored.
 let turn = 0;
 let looks = 0;
 let delay = wait.first;
@@ -62,7 +62,7 @@ function forgetProof() {
   keep({ linkSecret: undefined, proofToken: undefined });
 }
 
-// `#handle=…&proof=…` of a mailed link, or `#HANDLE` of an app. Leaves nothing of it in the address.
+// Reads `#handle=…&proof=…` of a mailed link, or `#HANDLE` of an app, and removes it from the address.
 function takeFragment() {
   const fragment = location.hash.slice(1);
   if (!fragment) return;
@@ -79,10 +79,10 @@ class Problem extends Error {
   }
 }
 
-// The answer and its entity tag. Throws a Problem; `offline` where no answer comes.
+// Returns the answer and its entity tag. Throws a Problem: `offline` if there is no answer.
 async function call(method, path = "", body = undefined) {
   if (!kept.handle) throw new Problem("no-handle");
-  // What cannot stand in a field was never a handle.
+  // A handle has only characters that a header field allows.
   if (!/^[\w-]+$/.test(kept.handle)) throw new Problem("conflict-unknown");
   const headers = { "Accept-Language": language, Authorization: `Bearer ${kept.handle}` };
   if (kept.proofToken) headers["Concord-Proof"] = kept.proofToken;
@@ -106,7 +106,7 @@ async function call(method, path = "", body = undefined) {
   return { content: content(answer, response), version: response.headers.get("ETag") };
 }
 
-// What stands between may answer with a page of its own, whatever the status.
+// A proxy may answer with an HTML page and any status.
 function content(answer, response) {
   let parsed;
   try {
@@ -131,7 +131,7 @@ async function read() {
   take(await call("GET"));
 }
 
-// What people do
+// Actions
 
 const actions = {
   async send() {
@@ -153,7 +153,7 @@ const actions = {
   },
 
   async link() {
-    // Announced before, and reported after: an answer may get lost.
+    // Stored before and after the call, because an answer may get lost.
     keep({ suspended: conflict.suspended });
     const { content } = await call("POST", ":resolve", { proofToken: kept.proofToken });
     keep({ suspended: content.suspended });
@@ -167,7 +167,7 @@ const actions = {
   retry: read,
 };
 
-// As keyboards of all our languages write them; what people put between them does not count.
+// The digits as the keyboards of all supported languages write them, without separators.
 function digits(text) {
   return text.normalize("NFKC").replace(/[๐-๙]/g, (digit) => digit.charCodeAt(0) - 0x0e50).replace(/\D/g, "");
 }
@@ -195,7 +195,7 @@ function setBusy(busy) {
   markBusy(busy);
 }
 
-// What is shown next is how things stand now, whatever went wrong: an answer may have been lost on its way back.
+// Reads the conflict again after an error, because the answer to a successful action may have been lost.
 async function recover(error, action) {
   const type = typeOf(error);
   const special = `problem.${type}.${action}`;
@@ -214,14 +214,14 @@ async function recover(error, action) {
   }
 }
 
-// A fault of the page's own is shown as one, and does not leave anybody waiting.
+// A bug in the page shows as an internal error, so that the person does not wait.
 function typeOf(error) {
   if (error instanceof Problem) return error.type;
   console.error(error);
   return "internal-error";
 }
 
-// What is seen
+// Display
 
 function step() {
   if (stoppers.includes(reason)) return "stopped";
@@ -248,7 +248,7 @@ function show() {
   shown = next;
   if (isNew) byId("step").replaceChildren(build(next, (part) => (conditions[part] ?? (() => conflict[part]))(), act));
   say();
-  // Who cannot see that the page has changed is led to where it did.
+  // Moves the focus to the change, for people who cannot see it.
   if (isNew && !isFirst) document.querySelector("h1").focus();
   markField(["problem.code-incomplete", "problem.wrong-proof.check"].includes(problem));
   if (problem) byId("problem").scrollIntoView({ block: "nearest" });
@@ -260,21 +260,21 @@ function markField(isWrong) {
   if (isWrong) field?.focus();
 }
 
-// What a step may hold besides, by the name of `data-if`; another name is a member of the conflict.
+// The optional parts of a step, by the name of `data-if`. Other names are members of the conflict.
 const conditions = {
   keeping: () => stopping().length === 0,
   taking: () => stopping().length > 0,
   suspending: () => Boolean(stopping()[0]?.expireTime),
-  // A project that keeps nothing.
+  // The project does not keep suspended methods.
   deleting: () => stopping().length > 0 && !stopping()[0].expireTime,
   replacing: () => conflict.replaced?.length > 0,
   suspended: () => kept.suspended?.length > 0,
 };
 
-// The methods that connecting suspends.
+// The sign-in methods that connecting suspends.
 const stopping = () => conflict.suspended ?? [];
 
-// Everything in the language that was chosen.
+// Shows everything in the chosen language.
 function say() {
   byId("step").querySelector("[data-methods]")?.replaceChildren(...methodItems());
   byId("step").querySelector("[data-suspended]")?.replaceChildren(...suspendedItems());
@@ -310,7 +310,7 @@ function labelled(name, style) {
   return label;
 }
 
-// What was suspended, each with the way to bring it back.
+// The suspended sign-in methods, each with the way to restore it.
 function suspendedItems() {
   return (kept.suspended ?? []).map((suspension) => {
     const way = document.createElement("p");
@@ -319,8 +319,8 @@ function suspendedItems() {
   });
 }
 
-// The string called `name`, with its places filled; names may have places too. What is only a place is no name.
-// `suspension`: the suspended method that the string is about, where it is about one.
+// The string `name` with its placeholders filled. The name itself may have placeholders, or be only a placeholder.
+// `suspension`: the suspended method that the string describes, or null.
 function text(name, suspension = null) {
   const places = {
     attempts: () => conflict.proof?.attemptsLeft ?? 0,
@@ -337,7 +337,7 @@ function text(name, suspension = null) {
   return name.startsWith("{") ? filled(name) : filled(strings[language][filled(name)]);
 }
 
-// What people call a way to sign in. What a project has registered itself has no name but its id.
+// The display name of a sign-in method. Providers that a project has registered itself have only an id.
 function nameOf(method) {
   return strings[language][`method.${method}`] ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
 }
@@ -350,7 +350,7 @@ function time(instant, style) {
 
 // Other devices
 
-// Looks again after a while, until the conflict has come to an end.
+// Polls again after a while, until the conflict has ended.
 function watch(after) {
   clearTimeout(timer);
   delay = Math.min(after, wait.longest);
@@ -358,7 +358,7 @@ function watch(after) {
 }
 
 async function look() {
-  // Nobody is there to see it; `visibilitychange` goes on.
+  // While the page is hidden, it does not poll; `visibilitychange` resumes.
   if (isBusy || document.hidden) return;
   looks += 1;
   const asked = turn;
@@ -380,7 +380,7 @@ function notice(change) {
   show();
 }
 
-// The beginning
+// Start
 
 async function begin() {
   takeFragment();
@@ -409,7 +409,7 @@ offerLanguages(byId("languages"), languages, (tag) => {
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) watch(0);
 });
-// Another link was followed in this tab, or the way back was taken to one before.
+// The person opened another link in this tab, or went back to an earlier one.
 addEventListener("hashchange", () => {
   if (location.hash) begin();
 });

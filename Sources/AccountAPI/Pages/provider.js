@@ -1,6 +1,6 @@
-// The consent page of a provider that is made up (`concord dev`): whoever types is who they say.
+// The consent page of a simulated provider (`concord dev`): it accepts any identity that the developer enters.
 //
-// It remembers people in this browser, so that they can come back, and asks Concord for the outcome before they do.
+// It stores the identities in this browser, and asks Concord for the outcome before the sign-in.
 
 const query = new URLSearchParams(location.search);
 const provider = query.get("provider") ?? "";
@@ -9,10 +9,10 @@ const form = byId("user");
 const kept = "concord:made-up-people";
 const peopleMax = 10;
 const callTimeout = 15_000;
-// How long nobody types before the outcome is asked for.
+// Milliseconds without typing before the page asks for the outcome.
 const pause = 250;
 
-// By the flag of the token: "true", "false" or "absent".
+// The forecasts, by the flag of the token: "true", "false" or "absent".
 let forecasts = null;
 let problem = null;
 let providerName = provider;
@@ -23,7 +23,7 @@ function allPeople() {
   try {
     return JSON.parse(localStorage.getItem(kept)) ?? {};
   } catch {
-    // Storage that is switched off, or holds something else, remembers nobody.
+    // The storage is turned off, or holds something else.
     return {};
   }
 }
@@ -36,7 +36,7 @@ function remember(person) {
     const people = { ...allPeople(), [provider]: [person, ...others].slice(0, peopleMax) };
     localStorage.setItem(kept, JSON.stringify(people));
   } catch {
-    // The sign-in works without being remembered.
+    // The sign-in works without storage.
   }
 }
 
@@ -107,7 +107,7 @@ async function forecast() {
   } catch {
     wrong = "Concord does not answer.";
   }
-  // Somebody typed on meanwhile.
+  // The developer has typed in the meantime.
   if (number !== question) return;
   forecasts = found?.forecasts ?? null;
   providerName = found?.provider ?? providerName;
@@ -119,7 +119,7 @@ async function forecast() {
 const endings = {
   newAccount: "A new account.",
   signIn: "A sign-in to an existing account.",
-  secondFactor: "The account asks for its second factor.",
+  secondFactor: "The account requires its second factor.",
   conflict: "A conflict: another account has this address. The app gets auth/account-exists-with-different-credential.",
   refused: "The sign-in is refused.",
 };
@@ -145,9 +145,9 @@ function show() {
   byId("why").textContent = chosen ? `Rule ${chosen.rule}: ${chosen.text}.` : "";
 }
 
-// Going back
+// Return
 
-// What the provider would give: three of them have no ID tokens, and Twitter's access tokens have a secret.
+// The tokens of the provider: three providers have no ID tokens, and Twitter's access tokens have a secret.
 function tokens(token) {
   switch (provider) {
     case "twitter.com":
