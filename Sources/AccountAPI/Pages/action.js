@@ -1,10 +1,10 @@
-// The page that links in mails open, and `/__/auth/links`, which opens instead of an app that is not installed. It calls
-// the compatible API, as an app of the project would.
+// The page that links in mails open, and `/__/auth/links`, which opens instead of an app that is not installed. It
+// calls the compatible API, as an app of the project would.
 //
-// Mail scanners open links, so opening the page changes nothing. The page stores the parameters of the link in the state of
-// this tab's history entry and removes them from the address. If the link has no code, the page asks for the short code in
-// the mail and exchanges it. A sign-in code goes to the app only when the person presses the button that names its host: a
-// mail gateway that runs scripts presses no buttons.
+// Mail scanners open links, so opening the page changes nothing. The page stores the parameters of the link in the
+// state of this tab's history entry and removes them from the address. If the link has no code, the page asks for the
+// short code in the mail and exchanges it. A sign-in code goes to the app only when the person presses the button that
+// names its host: a mail gateway that runs scripts presses no buttons.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 

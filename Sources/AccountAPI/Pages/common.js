@@ -20,8 +20,8 @@ export function offerLanguages(place, languages, choose) {
   }
 }
 
-// Builds a step from the template `name`, without the parts whose `data-if` is false. `act` gets the `data-action` of the
-// pressed button.
+// Builds a step from the template `name`, without the parts whose `data-if` is false. `act` gets the `data-action` of
+// the pressed button.
 export function build(name, holds, act) {
   const view = byId(name).content.cloneNode(true);
   view.querySelector("[data-facts]")?.replaceWith(byId("facts").content.cloneNode(true));

@@ -1,9 +1,9 @@
-// The page between an app and a provider. It runs twice in one window: an app opens it to start a sign-in, and the provider
-// sends the browser back to it. It never sees a token of Concord: the answer of the provider goes to the app's SDK, which
-// presents it with the session id.
+// The page between an app and a provider. It runs twice in one window: an app opens it to start a sign-in, and the
+// provider sends the browser back to it. It never sees a token of Concord: the answer of the provider goes to the app's
+// SDK, which presents it with the session id.
 //
-// Between the two runs, the session storage of this window holds the request of the app. An answer that was not requested in
-// this window finds no request and is dropped.
+// Between the two runs, the session storage of this window holds the request of the app. An answer that was not
+// requested in this window finds no request and is dropped.
 
 import { preferredLanguage } from "./common.js";
 import { appAddress, isApp } from "./native.js";
@@ -141,7 +141,8 @@ function parameters(text) {
 
 // App verification
 
-// This page may not load scripts of other origins. The page at `challenge` is the same, and may load the challenge script.
+// This page may not load scripts of other origins. The page at `challenge` is the same, and may load the challenge
+// script.
 async function verify(request) {
   if (!location.pathname.endsWith("/challenge")) return location.replace(`challenge${location.search}`);
   const { concordChallenge, recaptchaSiteKey } = await call("GET", "v1/recaptchaParams", { key: request.apiKey });
@@ -151,8 +152,8 @@ async function verify(request) {
   return deliver(request, { recaptchaToken, error: null });
 }
 
-// The token of a solved challenge, usually without interaction (developers.google.com/recaptcha, "Invisible reCAPTCHA").
-// hCaptcha and Turnstile have the same interface.
+// The token of a solved challenge, usually without interaction (developers.google.com/recaptcha, "Invisible
+// reCAPTCHA"). hCaptcha and Turnstile have the same interface.
 function solve(address, sitekey) {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new Failure("challenge", "auth/network-request-failed"));
@@ -214,8 +215,8 @@ async function deliver(request, outcome) {
   }
 }
 
-// Sends the answer to Concord's frame in the page that opened this window. The browser delivers the message to this origin
-// only.
+// Sends the answer to Concord's frame in the page that opened this window. The browser delivers the message to this
+// origin only.
 function hand(event, request) {
   const frame = ownFrame(request);
   if (!frame) throw new Failure("no-receiver");

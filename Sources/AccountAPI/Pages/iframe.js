@@ -1,5 +1,6 @@
-// The frame that the SDK of a web app puts into its page. It passes the answer of a provider to that page if the page is on
-// an authorized domain of the project. SDK and frame communicate through `gapi.iframes`, which both load from Google.
+// The frame that the SDK of a web app puts into its page. It passes the answer of a provider to that page if the page
+// is on an authorized domain of the project. SDK and frame communicate through `gapi.iframes`, which both load from
+// Google.
 "use strict";
 
 (() => {

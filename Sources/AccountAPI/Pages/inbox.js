@@ -1,4 +1,5 @@
-// The inbox of `concord dev`: the messages that Concord would have sent. It polls every second while the page is visible.
+// The inbox of `concord dev`: the messages that Concord would have sent. It polls every second while the page is
+// visible.
 //
 // The open message is in the address, after the `#`.
 

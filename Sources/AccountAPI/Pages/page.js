@@ -1,14 +1,14 @@
 // The page on which people resolve a conflict. It calls only Concord's own API (docs/openapi.json).
 //
-// Secrets arrive after the `#` of the address. The page stores them in the state of this tab's history entry, which a reload
-// restores and which no history list, other tab or server sees (ADR 0022):
+// Secrets arrive after the `#` of the address. The page stores them in the state of this tab's history entry, which a
+// reload restores and which no history list, other tab or server sees (ADR 0022):
 //
 // - handle: names the conflict;
 // - linkSecret: from a mailed link; proves the conflict once the person has agreed;
 // - proofToken: the answer to the proof; resolves the conflict.
 //
-// The page ignores the tokens of the session that resolving creates: people go back to the app and sign in. The page stores
-// the suspended sign-in methods with the secrets, so that a reload shows them again.
+// The page ignores the tokens of the session that resolving creates: people go back to the app and sign in. The page
+// stores the suspended sign-in methods with the secrets, so that a reload shows them again.
 
 import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
 
