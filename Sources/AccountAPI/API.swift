@@ -7,12 +7,12 @@ import Metrics
 
 /// The HTTP API: which routes there are, and what stands around them.
 package struct API: Sendable {
-    /// Who can reach the listener the API stands behind.
+    /// The clients that can reach the listener of the API.
     package enum Audience: Sendable {
-        /// Whoever finds the way, web pages included.
+        /// Any client, web pages included.
         case everyone
-        /// Programs of this host. A browser is a program of this host that does what strangers say, so whatever looks
-        /// like one is refused: an `Origin`, or a `Host` that is no name of this host (DNS rebinding).
+        /// Programs of this host. A browser runs on this host but does what foreign pages say, so requests that look
+        /// like a browser's are refused: an `Origin`, or a `Host` that is not a name of this host (DNS rebinding).
         case operators
     }
 
@@ -22,21 +22,21 @@ package struct API: Sendable {
     let development: DevelopmentRoutes?
     /// Arrays and objects inside each other in a body.
     let jsonDepthMax: Int
-    /// Where the service is reached, as configured; no slash at the end.
+    /// The configured public URL of the service, without a slash at the end.
     let publicURL: String?
-    /// What to call the service by where `publicURL` says nothing: `http` or `https`.
+    /// The scheme of the service if `publicURL` is missing: `http` or `https`.
     let scheme: String
     let trustedProxies: [IPNetwork]
     let logger: Logger
     let metrics: HTTPMetrics
     let exposition: MetricsExposition?
-    /// What people solve to show that they use an app.
+    /// The challenge that people solve to prove that a person uses the app.
     let challenge: AppChallenge?
 
     ///
     /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
     /// - `trustedProxies`: peers that are believed when they say whom they speak for.
-    /// - `exposition`: what `/metrics` shows to whoever can reach the listener; `nil` where there is no such path.
+    /// - `exposition`: the content of `/metrics`, for every client of the listener; `nil` if there is no such path.
     package init(
         service: ServiceHandle,
         audience: Audience = .everyone,
@@ -134,7 +134,7 @@ package struct API: Sendable {
         ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges + Route.conflictAdministration
         + Route.accountSessions
 
-    /// What the server answers with: edge, then the route's endpoint.
+    /// The responder of the server: edge, then the endpoint of the route.
     package func responder() -> Edge {
         var table = RouteTable<Edge.Target>()
         func add(_ route: Route, isPrivileged: Bool) {
@@ -190,6 +190,6 @@ package struct API: Sendable {
     private static let healthPath = "/healthz"
     private static let readinessPath = "/readyz"
     static let metricsPath = "/metrics"
-    /// Paths for whoever runs the service.
+    /// Paths for the operators of the service.
     static let ownPaths = [healthPath, readinessPath, metricsPath]
 }

@@ -135,7 +135,7 @@ struct APIError: Error, Sendable {
     let reason: String
     /// The inner item's own message, where it differs.
     let itemMessage: String?
-    /// What is answered in place of the envelope.
+    /// The body that replaces the envelope.
     private let ownBody: [UInt8]?
 
     private init(
@@ -156,7 +156,7 @@ struct APIError: Error, Sendable {
         self.ownBody = ownBody
     }
 
-    /// A documented "no": 400, unless the code has a status of its own.
+    /// A documented refusal: 400, unless the code has another status.
     static func code(_ code: ErrorCode, _ explanation: String? = nil) -> APIError {
         let message = explanation.map { "\(code.rawValue) : \($0)" } ?? code.rawValue
         switch code {
@@ -169,10 +169,10 @@ struct APIError: Error, Sendable {
         }
     }
 
-    /// Whether somebody tried too often.
+    /// True if the caller tried too often.
     var isThrottled: Bool { code == .tooManyAttemptsTryLater || code == .resetPasswordExceedLimit }
 
-    /// PostgreSQL cannot store it, and nobody means it.
+    /// PostgreSQL cannot store it.
     static let containsNUL = malformedJSON("Strings must not contain U+0000.")
 
     static func malformedJSON(_ explanation: String) -> APIError {
@@ -356,7 +356,7 @@ extension APIError {
 }
 
 extension ProblemType {
-    /// What a failure is called that has no name of its own on Concord's routes.
+    /// The problem type for a failure that has no problem type on Concord's routes.
     init(_ error: APIError) {
         switch error.code {
         case .invalidIDToken, .tokenExpired, .userNotFound, .tenantIDMismatch:

@@ -2,13 +2,13 @@ package import AccountOperations
 
 /// Decides who is calling from an API key and a bearer token (docs/reference/protocol.md, "Callers").
 package protocol CallerAuthentication: Sendable {
-    /// Whether `apiKey` names the project.
+    /// Returns true if `apiKey` names the project.
     func accepts(apiKey: String, operations: AccountOperations) -> Bool
-    /// The administrator whose token `token` is; `nil` if it is nobody's.
+    /// The administrator whose token `token` is; `nil` if no administrator has this token.
     func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator?
 }
 
-/// What production accepts: registered API keys, and bearer tokens of registered service accounts.
+/// The callers of production: registered API keys, and bearer tokens of registered service accounts.
 package struct RegisteredCallers: CallerAuthentication {
     package init() {}
 
@@ -21,8 +21,8 @@ package struct RegisteredCallers: CallerAuthentication {
     }
 }
 
-/// What the administrators' listener accepts: as production, and `owner` as administrator, because reaching the listener
-/// is the credential.
+/// The callers of the administrators' listener: as production, and `owner` as administrator, because reaching the
+/// listener is the credential.
 package struct OperatorCallers: CallerAuthentication {
     package init() {}
 
@@ -36,7 +36,7 @@ package struct OperatorCallers: CallerAuthentication {
     }
 }
 
-/// What `concord dev` accepts: any API key, `owner` as administrator, and service accounts as in production.
+/// The callers of `concord dev`: any API key, `owner` as administrator, and service accounts as in production.
 ///
 /// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.
 package struct DevelopmentCallers: CallerAuthentication {

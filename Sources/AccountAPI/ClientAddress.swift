@@ -24,8 +24,9 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What limits are counted by: the address, or the /64 of an IPv6 address, which is what one subscriber is given at least
-    /// (RFC 6177 §2), as 16 hexadecimal digits. Limits and the hash queue read the /48 from it (`ClientSite`).
+    /// The key that limits are counted by: the address, or the /64 of an IPv6 address, the smallest network of one
+    /// subscriber (RFC 6177 §2), as 16 hexadecimal digits. Limits and the hash queue read the /48 from it
+    /// (`ClientSite`).
     var subscriber: String {
         guard bytes.count == 16 else { return description }
         return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -50,7 +51,7 @@ extension APIRequest {
 package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     package let address: IPAddress
     package let prefixLength: Int
-    /// As it was written.
+    /// The network as it was written.
     package let description: String
 
     /// `nil` when the address or the length is not allowed, or when bits after the prefix are set.
@@ -67,7 +68,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         guard address.bytes == masked(address.bytes) else { return nil }
     }
 
-    /// Whether `address` lies inside; never for an address of the other family.
+    /// Returns true if `address` is in the network; false for an address of the other family.
     package func contains(_ address: IPAddress) -> Bool {
         address.bytes.count == self.address.bytes.count && masked(address.bytes) == self.address.bytes
     }
@@ -88,10 +89,10 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Who a request comes from: the peer, or, where the peer is a proxy that is trusted, whom the proxy names.
+/// The address of the client: the peer, or, if the peer is a trusted proxy, the address that the proxy names.
 ///
-/// Proxies append to `X-Forwarded-For`, so it is read from the end, and no further than the first address that is not a
-/// trusted proxy's: what stands before it may be anybody's invention.
+/// Proxies append to `X-Forwarded-For`, so it is read from the end up to the first address that is not a trusted proxy.
+/// A client can invent everything before that address.
 ///
 /// - `forwardedFor`: the header's values, joined with commas; `nil` where there is none.
 func clientAddress(peer: IPAddress?, forwardedFor: String?, trusted: [IPNetwork]) -> IPAddress? {

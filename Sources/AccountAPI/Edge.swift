@@ -22,7 +22,7 @@ struct RoutedRequest: Sendable {
 package struct Edge: Responder {
     typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
-    /// What answers, and what is measured of it.
+    /// A responder and its metrics.
     struct Target: Sendable {
         let handler: Handler
         let series: HTTPMetrics.Series
@@ -38,7 +38,7 @@ package struct Edge: Responder {
     let isDevelopment: Bool
     /// True if clients reach the service by TLS, its own or a proxy's.
     let isSecure: Bool
-    /// Whether everything but the paths for whoever runs the service is refused: there is no place for more.
+    /// True if the server has no place for more connections. Then it refuses everything but the operators' paths.
     private(set) var isFull = false
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
@@ -165,7 +165,7 @@ package struct Edge: Responder {
 }
 
 extension Edge {
-    /// What answers where there is no place for another connection: health checks as ever, everything else 503.
+    /// The responder for connections without a place: health checks as usual, 503 for everything else.
     package var whenFull: any Responder {
         var edge = self
         edge.isFull = true
@@ -187,12 +187,12 @@ extension Edge {
 }
 
 extension API {
-    /// Whether the name a client called the service by is one of this host's own.
+    /// Returns true if the client called the service by a name of this host.
     static func isThisHost(_ authority: String?) -> Bool {
         guard let authority else { return false }
         let host =
             authority.hasPrefix("[") ? authority.prefix { $0 != "]" }.dropFirst() : authority.prefix { $0 != ":" }
-        // All of 127/8 is this host (RFC 1122 §3.2.1.3); digits and dots alone are no name anybody can register.
+        // All of 127/8 is this host (RFC 1122 §3.2.1.3). A name of digits and dots alone cannot be registered.
         let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
         return isIPv4 || host == "::1" || host.lowercased() == "localhost"
     }

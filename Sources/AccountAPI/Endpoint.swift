@@ -11,7 +11,7 @@ struct Endpoint: Sendable {
     let route: Route
     let api: API
 
-    /// Whether the route is one of Concord's own.
+    /// True if the route is one of Concord's own.
     private var isOwn: Bool { route.service == .concord }
 
     @Sendable func respond(to request: RoutedRequest) async throws -> ServerResponse {
@@ -143,7 +143,7 @@ struct Endpoint: Sendable {
         guard route.method != .get else { return .empty }
         guard case .complete(let buffer) = request.body else { throw APIError.bodyTooLarge }
         let bytes = Array(buffer.readableBytesView)
-        // What begins like an object is one, whatever it is called: `curl -d` calls everything a form.
+        // A body that begins like an object is one, with any content type: `curl -d` sends everything as a form.
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
         return !isObject && route.acceptsForm && isForm(request)
             ? try Self.form(bytes) : try RequestBody(parsing: bytes, depthMax: api.jsonDepthMax)

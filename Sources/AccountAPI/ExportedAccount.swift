@@ -13,7 +13,7 @@ package enum ExportedAccount {
         return hash.withUTF8 { Base64URL.encodePadded(UnsafeRawBufferPointer($0)) }
     }
 
-    /// As above.
+    /// The same for borrowed text.
     package static func passwordHash(_ hash: BorrowedText) -> String {
         Base64URL.encodePadded(hash.bytes)
     }

@@ -3,14 +3,14 @@ import HTTPTypes
 package import Metrics
 import NIOHTTP1
 
-/// What requests are measured by: the route that answered and the class of its status, both closed sets, so that nobody
-/// who sends requests makes a time series.
+/// The dimensions of request metrics: the route that answered and the class of its status. Both are closed sets, so
+/// that requests cannot create time series.
 package struct HTTPMetrics: Sendable {
     package static let requests = "concord_http_requests_total"
     package static let seconds = "concord_http_request_seconds"
     package static let statusClasses = ["2xx", "3xx", "4xx", "5xx"]
 
-    /// What is measured of one route.
+    /// The metrics of one route.
     struct Series: Sendable {
         let byStatusClass: [Counter]
         let timer: Timer
@@ -30,7 +30,8 @@ package struct HTTPMetrics: Sendable {
     private static let preflightName = "OPTIONS"
     static let unimplementedName = "unimplemented"
 
-    /// What requests can be told apart by: the method and path pattern of each route, and a word for what has none.
+    /// The label values of requests: the method and path pattern of each route, and a word for requests without a
+    /// route.
     package static func routes(_ development: DevelopmentRoutes?) -> [String] {
         (API.routes + (development?.routes ?? [])).map(\.name) + API.ownPaths.map { "GET " + $0 }
             + [preflightName, unimplementedName, unmatchedName]
@@ -60,8 +61,8 @@ extension Route {
     var name: String { "\(method.rawValue) \(path)" }
 }
 
-/// What a listener for nothing but measurements answers: whoever scrapes needs no credential, so that listener stands
-/// where an operator says, and never in public by itself.
+/// The responder of a listener for metrics only. Scrapers need no credential, so operators choose where this listener
+/// is reachable. It is never public by default.
 package struct MetricsResponder: Responder {
     private let exposition: MetricsExposition
 
@@ -78,7 +79,7 @@ package struct MetricsResponder: Responder {
     }
 }
 
-/// Everything that is measured, in the words of whoever reads it.
+/// All metrics, in the text format of Prometheus.
 package struct MetricsExposition: Sendable {
     private let contentType: String
     private let text: @Sendable () -> String

@@ -132,7 +132,7 @@ private struct ImportedFields {
         return bytes
     }
 
-    /// What the emulator writes in place of hashes; no base64 has a colon.
+    /// The text that the emulator writes instead of hashes; no base64 has a colon.
     private static let fakeHash = "fakeHash:salt="
 
     mutating func password() -> ImportedAccount.Password? {

@@ -15,13 +15,13 @@ extension JSONWriter {
 
     /// A `UserInfo` (docs/reference/protocol.md, "User record").
     ///
-    /// `passwordHash`: what an export shows; anybody else is only told that there is one.
-    /// `showsNumbers`: adds `unobfuscatedPhoneInfo` to second factors, for administrators.
+    /// `passwordHash`: the hash in an export; all other answers show only that there is one. `showsNumbers`: adds
+    /// `unobfuscatedPhoneInfo` to second factors, for administrators.
     mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash, showsNumbers: Bool) {
         self.user(ShownAccount(user), passwordHash: passwordHash, showsNumbers: showsNumbers)
     }
 
-    /// As above, of any form of text.
+    /// The same for any form of text.
     mutating func user<Text: WritableText>(
         _ user: ShownAccount<Text>,
         passwordHash: String,
@@ -156,7 +156,7 @@ enum ShownNumbers {
 }
 
 extension ShownAccount {
-    /// The address, where it is a way in by itself.
+    /// The address, if the account can sign in with it.
     fileprivate var passwordRowAddress: String? {
         passwordUpdatedAt != nil || hasEmailLink ? email?.address : nil
     }

@@ -13,7 +13,7 @@ import NIOHTTP1
 ///
 /// The pages answer while the database is away: their scripts say so, in the reader's language.
 struct PageFile: Sendable {
-    /// What a page may do, and who may show it.
+    /// The permissions of a page, and the pages that may frame it.
     enum Kind: Sendable {
         /// Stands alone.
         case page
@@ -21,9 +21,9 @@ struct PageFile: Sendable {
         case popup
         /// Shown within an app's page, by a library of Google's.
         case frame
-        /// Shows mails in a frame of its own.
+        /// Shows mails in a frame.
         case inbox
-        /// Opened by an app, with a challenge that is somebody else's; `nil` where there is none to show.
+        /// Opened by an app, with the challenge of another origin; `nil` if there is no challenge.
         case challenge(AppChallenge?)
     }
 
@@ -57,7 +57,8 @@ struct PageFile: Sendable {
     static let all =
         conflict + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
 
-    /// What only development has: the page of providers that are made up, and the mails and messages that nobody sends.
+    /// The pages of development only: the consent page of simulated providers, and the inbox of unsent mails and
+    /// messages.
     static let development = [
         PageFile("/inbox", "text/html; charset=utf-8", PackageResources.inbox_html, .inbox),
         PageFile("/inbox/icon.svg", "image/svg+xml", PackageResources.icon_svg, .inbox),
@@ -126,10 +127,10 @@ struct PageFile: Sendable {
         ]
     }
 
-    /// Nothing but these files and the API of the same origin; no inline script or style, and no text that becomes markup.
-    /// A frame has Google's library besides, which builds its own scripts, and may be shown by any page: its script tells
-    /// nothing to one that is not the project's.
-    /// So builds the challenge, whose page holds no secret and talks to the API of the same origin alone.
+    /// Pages load only these files and call the API of the same origin. Inline scripts, inline styles and text as
+    /// markup are forbidden. A frame also loads Google's library, which builds scripts, and any page may show the
+    /// frame: its script passes nothing to a page that is not on an authorized domain. The challenge also builds
+    /// scripts; its page holds no secret and calls only the API of the same origin.
     private static func contentSecurityPolicy(_ kind: Kind) -> String {
         if case .challenge(let challenge?) = kind {
             let origins = (challenge.origins + [challenge.scriptOrigin]).joined(separator: " ")
@@ -157,8 +158,8 @@ struct PageFile: Sendable {
         return (common + alone).joined(separator: "; ")
     }
 
-    /// What was posted to a page, which is static, goes on to it behind the `#`: a provider that answers by a form
-    /// (OAuth 2.0 Form Post Response Mode) posts a code, which must not stand in a query that is logged.
+    /// Redirects a body that was posted to a static page: the page reads it after the `#`. A provider that answers by a
+    /// form (OAuth 2.0 Form Post Response Mode) posts a code, which must not be in a query, because queries are logged.
     func response(toPost request: ServerRequest) throws(APIError) -> ServerResponse {
         guard case .complete(let body) = request.body else { throw .bodyTooLarge }
         let posted = PercentEncoding.encode(String(decoding: body.readableBytesView, as: UTF8.self))

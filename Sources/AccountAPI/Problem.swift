@@ -87,17 +87,17 @@ struct Problem: Error, Sendable {
     let type: ProblemType
     /// About this occurrence; for developers, and never quoting what was sent.
     var detail: String?
-    /// What the session has to do first; with `insufficientUserAuthentication`, and only there.
+    /// The reauthentication that the session needs first; only with `insufficientUserAuthentication`.
     var reauthentication: ReauthenticationChallenge?
     /// Whom the request would lock out; with `usersLockedOut`, and only there.
     var lockedOut: LockedOutUsers?
-    /// What has to be chosen first; with `choicesNeeded`, and only there.
+    /// The fields that need a choice first; only with `choicesNeeded`.
     var undecided: [String] = []
     /// Why not; with `mergeRefused`, and only there.
     var reason: String?
     /// The merge that stands in the way; with `mergeRefused`, and only there.
     var merge: Merge?
-    /// What has changed since; with `laterChanges`, and only there.
+    /// The changes since the merge; only with `laterChanges`.
     var changes: [LaterChange] = []
     /// Everything that is wrong with what was sent, where more than one thing may be.
     var errors: [String] = []
@@ -133,7 +133,7 @@ struct Problem: Error, Sendable {
         self.merge = merge
     }
 
-    /// What every path of Concord's own begins with.
+    /// The prefix of the paths of Concord's own routes.
     static let pathPrefix = "/concord/v1/"
     static let contentType = "application/problem+json"
     private static let namespace = "urn:concord:problem:"

@@ -50,7 +50,7 @@ extension ProviderConfig {
     }
 }
 
-/// What is wrong with a registration, in words for the person who wrote it. Quotes no value.
+/// A mistake in a registration, for the person who wrote it. Quotes no value.
 package struct ProviderConfigMistake: Error, Sendable, CustomStringConvertible {
     package let description: String
 }

@@ -8,8 +8,8 @@ extension APIRequest {
     /// Runs an operation of one of Concord's own routes and answers with what it says; a request that was applied before
     /// under its key is answered as it was then.
     ///
-    /// - `credential`: what the caller presents, so that nobody else's key is the same; empty for a session, with whose
-    ///   account the answer is kept.
+    /// - `credential`: the credential of the caller, so that keys of different callers differ; empty for a session,
+    ///   because its account stores the answer.
     /// - `response`: the answer to a success.
     func answer<Value: Sendable>(
         boundTo credential: String,

@@ -5,8 +5,8 @@ import JSON
 /// parsing").
 struct RequestBody: Sendable {
     private let members: [String: JSONValue]
-    /// Whether any name can be a declared one in `snake_case`. Most requests have none, and spelling each declared name
-    /// anew to find that out costs more than parsing them.
+    /// True if some name can be a declared name in `snake_case`. Most requests have none, and spelling each declared
+    /// name in `snake_case` to find that out costs more than parsing them.
     private let mayHaveSnakeCase: Bool
 
     static let empty = RequestBody(members: [:])
@@ -38,13 +38,13 @@ struct RequestBody: Sendable {
         self.init(members: members)
     }
 
-    /// What was sent, by name.
+    /// The names of the fields that were sent.
     var names: Set<String> { Set(members.keys) }
 
     /// Everything that was sent.
     var json: JSONValue { .object(members) }
 
-    /// The value as sent, whatever its type; `nil` when absent or `null`.
+    /// The value as sent, of any type; `nil` when absent or `null`.
     func value(_ name: String) -> JSONValue? {
         guard let value = sent(name), value != .null else { return nil }
         return value
@@ -54,7 +54,7 @@ struct RequestBody: Sendable {
         members[name] ?? (mayHaveSnakeCase ? members[name.snakeCase] : nil)
     }
 
-    /// Whether the field was sent as an explicit `null`.
+    /// Returns true if the field was sent as an explicit `null`.
     func isNull(_ name: String) -> Bool {
         sent(name) == .null
     }

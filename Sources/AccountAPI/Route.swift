@@ -14,9 +14,9 @@ struct Route: Sendable {
         case client
         /// An administrator's bearer token.
         case administrator
-        /// An administrator's bearer token, or whatever the route itself takes for one.
+        /// An administrator's bearer token, or a credential that the route checks itself.
         case administratorOrSession
-        /// Anybody: keys and discovery.
+        /// No credential: keys and discovery.
         case anyone
     }
 
@@ -28,7 +28,7 @@ struct Route: Sendable {
         /// Served only as it stands.
         case none
 
-        /// What emulator-mode SDKs put in front of the path.
+        /// The host that emulator-mode SDKs put in front of the path.
         var hostPrefix: String? {
             switch self {
             case .identityToolkit: "/identitytoolkit.googleapis.com"
@@ -38,7 +38,7 @@ struct Route: Sendable {
         }
     }
 
-    /// Where the names of the API before this one stand, and the host they stood at.
+    /// The path and the host of the previous version of the API.
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty/"
     static let legacyHostPrefix = "/www.googleapis.com"
 
@@ -50,8 +50,9 @@ struct Route: Sendable {
     let aliases: [String]
     let service: Service
     let access: Access
-    /// Whether a body may be a form (`application/x-www-form-urlencoded`), as OAuth's token endpoints have it (RFC 6749 §3.2).
-    /// Everywhere else what is no JSON object is malformed, whatever it is called: `curl -d` calls everything a form.
+    /// True if the body may be a form (`application/x-www-form-urlencoded`), as on OAuth's token endpoints (RFC 6749
+    /// §3.2). Everywhere else a body that is not a JSON object is malformed, with any content type: `curl -d` sends
+    /// everything as a form.
     let acceptsForm: Bool
     let handle: @Sendable (APIRequest) async throws -> APIResponse
 
@@ -94,7 +95,7 @@ extension Route {
     }
 }
 
-/// Who is calling.
+/// The caller.
 enum Caller: Sendable, Hashable {
     case client
     case administrator
@@ -113,19 +114,19 @@ struct APIRequest: Sendable {
     let captures: [String: String]
     let query: [String: String]
     let body: RequestBody
-    /// What this service is called by: `http` or `https`.
+    /// The scheme of this service: `http` or `https`.
     let scheme: String
     /// Whom the client believes to be talking to, as it says itself.
     let authority: String?
-    /// Where this service is reached, as configured; no slash at the end.
+    /// The configured public URL of this service, without a slash at the end.
     let publicURL: String?
     /// The language the client asks for in mails and messages: a BCP 47 tag, as sent.
     let locale: String?
-    /// The app that calls, as it says itself; nobody has to believe it.
+    /// The app that calls, as the request claims it. It is not verified.
     let iOSBundleID: String?
     /// The API key it calls with, as sent; one of the project's where a client calls.
     let apiKey: String?
-    /// What follows `Bearer` in the `Authorization` field.
+    /// The text after `Bearer` in the `Authorization` field.
     let bearerToken: String?
     /// The token of a proof that was given, from `Concord-Proof`.
     let proofToken: String?
@@ -154,7 +155,7 @@ struct APIRequest: Sendable {
         return "\(scheme)://\(authority ?? "localhost")"
     }
 
-    /// Whether an administrator asks about an account of their choice, not about a session.
+    /// Returns true if an administrator asks about an account of their choice, not about a session.
     func actsOnAnyAccount(sessionFields: [String]) -> Bool {
         guard caller == .administrator else { return false }
         return body.value("localId") != nil || sessionFields.allSatisfy { body.value($0) == nil }
@@ -163,7 +164,7 @@ struct APIRequest: Sendable {
     /// The account an administrator names.
     func requiredLocalID() throws(APIError) -> UserID {
         guard let text = try body.nonEmptyString("localId") else { throw .code(.missingLocalID) }
-        // What cannot be an id is the id of nobody.
+        // A text that cannot be an id names no user.
         guard let id = UserID(text) else { throw .code(.userNotFound) }
         return id
     }
@@ -175,11 +176,11 @@ struct APIRequest: Sendable {
     }
 }
 
-/// What a request says of the version it means to change (`If-Match`, RFC 9110 §13.1.1).
+/// The version that a request means to change (`If-Match`, RFC 9110 §13.1.1).
 enum ExpectedVersion: Sendable, Hashable {
     case any
     case exactly(Int64)
-    /// What no resource here ever has: the precondition fails.
+    /// A version that no resource here ever has: the precondition fails.
     case other
 
     init(_ field: String?) {
@@ -207,18 +208,18 @@ enum ExpectedVersion: Sendable, Hashable {
 /// An answer. Errors are thrown as `APIError`, or as `Problem` by Concord's own routes.
 struct APIResponse: Sendable {
     var body: [UInt8]
-    /// Whether the answer only says that something has begun (202).
+    /// True if the answer only says that something has begun (202).
     var isAccepted = false
     /// The version of the resource in the answer; sent as its entity tag.
     var version: Int64?
     var contentType = "application/json; charset=UTF-8"
     /// Names the decision that the answer follows from; sent as `Concord-Decision`.
     var decision: DecisionID?
-    /// Where the client is sent on to, with 303 (See Other).
+    /// The target of a redirect with 303 (See Other).
     var location: String?
     /// Seconds a public answer may be cached; `nil` forbids caching.
     var maxAgeSeconds: Int?
-    /// What a page in the answer may do.
+    /// The content security policy of a page in the answer.
     var contentSecurityPolicy: String?
 
     init(json body: [UInt8], maxAgeSeconds: Int? = nil) {

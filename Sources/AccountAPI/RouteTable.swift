@@ -21,7 +21,7 @@ struct RouteTable<Target: Sendable>: Sendable {
             )
         }
 
-        /// How many bytes stand fixed.
+        /// Number of bytes in the literal segments.
         var literalLength: Int {
             switch self {
             case .literal(let text): text.utf8.count
@@ -57,7 +57,7 @@ struct RouteTable<Target: Sendable>: Sendable {
         self.patterns[segments.count] = patterns.sorted { literalLength($0) > literalLength($1) }
     }
 
-    /// What answers, with the captured segments by name; `nil` when nothing does. HEAD is answered as GET.
+    /// The target with the captured segments by name; `nil` if no route matches. HEAD is answered as GET.
     func find(_ method: HTTPRequest.Method, _ path: String) -> (target: Target, captures: [String: String])? {
         let method = method == .head ? .get : method
         if let targets = literals[path] { return targets[method].map { ($0, [:]) } }

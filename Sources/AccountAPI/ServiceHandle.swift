@@ -1,7 +1,7 @@
 package import AccountOperations
 import Synchronization
 
-/// Where the server stands: it answers `/healthz` from its first moment, everything else once it is ready.
+/// The state of the server: it answers `/healthz` from the start, and everything else once it is ready.
 package final class ServiceHandle: Sendable {
     package enum State: Sendable {
         /// Not ready; the reason is for an operator to read, and holds nothing secret.

@@ -4,7 +4,7 @@ import HTTPTypes
 /// `UNIMPLEMENTED`, so that nobody searches for a mistake in the path.
 struct UnimplementedPath: Sendable {
     let path: String
-    /// What is missing, as the beginning of a sentence.
+    /// The missing feature, as the beginning of a sentence.
     let what: String
 
     /// The name of the host that emulator-mode SDKs put in front.

@@ -9,7 +9,7 @@ import NIOPosix
 package import NIOSSL
 import Synchronization
 
-/// What shows Apple's push service whose apps are pushed to ("Establishing a connection to APNs").
+/// The credential of the developer account for Apple's push service ("Establishing a connection to APNs").
 package enum APNsCredential: Sendable {
     /// A key of a team: good for all of its apps.
     case key(id: String, team: String, P256.Signing.PrivateKey)
@@ -17,7 +17,7 @@ package enum APNsCredential: Sendable {
     case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
 }
 
-/// Where Apple's push service is reached: origins, without a slash at the end.
+/// The hosts of Apple's push service: origins, without a slash at the end.
 package struct APNsHosts: Sendable, Hashable {
     package var production: String
     package var sandbox: String
@@ -40,7 +40,7 @@ package final class APNsSender: PushSending {
     private static let tokenSeconds: Int64 = 40 * 60
     private static let answerBytesMax = 4096
 
-    /// How one app is pushed to.
+    /// The client and the credential for pushes to one app.
     private struct Way: Sendable {
         let client: KeptClient
         /// `nil` where a certificate says who we are.
@@ -166,9 +166,9 @@ package final class APNsSender: PushSending {
 }
 
 extension DeliveryOutcome {
-    /// What Apple's answer says of a push ("Handling notification responses from APNs").
+    /// The outcome of a push, from Apple's answer ("Handling notification responses from APNs").
     ///
-    /// What somebody can bring about who asks for a push to an app of theirs ends that push, and no other.
+    /// A failure that the requester of a push can cause ends that push, and no other.
     fileprivate init(_ status: HTTPResponseStatus, reason: String?) {
         let isName =
             reason.map { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } } ?? false
@@ -177,7 +177,7 @@ extension DeliveryOutcome {
             switch (status.code, reason) {
             case (200, _): .delivered
             case (_, APNsSender.expiredToken): .deferred(reason: reason)
-            // Nobody's push would go through.
+            // A failure of the configuration: no push would succeed.
             case (403, "BadCertificate"), (403, "Forbidden"), (403, "InvalidProviderToken"),
                 (429, "TooManyProviderTokenUpdates"):
                 .unavailable(reason: reason)
@@ -233,7 +233,7 @@ private final class KeptClient: Sendable {
         line = Mutex(Line(configuration))
     }
 
-    /// What the next request goes over; `leave` it afterwards.
+    /// The line for the next request. Call `leave` afterwards.
     func enter() -> Line {
         line.withLock { line in
             line.enter()

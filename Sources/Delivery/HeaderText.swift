@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Text for the head of a mail: one line, whatever it is made of.
+/// Text for the head of a mail: one line, for any input.
 enum HeaderText {
     /// Bytes of UTF-8 in one encoded word, so that a line with the name of its field has 76 characters (RFC 2047 §2).
     private static let wordBytesMax = 39
@@ -17,8 +17,8 @@ enum HeaderText {
         return String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
     }
 
-    /// `text` as unstructured text (RFC 5322 §3.2.5): as it is where that is short ASCII, else in encoded words (RFC 2047),
-    /// each on a line of its own.
+    /// `text` as unstructured text (RFC 5322 §3.2.5): unchanged if it is short ASCII, else in encoded words (RFC 2047),
+    /// one on each line.
     static func unstructured(_ text: String) -> String {
         let line = line(text)
         let isPlain = line.utf8.count <= plainBytesMax && line.utf8.allSatisfy { (0x20..<0x7F).contains($0) }

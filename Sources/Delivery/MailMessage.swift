@@ -51,7 +51,7 @@ package struct MailMessage: Sendable, Hashable {
             "To: \(to.forTransport)",
             "Subject: \(HeaderText.unstructured(subject))",
             "Message-ID: <\(id)>",
-            // Nobody's machine answers a machine (RFC 3834 §5), nor does Exchange.
+            // Machines do not answer an automatic mail (RFC 3834 §5). The second field is for Exchange.
             "Auto-Submitted: auto-generated",
             "X-Auto-Response-Suppress: All",
             "Content-Language: \(language)",
@@ -90,7 +90,7 @@ package struct MailMessage: Sendable, Hashable {
 enum QuotedPrintable {
     private static let lineBytesMax = 76
 
-    /// `text` in lines of ASCII, ended by CR LF but for the last; whatever ends a line in `text` ends one.
+    /// `text` in lines of ASCII with CR LF between them. Every kind of line end in `text` ends a line.
     static func encode(_ text: String) -> String {
         text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(line).joined(separator: "\r\n")
     }

@@ -2,10 +2,10 @@
 package protocol MailSending: Sendable {
     /// Mails that may be under way at once.
     var concurrencyMax: Int { get }
-    /// How long handing one over may take at most.
+    /// The most seconds that sending one mail may take.
     var sendSecondsMax: Int64 { get }
 
-    /// Hands a mail over once. When the task is cancelled, nobody knows whether it was taken.
+    /// Sends a mail once. If the task is cancelled, it is unknown whether the mail was accepted.
     func send(_ mail: MailMessage) async -> DeliveryOutcome
 
     /// Ends what it keeps; nothing is sent afterwards.

@@ -1,9 +1,9 @@
 import Mustache
 
-/// What mails say, by type and language: what is in the program, and an operator's own words in place of it.
+/// The texts of mails, by type and language: built-in templates, and an operator's templates that replace them.
 ///
-/// A file is `TYPE.LANGUAGE.txt`, whose first line is the subject, `TYPE.LANGUAGE.html`, or `layout.html`, which is around
-/// every HTML. They are Mustache templates; every value in HTML is escaped, whatever a template asks for.
+/// A file is `TYPE.LANGUAGE.txt`, whose first line is the subject, `TYPE.LANGUAGE.html`, or `layout.html`, the frame of
+/// every HTML body. They are Mustache templates. Every value in HTML is escaped, with any tag.
 package struct MailTemplates: Sendable {
     /// Names of types, as on the wire where they are known there.
     package static let types = [
@@ -13,18 +13,18 @@ package struct MailTemplates: Sendable {
         // The next one goes here.
     ]
 
-    /// Where no language fits.
+    /// The language if no other fits.
     private static let languageByDefault = "en"
     private static let layoutName = "layout.html"
 
-    /// What a template may name. The last three are put in here.
+    /// The names that a template may use. The last three are filled in here.
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
         "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF",
         "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "LANGUAGE", "SUBJECT", ".",
     ]
 
-    /// What a mail is of no use without.
+    /// The names that a template must use.
     private static func namesNeeded(_ type: String) -> [String] {
         switch type {
         case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "SIGN_IN_METHODS_CHANGED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
@@ -64,7 +64,7 @@ package struct MailTemplates: Sendable {
         }
     }
 
-    /// What a mail says.
+    /// A mail in one language.
     package struct Rendered: Sendable, Hashable {
         /// The one it is in.
         package let language: String
@@ -75,7 +75,7 @@ package struct MailTemplates: Sendable {
 
     /// By `TYPE.LANGUAGE.PART`.
     private let library: MustacheLibrary
-    /// Those that every type is there in, `en` first.
+    /// The languages in which every type exists, `en` first.
     package let languages: [String]
 
     /// - Parameter files: an operator's own.
@@ -96,7 +96,9 @@ package struct MailTemplates: Sendable {
         for (language, found) in parts.sorted(by: { $0.key < $1.key }) {
             let wanted = Self.types.flatMap { type in ["txt", "html"].map { "\(type).\(language).\($0)" } }
             for name in wanted where !found.contains(name) && !mistakes.contains(where: { $0.file == name }) {
-                mistakes.append(Mistake(file: name, problem: "is missing; a language has every mail in both forms"))
+                mistakes.append(
+                    Mistake(file: name, problem: "is missing: a language needs every mail as .txt and .html")
+                )
             }
         }
         guard mistakes.isEmpty else { throw Mistakes(all: mistakes) }
@@ -109,7 +111,7 @@ package struct MailTemplates: Sendable {
     /// `wanted`: languages, the most wanted first.
     package func render(_ type: String, in wanted: [String], _ values: Values) -> Rendered? {
         let language = language(for: wanted)
-        // One line each, whatever they are made of.
+        // Every value becomes one line.
         let text = values.text.mapValues(HeaderText.line)
         let lists = ["METHODS": values.methods, "ADDED": values.added, "REMOVED": values.removed]
             .mapValues { $0.map(HeaderText.line) }
@@ -161,7 +163,7 @@ package struct MailTemplates: Sendable {
         guard let (type, language, part) = parse(name) else {
             throw Mistake(
                 file: name,
-                problem: "is no template; they are TYPE.LANGUAGE.txt, TYPE.LANGUAGE.html, layout.html"
+                problem: "is not a template: use TYPE.LANGUAGE.txt, TYPE.LANGUAGE.html or layout.html"
             )
         }
         for needed in namesNeeded(type) where !text.contains("{{\(needed)}}") {
@@ -173,7 +175,7 @@ package struct MailTemplates: Sendable {
         }
         let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count == 3, lines[0].hasPrefix("Subject: "), lines[1].isEmpty else {
-            throw Mistake(file: name, problem: "begins with no line \"Subject: …\" and an empty line after it")
+            throw Mistake(file: name, problem: "must begin with a line \"Subject: …\" and an empty line")
         }
         let subject = lines[0].dropFirst("Subject: ".count)
         try register(String(subject), named: "\(type).\(language).subject", of: name, in: &library)
@@ -197,7 +199,7 @@ package struct MailTemplates: Sendable {
                 default: false
                 }
             guard isAllowed else {
-                throw Mistake(file: file, problem: "holds {{\(kind)\(name)}}, which means nothing here")
+                throw Mistake(file: file, problem: "contains {{\(kind)\(name)}}, which is unknown")
             }
         }
         do {
@@ -205,7 +207,7 @@ package struct MailTemplates: Sendable {
             // would pass.
             try library.register("{{% CONTENT_TYPE:TEXT}}" + text, named: name)
         } catch {
-            throw Mistake(file: file, problem: "is not well-formed Mustache: a tag or section is not closed")
+            throw Mistake(file: file, problem: "is not well-formed Mustache: close every tag and section")
         }
     }
 

@@ -1,6 +1,6 @@
 package import AccountLinking
 
-/// Who a mail is from, or answers go to: an address, perhaps with a name (RFC 5322 §3.4).
+/// The sender or reply address of a mail: an address, optionally with a name (RFC 5322 §3.4).
 package struct Mailbox: Sendable, Hashable {
     package let name: String?
     package let address: EmailAddress

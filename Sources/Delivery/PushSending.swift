@@ -2,11 +2,11 @@
 package struct SilentPush: Sendable, Hashable {
     /// A UUID, the same with every attempt.
     package let id: String
-    /// What the push service calls the app on its device by: hexadecimal.
+    /// The token of the app on its device at the push service: hexadecimal.
     package let deviceToken: String
     /// The app: its bundle identifier.
     package let topic: String
-    /// Whether the app was built for development.
+    /// True if the app was built for development.
     package let usesSandbox: Bool
     /// JSON, at most 4 KiB.
     package let payload: [UInt8]

@@ -7,8 +7,8 @@ package struct RetrySchedule: Sendable {
     package static let webhooks = RetrySchedule(
         pauses: [5, 30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 72_000]
     )
-    /// Mails and text messages: somebody waits for them, so often at first; a day in all. A relay that has taken a mail goes
-    /// on for longer by itself.
+    /// Mails and text messages: a person waits for them, so the first attempts are frequent; one day in all. A relay
+    /// that accepts a mail retries it for longer.
     package static let messages = RetrySchedule(
         pauses: [5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 28_800]
     )

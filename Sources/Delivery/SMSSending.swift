@@ -9,7 +9,7 @@ package struct OutgoingSMS: Sendable, Hashable {
     /// E.164.
     package let to: String
     package let text: String
-    /// What the text says, by itself, for receivers that write texts of their own.
+    /// The code of the text, for receivers that write their own text.
     package let code: String
     /// A BCP 47 tag.
     package let locale: String
@@ -23,7 +23,7 @@ package struct OutgoingSMS: Sendable, Hashable {
     }
 }
 
-/// Hands text messages over to whoever sends them. A port: each kind of gateway has its own.
+/// Sends text messages. Each kind of gateway implements it.
 package protocol SMSSending: Sendable {
     /// Hands a message over once, within `deadline`.
     ///
@@ -82,7 +82,7 @@ package struct WebhookSMSSender: SMSSending {
 
 /// A gateway that speaks Twilio's API (`POST /2010-04-01/Accounts/{sid}/Messages.json`).
 package struct TwilioSMSSender: SMSSending {
-    /// Who messages are from.
+    /// The sender of messages.
     package enum Sender: Sendable, Hashable {
         /// A number, or the name that a phone shows instead.
         case from(String)
@@ -133,7 +133,7 @@ package struct TwilioSMSSender: SMSSending {
 }
 
 extension DeliveryOutcome {
-    /// What a gateway's status says of a message.
+    /// The outcome of a message, from the gateway's status.
     fileprivate init(_ status: Int) {
         let reason = "status \(status)"
         self =

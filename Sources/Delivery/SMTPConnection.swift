@@ -26,11 +26,12 @@ final class SMTPConnection: Sendable {
 private struct EasyHandle: ~Copyable {
     /// `nil` only where memory is out.
     private let handle: UnsafeMutableRawPointer?
-    /// What libcurl's callbacks are about: it says good-bye through them as well, while it is closed.
+    /// The exchange that libcurl's callbacks write to. libcurl also calls them when it says QUIT, while it closes the
+    /// connection.
     private let exchange: UnsafeMutablePointer<SMTPExchange>
 
     private static let isReady: Bool = {
-        // libcurl uses no signals when told so, and then leaves this one to the program.
+        // With CURLOPT_NOSIGNAL, libcurl leaves this signal to the program.
         signal(SIGPIPE, SIG_IGN)
         return curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
     }()
@@ -63,7 +64,7 @@ private struct EasyHandle: ~Copyable {
         let milliseconds = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
         set(CURLOPT_TIMEOUT_MS, milliseconds)
         set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
-        // What passes over the connection is looked at, and that is where libcurl shows it.
+        // The callbacks read the commands and replies, which libcurl shows only in verbose mode.
         set(CURLOPT_VERBOSE, 1)
         set(CURLOPT_NOPROGRESS, 0)
         ccurl_set_pointer(handle, CURLOPT_READDATA, exchange)
@@ -103,7 +104,7 @@ private struct EasyHandle: ~Copyable {
         ccurl_set_long(handle, option, value)
     }
 
-    /// `isFresh`: over a new connection, whatever is kept.
+    /// `isFresh`: use a new connection, even if one is open.
     func perform(
         _ content: [UInt8],
         from sender: String,
@@ -136,9 +137,9 @@ private struct EasyHandle: ~Copyable {
     }
 }
 
-/// What passed between us and the relay over one mail.
+/// The commands and replies between Concord and the relay for one mail.
 struct SMTPExchange {
-    /// Where the conversation is (RFC 5321 §3.3).
+    /// The phase of the conversation (RFC 5321 §3.3).
     private enum Phase {
         /// Connecting, TLS, greeting, login: nothing of the mail.
         case opening
@@ -175,7 +176,7 @@ struct SMTPExchange {
         }
     }
 
-    /// Looks at no more than the verb: a login passes here too.
+    /// Reads only the verb: a login passes here too.
     private mutating func sent(_ command: UnsafeRawBufferPointer) {
         switch String(decoding: command.prefix(4), as: UTF8.self) {
         case "MAIL": phase = .sender
@@ -212,7 +213,7 @@ struct SMTPExchange {
         self.wasReused = wasReused
     }
 
-    /// Whether the relay had closed the connection that was kept, so that it has not heard of the mail.
+    /// True if the relay had closed the reused connection, so that it never received the mail.
     var hasFoundConnectionGone: Bool {
         guard wasReused, phase == .opening || phase == .sender else { return false }
         switch code {
@@ -222,14 +223,14 @@ struct SMTPExchange {
         }
     }
 
-    /// What fails before the recipient was named is the relay's or ours, whatever the mail; what fails from there on is this
-    /// mail's. So no mail can close the way for the others, and a relay that is away costs no mail an attempt.
+    /// A failure before the recipient was named is a failure of the relay or of Concord, for any mail; a later failure
+    /// is this mail's. So no mail can block the others, and an unreachable relay costs no mail an attempt.
     var outcome: DeliveryOutcome {
         if code == CURLE_OK { return .delivered }
         switch phase {
         case .opening: return .unavailable(reason: reason)
         case .sender:
-            // The two things of a mail that its sender's line tells: its size and SMTPUTF8.
+            // The two properties of a mail that its sender's line contains: its size and SMTPUTF8.
             if let refusal, refusal.code == 552 || refusal.code == 555 { return .refused(reason: refusal.text) }
             return .unavailable(reason: reason)
         case .recipient, .content:

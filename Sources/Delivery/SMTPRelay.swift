@@ -3,7 +3,7 @@ import Synchronization
 
 /// The server that takes our mails and brings them on their way.
 package struct SMTPConfiguration: Sendable, Hashable {
-    /// How the way to the relay is protected.
+    /// The protection of the connection to the relay.
     package enum Security: String, Sendable, CaseIterable {
         /// TLS, begun by STARTTLS (RFC 3207). Without it nothing is sent.
         case startTLS = "starttls"
@@ -28,7 +28,7 @@ package struct SMTPConfiguration: Sendable, Hashable {
     package var login: Login?
     /// A file of PEM certificates that the relay's may come from, in place of those the system believes.
     package var certificateAuthoritiesPath: String?
-    /// Mails that are handed over at once, each on a connection of its own.
+    /// The most mails that are sent at once, each on its connection.
     package var connectionsMax: Int
     /// For everything that handing over one mail takes, connecting included.
     package var timeout: Duration
@@ -52,7 +52,7 @@ package struct SMTPConfiguration: Sendable, Hashable {
     }
 }
 
-/// Hands mails over to a relay, over connections that are kept. Waits on threads of its own.
+/// Sends mails to a relay over reused connections. Waits on separate threads.
 package final class SMTPRelay: Sendable {
     package let configuration: SMTPConfiguration
     private let threads: NIOThreadPool
@@ -72,7 +72,7 @@ package final class SMTPRelay: Sendable {
 
     /// Hands a mail over: within the time it takes at most, twice that where a connection that was kept has gone.
     ///
-    /// When the task is cancelled, it breaks off; nobody knows then whether the mail was taken.
+    /// If the task is cancelled, it stops, and it is unknown whether the mail was accepted.
     ///
     /// `content`: the message (RFC 5322), its lines ended by CR LF. `sender`: where a mail that cannot be delivered goes back
     /// to. `recipient`: an address whose domain is ASCII.
@@ -89,7 +89,7 @@ package final class SMTPRelay: Sendable {
     }
 }
 
-/// Tells a thread that nobody waits for it any more.
+/// A flag that stops a thread whose caller no longer waits.
 final class StopFlag: Sendable {
     private let isUp = Atomic(false)
 

@@ -25,7 +25,7 @@ package struct WebhookSecret: Sendable {
     package var text: String { Self.prefix + Data(bytes).base64EncodedString() }
 }
 
-/// What is sent: the same bytes with every attempt.
+/// The bytes of one event: the same with every attempt.
 package struct Webhook: Sendable {
     /// Names the event, so that a receiver knows one it has seen.
     package let id: String

@@ -3,7 +3,7 @@ package import IdentityProviders
 
 /// Sends webhooks. A port, so that a test can stand in for the network.
 package protocol WebhookSending: Sendable {
-    /// Whether events may be sent to `url`, as far as its text tells.
+    /// Returns true if events may be sent to `url`, judged by its text.
     func accepts(_ url: String) -> Bool
 
     /// Sends once, within the time it takes at most.

@@ -139,15 +139,15 @@ struct MailTemplatesTests {
     }
 
     @Test(arguments: [
-        ("readme.txt", "x", "is no template"), ("VERIFY_EMAIL.txt", "x", "is no template"),
-        ("VERIFY_EMAIL.en.md", "x", "is no template"), ("VERIFY.en.txt", "x", "is no template"),
-        ("VERIFY_EMAIL.en.txt", "{{LINK}}", "begins with no line"),
+        ("readme.txt", "x", "is not a template"), ("VERIFY_EMAIL.txt", "x", "is not a template"),
+        ("VERIFY_EMAIL.en.md", "x", "is not a template"), ("VERIFY.en.txt", "x", "is not a template"),
+        ("VERIFY_EMAIL.en.txt", "{{LINK}}", "must begin with a line"),
         ("VERIFY_EMAIL.en.txt", "Subject: x\n\n{{LNK}}", "lacks {{LINK}}"),
         ("CONFLICT_PROOF.en.html", "{{LINK}}", "lacks {{CODE}}"),
-        ("VERIFY_EMAIL.en.html", "{{LINK}} {{LNK}}", "holds {{LNK}}"),
-        ("VERIFY_EMAIL.en.html", "{{LINK}} {{>other}}", "holds {{>other}}"),
-        ("VERIFY_EMAIL.en.html", "{{LINK}} {{% CONTENT_TYPE:HTML}}", "holds {{%CONTENT_TYPE:HTML}}"),
-        ("VERIFY_EMAIL.en.html", "{{LINK}} {{=<% %>=}}", "holds {{="),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{LNK}}", "contains {{LNK}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{>other}}", "contains {{>other}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{% CONTENT_TYPE:HTML}}", "contains {{%CONTENT_TYPE:HTML}}"),
+        ("VERIFY_EMAIL.en.html", "{{LINK}} {{=<% %>=}}", "contains {{="),
         ("VERIFY_EMAIL.en.html", "{{LINK}} {{#EMAIL}}", "is not well-formed"),
         ("VERIFY_EMAIL.en.html", "{{LINK}} {{EMAIL", "is not well-formed"),
         ("layout.html", "{{/body}}", "is not well-formed"),

@@ -105,8 +105,8 @@ struct MailConfigurationTests {
         ),
         ("{host: h.example.com, from: a@b.example, port: 0}", "mail.port: \"0\" is not allowed"),
         ("{host: h.example.com, from: a@b.example, templates: nowhere}", "mail.templates: the folder cannot be read"),
-        ("{host: h.example.com, from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is no template"),
-        ("{from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is no template"),
+        ("{host: h.example.com, from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is not a template"),
+        ("{from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is not a template"),
     ])
     func `a mistake is named`(_ mail: String, _ problem: String) {
         let told = mistakes("mail: \(mail)", files: ["mails/VERIFY.txt": "x", "f": "secret"], folder: ["VERIFY.txt"])

@@ -3,8 +3,8 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Concord's own API for the sign-in methods of one's own account. The session stands where credentials stand: its ID token
-// in the `Authorization` field.
+// Concord's own API for the sign-in methods of the caller's account. The credential is the session: its ID token in the
+// `Authorization` field.
 
 extension Route {
     private static let accountMethodsPath = "/concord/v1/account/methods"

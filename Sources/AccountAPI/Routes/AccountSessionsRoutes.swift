@@ -3,7 +3,7 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// The sessions of one's own account, and how they end: Concord's own API, and the original's older one.
+// The sessions of the caller's account, and how they end: Concord's own API, and the original's older one.
 
 extension Route {
     private static let accountSessionsPath = "/concord/v1/account/sessions"
@@ -80,8 +80,8 @@ extension Route {
         return .sessions(sessions)
     }
 
-    /// `signOutUser` of the older API. An ID token ends its own session; an administrator ends all of an account. `instanceId`
-    /// names an app that is told nothing here.
+    /// `signOutUser` of the older API. An ID token ends its session; an administrator ends all sessions of an account.
+    /// `instanceId` names an app, and Concord ignores it.
     private static let signOutUser = Route(
         .post,
         "/v1/accounts:signOutUser",

@@ -59,7 +59,8 @@ extension Route {
         )
     }
 
-    /// What is opened by an app: not the action page itself, which people without the app are sent to.
+    /// The path that an app opens. It is not the action page, because people without the app are redirected to that
+    /// page.
     private static let linkPath = "/__/auth/links"
     private static let associationMaxAgeSeconds = 300
 }

@@ -14,7 +14,7 @@ extension Route {
         let settings = request.operations.project.settings
         switch settings.denial(of: RegisteredApp.Claim(request)) {
         case nil: break
-        // Whoever only tries things out has registered nothing.
+        // A developer who tries things out has no registered app.
         case _ where request.operations.providers.isForDevelopment && settings.apps.isEmpty: break
         case .unknownApp: throw APIError.code(.invalidAppID)
         case .unknownCertificate: throw APIError.code(.invalidCertHash)
@@ -29,8 +29,8 @@ extension Route {
         }
     }
 
-    /// The site key of the older proof of being human. Where there is none the web SDK wants a text all the
-    /// same, and asks nobody with it while an app turns verification off.
+    /// The site key of the older reCAPTCHA. If there is none, the web SDK still requires a text, and does not use it
+    /// while an app turns verification off.
     ///
     /// `concordChallenge` is Concord's own, for its page: there where tokens are judged, with the script to show, or without
     /// one where development believes any token.

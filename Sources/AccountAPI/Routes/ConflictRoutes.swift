@@ -90,7 +90,7 @@ extension Route {
         }
     }
 
-    /// `POST /concord/v1/conflict:decline`: nobody can use the conflict's credential any more.
+    /// `POST /concord/v1/conflict:decline`: the conflict's credential can no longer be used.
     static let declineConflict = Route(
         .post,
         "/concord/v1/conflict:decline",

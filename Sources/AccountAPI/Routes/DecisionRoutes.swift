@@ -4,8 +4,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `GET /concord/v1/decisions/{id}`: why it was decided so. Operators are told everything that is kept; whoever else
-    /// has the name of a decision, what they could see when it was taken.
+    /// `GET /concord/v1/decisions/{id}`: why Concord decided so. Operators see everything that is stored. Other callers
+    /// with the name of a decision see only what they could see when it was taken.
     static let decision = Route(
         .get,
         "/concord/v1/decisions/{decision}",

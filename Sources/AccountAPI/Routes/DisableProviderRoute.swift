@@ -32,7 +32,7 @@ extension Route {
 }
 
 extension JSONWriter {
-    /// How many users cannot sign in any more, and whether that is all of them.
+    /// The number of users who can no longer sign in, and whether that number is exact.
     mutating func fields(of lockedOut: LockedOutUsers) {
         field("lockedOutUsers", Int64(lockedOut.count))
         field("isExact", lockedOut.isExact)

@@ -33,7 +33,7 @@ extension Route {
     /// SDKs ask for at most 100 at once.
     private static let identifiersMax = 1000
 
-    /// What cannot be an identifier names nobody and is left out.
+    /// Texts that cannot be identifiers match no user and are left out.
     private static func search(_ body: RequestBody) throws(APIError) -> UserSearch {
         var search = UserSearch()
         search.ids = try body.strings("localId").compactMap(UserID.init)

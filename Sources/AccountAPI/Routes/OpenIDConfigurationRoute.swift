@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// What OpenID Connect libraries need to verify ID tokens (OpenID Connect Discovery 1.0 §3).
+    /// The metadata that OpenID Connect libraries need to verify ID tokens (OpenID Connect Discovery 1.0 §3).
     static let openIDConfiguration = Route(
         .get,
         "/.well-known/openid-configuration",

@@ -3,8 +3,8 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Concord's own API for what a takeover or a reset took off one's own account. A provider comes back by being linked again;
-// a password, for whoever knows it, here.
+// Concord's own API for the sign-in methods that a takeover or a reset suspended. A provider is restored by linking it
+// again. A password is restored here, by entering it.
 
 extension Route {
     private static let quarantinePath = "/concord/v1/account/quarantine"
@@ -58,7 +58,7 @@ extension Route {
 }
 
 extension JSONWriter {
-    /// The methods that a decision takes off an account, before it or after it, each with the way to bring it back.
+    /// The methods that a decision suspends, before or after it, each with the way to restore it.
     mutating func suspensions(_ suspended: [MethodSuspension]) {
         field(
             "suspended",

@@ -57,7 +57,7 @@ extension Route {
         }
     }
 
-    /// Of several fields the first counts, and of several conditions the first one does.
+    /// If there are several fields or conditions, the first one counts.
     private static func search(_ condition: RequestBody) throws(APIError) -> UserSearch {
         var search = UserSearch()
         if let email = try condition.nonEmptyString("email") {

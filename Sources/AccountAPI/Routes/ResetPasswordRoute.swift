@@ -58,7 +58,7 @@ extension Route {
                 writer.name("mfaInfo")
                 writer.secondFactor(factor, number: .masked)
             }
-            // Concord's own, for its page: what this code takes off the account, and whose address it would prove.
+            // Concord's own, for its page: the methods that this code suspends, and the address that it would prove.
             if !suspended.isEmpty {
                 writer.field("concord", object: { writer in writer.suspensions(suspended) })
             } else if let unproven {

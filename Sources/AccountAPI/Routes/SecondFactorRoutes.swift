@@ -161,7 +161,7 @@ extension APIError {
 }
 
 extension JSONWriter {
-    /// Which factor was shown; which key there is tells its kind.
+    /// The second factor that was used. The name of the key shows its kind.
     fileprivate mutating func authInfo(_ factor: SecondFactor) {
         switch factor.method {
         case .phone(let number):

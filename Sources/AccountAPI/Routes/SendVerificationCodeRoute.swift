@@ -60,6 +60,6 @@ extension AppCredential {
         }
     }
 
-    /// What iOS sends where it could not get a token.
+    /// The text that iOS sends if it could not get a token.
     private static let noAssessment = "NO_RECAPTCHA"
 }

@@ -7,7 +7,7 @@ extension Route {
     static let serviceAccountToken = Route(
         .post,
         AccountOperations.tokenPath,
-        // Where libraries go that know one place, whatever the credentials file says.
+        // The fixed paths of libraries that ignore the URI in the credentials file.
         aliases: ["/token", "/oauth2/v4/token", "/oauth2.googleapis.com/token", "/www.googleapis.com/oauth2/v4/token"],
         service: .none,
         access: .anyone,

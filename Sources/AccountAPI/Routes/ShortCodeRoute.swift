@@ -6,7 +6,7 @@ import JSON
 extension Route {
     /// `POST /concord/v1/shortCode:exchange`: the short code of a mail for a code that does what its link does.
     ///
-    /// Asks for no API key: the code is the secret, and the page on which it is typed in is anybody's.
+    /// Requires no API key: the code is the secret, and any page may ask for it.
     static let exchangeShortCode = Route(
         .post,
         "/concord/v1/shortCode:exchange",

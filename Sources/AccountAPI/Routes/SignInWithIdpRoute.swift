@@ -80,7 +80,7 @@ extension Route {
         )
     }
 
-    /// Whether `text` begins with a scheme and an authority (RFC 3986 §3); what stands there is never fetched.
+    /// Returns true if `text` begins with a scheme and an authority (RFC 3986 §3). The URL is never fetched.
     private static func isAbsolute(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon != text.utf8.startIndex else {
             return false

@@ -100,7 +100,7 @@ extension Route {
             writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
             writer.field("newEmail", newEmail)
-            // Concord's own, for its page: the methods that taking the address back took off the account.
+            // Concord's own, for its page: the methods that restoring the address suspended.
             if !suspended.isEmpty {
                 writer.field("concord", object: { writer in writer.suspensions(suspended) })
             }
@@ -139,7 +139,7 @@ extension RequestBody {
 
     fileprivate func removal(deleting attributes: [String]) throws(APIError) -> Removal {
         var removal = Removal(email: attributes.contains("EMAIL"), password: attributes.contains("PASSWORD"))
-        // What cannot be a provider is linked to nobody.
+        // A text that cannot be a provider is linked to no account.
         for name in try strings("deleteProvider") {
             if let provider = ProviderID(name) { removal.providers.insert(provider) }
         }

@@ -73,7 +73,7 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    /// Nothing is left to be told.
+    /// The answer has no content.
     @Sendable fileprivate static func done(_: Void) -> APIResponse { .object { _ in } }
 
     @Sendable fileprivate static func secret(_ secret: NewWebhookSecret) -> APIResponse {

@@ -3,8 +3,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The mails and messages that nobody sends, as they would have gone out, the newest first: what `/inbox` shows.
-    /// Development only.
+    /// The mails and messages that Concord would have sent, the newest first: the content of `/inbox`. Development
+    /// only.
     static let inboxMessages = Route(.get, "/inbox/messages", service: .none, access: .anyone) { request in
         let messages = try await request.operations.inbox(tenant: request.tenant)
         return .object { writer in

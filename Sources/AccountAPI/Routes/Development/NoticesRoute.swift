@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The mails that only tell something and carry no code. Development only.
+    /// The mails that only inform and carry no code. Development only.
     static let notices = Route(
         .get,
         "/emulator/v1/projects/{project}/notices",

@@ -5,8 +5,8 @@ import IdentityProviders
 import JSON
 
 extension Route {
-    /// The outcome of a made-up sign-in, for each thing that its provider can say about the address: what the consent page
-    /// shows before somebody signs in. Development only.
+    /// The outcome of a simulated sign-in, for each statement that its provider can make about the address. The consent
+    /// page shows it before the sign-in. Development only.
     static let signInForecasts = Route(
         .post,
         FakeProvider.pagePath + "/forecasts",
