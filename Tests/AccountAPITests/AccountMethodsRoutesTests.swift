@@ -8,7 +8,8 @@ import Testing
 
 @testable import AccountAPI
 
-/// Concord's own routes for the methods of one's own account: what there is, what works, and what may go.
+/// Concord's own routes for the sign-in methods of the caller's account: the methods, which of them work, and which can
+/// be removed.
 @Suite struct AccountMethodsRoutesTests {
     private static let path = "/concord/v1/account/methods"
 
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a method that is off is no way in, and none goes where no way would be left`() async throws {
+    @Test func `a disabled method does not count, and the last working method stays`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ada@example.com")
             try await api.linkGitHub(to: user, subject: "g1")
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `only a live session is told anything, and only a recent one may take a method off`() async throws {
+    @Test func `only a live session gets an answer, and only a recent one may remove a method`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ada@example.com")
             try await api.linkGitHub(to: user, subject: "g1")
@@ -154,8 +155,9 @@ import Testing
         }
     }
 
-    /// An anonymous user has nothing to sign in with and is asked for nothing; everybody else is told their own ways.
-    @Test func `whoever signed in by whatever is told how to sign in anew`() async throws {
+    /// An anonymous user has no sign-in method and is asked for none; every other user gets the methods of their
+    /// account.
+    @Test func `every user learns how to sign in again`() async throws {
         try await TestAPI.withAdministrator { api in
             let anonymous = try await api.signUpAnonymously()
             let ofBackend = try await api.post("/v1/accounts:signInWithCustomToken", ["token": #"{"uid":"u-1"}"#]).json
@@ -238,7 +240,9 @@ import Testing
         }
     }
 
-    @Test func `without anybody to lock out it is simply done; page after page is looked at`() async throws {
+    @Test func `a provider that locks out no user is disabled at once, and every page of users is checked`()
+        async throws
+    {
         try await TestAPI.withAdministrator { api in
             try await register("github.com", api)
             try await api.service.database.execute(
@@ -264,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `of more users than there is time for it is said that not all were looked at`() async throws {
+    @Test func `if there is not enough time to check all users, the answer says so`() async throws {
         try await TestAPI.withAdministrator { api in
             try await register("github.com", api)
             try await api.service.database.execute(

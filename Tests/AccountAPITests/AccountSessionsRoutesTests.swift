@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// The sessions of one's own account over HTTP, and `signOutUser`.
+/// The sessions of the caller's account over HTTP, and `signOutUser`.
 @Suite struct AccountSessionsRoutesTests {
     private static let path = "/concord/v1/account/sessions"
 
@@ -70,7 +70,7 @@ import Testing
         return answer.status == 200
     }
 
-    @Test func `the list tells how and by what device a session began, and nothing that refreshes it`() async throws {
+    @Test func `the list shows how and on which device a session began, and nothing that refreshes it`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let phone = try await signIn(api, "ada@example.com", userAgent: "Phone/1.0 (x)")
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `what is no session, no page and no choice is told`() async throws {
+    @Test func `an invalid session, page or choice is reported`() async throws {
         try await TestAPI.with { api in
             let own = try await api.signUp("ada@example.com")
             for query in ["?pageSize=0", "?pageSize=101", "?pageSize=x", "?pageToken=x"] {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `owner and operators are told of refused sign-ins`() async throws {
+    @Test func `owner and operators see refused sign-ins`() async throws {
         try await TestAPI.withAdministrator { api in
             let own = try await api.signUp("ada@example.com")
             for _ in 0..<3 {

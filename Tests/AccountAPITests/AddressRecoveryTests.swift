@@ -6,8 +6,8 @@ import JSON
 import Postgres
 import Testing
 
-/// Who is told that an account's address was replaced, and can take it back: the owner, by every road of change, and
-/// nobody who was there before the owner.
+/// The mail about a replaced address, and its code: the owner of the address gets it after every kind of change, and no
+/// earlier holder of the account gets it.
 struct AddressRecoveryTests {
     enum Arrival: CaseIterable {
         case provider, link, reset
@@ -72,7 +72,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `M6: replacing an address by a link tells the address that was replaced, which can take it back`()
+    @Test func `M6: if a link replaces an address, the replaced address is notified and can undo it`()
         async throws
     {
         try await TestAPI.with { api in
@@ -101,7 +101,7 @@ struct AddressRecoveryTests {
             try await move(api, from: "ada@first.example", to: "ada@second.example")
             #expect(try await recoveries(api) == ["ada@first.example"])
             api.service.clock.advance(seconds: 31 * 86_400)
-            // Somebody else may have the first mailbox by now.
+            // Another person may have the first mailbox now.
             try await move(api, from: "ada@second.example", to: "thief@example.com")
             #expect(try await recoveries(api) == ["ada@second.example"])
             for address in ["ada@second.example", "ada@first.example"] {
@@ -170,7 +170,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `P4: replacing an address by a sign-up tells the address that was replaced`() async throws {
+    @Test func `P4: if a sign-up replaces an address, the replaced address is notified`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let body: JSONValue = [
@@ -181,7 +181,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `an account that had no address tells nobody`() async throws {
+    @Test func `an account that had no address sends no notice`() async throws {
         try await TestAPI.with { api in
             let byLink = try await api.signUpAnonymously()
             let link = try await api.code("EMAIL_SIGNIN", for: "a@example.com")
@@ -200,7 +200,7 @@ struct AddressRecoveryTests {
         try await TestAPI.with(settings: protectedSettings) { api in
             let ada = try await api.signUp("ada@example.com")
             var rows = try await api.service.database.rowCounts()
-            // That somebody tried is all that is kept.
+            // Only the attempt is recorded.
             rows["account_events", default: 0] += 1
             let body: JSONValue = [
                 "idToken": ada["idToken"] ?? .null, "email": "thief@example.com", "password": "the thief's own",
@@ -221,7 +221,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `K3: an address that a session takes off is told of, and no road leads around P17`(
+    func `K3: an address that a session removes is notified, and no request bypasses P17`(
         _ isProtected: Bool
     ) async throws {
         try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
@@ -285,7 +285,7 @@ struct AddressRecoveryTests {
                     newEmail: "mule@example.com"
                 )
                 #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(code)]).status == 200)
-                // The change ended the session; whoever has the owner's browser gets another.
+                // The change ended the session; a thief with the owner's browser gets another.
                 let claims: JSONValue = ["sub": "victim", "email": "ada@gmail.com", "email_verified": true]
                 let body: JSONValue = [
                     "requestUri": "http://localhost",
@@ -326,7 +326,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    /// Whoever had the address before has it again.
+    /// The earlier owner has the address again.
     private func takeBack(_ api: TestAPI, _ ada: JSONValue) async throws {
         let id = ada["localId"]?.string
         let moved = try await api.service.user(try #require(id.flatMap(UserID.init)))
@@ -342,7 +342,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: Taken.allCases)
-    func `E13: an address that a merge replaces, or drops, is told, and can be taken back`(taken: Taken) async throws {
+    func `E13: an address that a merge replaces or drops is notified, and can be restored`(taken: Taken) async throws {
         try await TestAPI.with(settings: settings(protectsEmails: true)) { api in
             let ada = try await arrive(.provider, api, at: "ada@gmail.com")
             let thief =
@@ -363,7 +363,7 @@ struct AddressRecoveryTests {
 
     /// Facebook verifies nothing. Apple's word counts for new addresses alone.
     @Test(arguments: [false, true], ["facebook.com", "apple.com"])
-    func `L4: where the address was taken off first, no provider whose word is no proof brings one in its place`(
+    func `L4: if the address was removed first, a provider without proof does not add another`(
         _ isProtected: Bool,
         provider: String
     ) async throws {
@@ -391,8 +391,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `M10: where the address was taken off first, a link asks for what replacing one asks for`() async throws
-    {
+    @Test func `M10: if the address was removed first, a link has the requirements of a replacement`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let idToken = ada["idToken"]?.string

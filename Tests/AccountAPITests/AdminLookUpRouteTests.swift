@@ -38,7 +38,7 @@ struct AdminLookUpRouteTests {
         }
     }
 
-    @Test func `nobody found is an answer without users`() async throws {
+    @Test func `a lookup without a match answers without users`() async throws {
         try await TestAPI.withAdministrator { api in
             for body in [[:], ["localId": ["nobody"]], ["email": ["nonsense"]]] as [JSONValue] {
                 let answer = try await api.admin("accounts:lookup", body)

@@ -50,7 +50,7 @@ struct AdminUpdateRouteTests {
         }
     }
 
-    @Test func `a client with a key is no administrator, nor is a bearer nobody gave`() async throws {
+    @Test func `a client with a key is not an administrator, and neither is an unknown bearer token`() async throws {
         try await TestAPI.with { api in
             let path = "\(TestAPI.projectPath)/accounts:update"
             let client = try await api.post(path, ["localId": "x"])
@@ -140,8 +140,8 @@ struct AdminUpdateRouteTests {
         }
     }
 
-    /// Admin SDKs tell claims that were cleared, an empty object, from claims that never were.
-    @Test func `claims that were cleared are an empty object, and sign nobody out when the account comes in again`()
+    /// Admin SDKs distinguish cleared claims, an empty object, from claims that were never set.
+    @Test func `cleared claims are an empty object, and importing the account again ends no session`()
         async throws
     {
         try await TestAPI.withAdministrator { api in

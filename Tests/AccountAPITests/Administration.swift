@@ -40,7 +40,7 @@ extension TestAPI {
     }
 }
 
-/// What `TestService.developmentDefaults` says, with some of it changed.
+/// The settings of `TestService.developmentDefaults`, with some changes.
 func settings(
     protectsEmails: Bool = false,
     allowsDuplicateEmails: Bool = false,

@@ -7,7 +7,7 @@ import Testing
 
 /// Which web pages codes and sessions of a project go to.
 @Suite struct AuthorizedDomainTests {
-    /// Whether Concord's own pages may hand something to the page at `address`.
+    /// Returns true if Concord's own pages may pass something to the page at `address`.
     private func isAuthorized(_ address: String, _ api: TestAPI) async throws -> JSONValue? {
         let answer = try await api.send(.get, "/v1/projects?concordDestination=" + PercentEncoding.encode(address))
         #expect(answer.status == 200, "\(answer.text)")
@@ -32,7 +32,7 @@ import Testing
         ).errorMessage
     }
 
-    @Test func `whoever owns the project's id at Google receives no code and no session`() async throws {
+    @Test func `the owner of the project's id at Google receives no code and no session`() async throws {
         let settings = ProjectSettings.productionDefaults
             .setting(["enabled": true, "passwordRequired": false], at: ["signIn", "email"])
         try await TestAPI.with(settings: settings) { api in

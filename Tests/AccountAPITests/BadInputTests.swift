@@ -11,7 +11,7 @@ import Testing
 /// Generated from the list of routes, so that a new route is in it from its first day.
 @Suite(.api(callers: DevelopmentCallers()))
 struct BadInputTests {
-    /// A request with all usual fields that no route can grant: its tokens are nobody's.
+    /// A request with all usual fields that no route can grant: its tokens belong to no user.
     private static let base: [String: JSONValue] = [
         "idToken": "nonsense", "refreshToken": "nonsense", "grantType": "refresh_token", "email": "nobody@example.com",
         "password": "correct horse", "oobCode": "nonsense", "pendingToken": "nonsense", "token": "nonsense",
@@ -64,14 +64,15 @@ struct BadInputTests {
 
     private static let forgedTokens = [
         "", ".", "..", "a.b.c", "e30.e30.", "null", String(repeating: "A", count: 100_000),
-        // {"alg":"none","typ":"JWT"} . {"sub":"nobody", …} and an empty signature
+        // {"alg":"none","typ":"JWT"} . {"sub":…, "aud":"demo-test"} and an empty signature
         "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJub2JvZHkiLCJhdWQiOiJkZW1vLXRlc3QifQ.",
         "eyJhbGciOiJIUzI1NiJ9.e30.AAAA", "AQAAAA", "🙂", "' OR 1=1 --",
-        // A refresh token in form, of the tenant U+0000 and the user nobody
+        // A well-formed refresh token of the tenant U+0000 and an unknown user
         "AQEAAAZub2JvZHlhYWFhYWFhYWFhYWFhYWFhYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmI",
     ]
 
-    /// What only some routes read, administrators' among them. These are sent in addition to the usual fields.
+    /// The fields that only some routes read, administrators' among them. They are sent in addition to the usual
+    /// fields.
     private static let otherFields = [
         "allowPasswordUser", "canHandleCodeInApp", "continueUrl", "createdAt", "customAttributes", "deleteAttribute",
         "deleteProvider", "disableUser", "disabled", "displayName", "emailVerified", "expression",
@@ -165,7 +166,7 @@ struct BadInputTests {
             bearer: bearer,
             headers: contentType.map { [.contentType: $0] } ?? [:]
         )
-        // An administrator may ask for anybody; here that is nobody.
+        // An administrator may look up any account; here there is none.
         if bearer != nil, path.hasSuffix("accounts:lookup"), answer.status == 200 {
             #expect(answer.json["users"] == nil, "\(request.name): \(answer.text.prefix(300))")
             return
@@ -289,7 +290,7 @@ struct BadInputTests {
 }
 
 extension Route {
-    /// What an administrator of development presents, where one is asked for.
+    /// The token of an administrator in development, if the route needs one.
     fileprivate var bearer: String? { access == .administrator || access == .administratorOrSession ? "owner" : nil }
 
     /// The bearer tokens that may come with a request; `nil` for a client, who has none.

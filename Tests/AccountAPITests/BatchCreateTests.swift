@@ -159,7 +159,7 @@ struct BatchCreateTests {
     }
 
     @Test(arguments: algorithms)
-    func `whoever was imported signs in with the old password, and with no other`(algorithm: Algorithm) async throws {
+    func `an imported user signs in with the old password, and with no other`(algorithm: Algorithm) async throws {
         try await TestAPI.withAdministrator { api in
             let answer = try await upload(api, body(algorithm, [user("ann", algorithm)]))
             #expect(answer.json == ["kind": "identitytoolkit#UploadAccountResponse"], "\(answer.text)")
@@ -505,7 +505,7 @@ struct BatchCreateTests {
                 "/v1/token",
                 ["grant_type": "refresh_token", "refresh_token": session["refreshToken"] ?? ""]
             )
-            #expect(token.status == 200, "nobody is signed out")
+            #expect(token.status == 200, "no session is ended")
         }
     }
 

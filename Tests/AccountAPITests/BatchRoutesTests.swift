@@ -60,7 +60,7 @@ struct BatchRoutesTests {
             try await fill(api, 4)
             let answer = try await page(api, "?maxResults=2&nextPageToken=user-000")
             #expect(ids(answer.json["users"]) == ["user-001", "user-002"])
-            // A uid with characters of its own, and the longest there is.
+            // A uid with special characters, and the longest possible uid.
             for id in ["ünï/+= é", String(repeating: "z", count: 128)] {
                 try await api.create(["localId": .string(id)])
                 let encoded = try #require(id.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
@@ -70,7 +70,7 @@ struct BatchRoutesTests {
     }
 
     /// Backends let users choose their uids. One that reads like a page token must not send an export back, or past others.
-    @Test func `nobody chooses a uid that sends a list to another place`() async throws {
+    @Test func `a uid cannot redirect a list`() async throws {
         try await TestAPI.withAdministrator { api in
             try await fill(api, 3)
             let token = try #require(try await page(api, "?maxResults=1").json["nextPageToken"]?.string)

@@ -31,7 +31,7 @@ struct ClientAddressTests {
 
     @Test(
         arguments: [
-            // Nobody is believed unless listed.
+            // Only listed proxies are trusted.
             ("203.0.113.9", "198.51.100.1", "203.0.113.9"),
             ("203.0.113.9", nil, "203.0.113.9"),
             ("10.0.0.1", nil, "10.0.0.1"),
@@ -47,7 +47,7 @@ struct ClientAddressTests {
             ("::ffff:10.0.0.1", "2001:db8::7", "2001:db8::7"),
         ] as [(String, String?, String)]
     )
-    func `a client is who a trusted proxy names, and nobody else`(
+    func `only a trusted proxy can name the client`(
         peer: String,
         forwardedFor: String?,
         expected: String
@@ -97,7 +97,7 @@ struct ClientAddressTests {
         }
     }
 
-    /// Keeps the addresses it is told.
+    /// Stores the addresses that it receives.
     private final class Judge: AppVerifying {
         let addresses = Mutex<[String?]>([])
 
@@ -107,7 +107,7 @@ struct ClientAddressTests {
         }
     }
 
-    @Test func `who judges an app is told the whole address, and limits count the network`() async throws {
+    @Test func `app verification gets the whole address, and limits count the network`() async throws {
         let settings = ProjectSettings.developmentDefaults
             .with("concord", ["sms": ["windowSeconds": 0, "perAddressPerHour": 2]])
         try await TestService.with(settings: settings) { service in

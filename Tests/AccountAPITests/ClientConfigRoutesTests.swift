@@ -46,7 +46,7 @@ import Testing
         try await TestAPI.with(settings: settings) { api async throws in
             #expect(try await api.send(.get, "/v1/projects?" + query).errorMessage == error)
         }
-        // Whoever only tries things out has registered nothing.
+        // A developer who tries things out has no registered app.
         try await TestAPI.with { api async throws in
             #expect(try await api.send(.get, "/v1/projects?" + query).status == 200)
         }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `without a key nothing is told`() async throws {
+    @Test func `without a key there is no answer`() async throws {
         try await TestAPI.with { api async throws in
             for path in ["/v1/projects", "/v1/recaptchaParams", "/v2/recaptchaConfig", "/v2/passwordPolicy"] {
                 #expect(try await api.send(.get, path, key: nil).status == 403, "\(path)")
@@ -83,7 +83,7 @@ import Testing
 
     /// With a challenge beside them, assessments are tried first; without one there is nothing else.
     @Test(arguments: [(true, "AUDIT", "MISSING_APP_CREDENTIAL"), (false, "ENFORCE", "MISSING_RECAPTCHA_TOKEN")])
-    func `apps are told the site key of their kind, and what is asked with it`(
+    func `apps get the site key of their kind, and its enforcement`(
         hasChallenge: Bool,
         state: String,
         bare: String
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `the password policy is told in the form that web clients insist on`() async throws {
+    @Test func `the password policy has the form that web clients require`() async throws {
         try await TestAPI.with { api in
             let policy = try await api.send(.get, "/v2/passwordPolicy").json
             #expect(policy["customStrengthOptions"] == ["minPasswordLength": 6, "maxPasswordLength": 4096])

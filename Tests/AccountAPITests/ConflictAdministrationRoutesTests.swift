@@ -53,7 +53,7 @@ import Testing
         answer.json["conflicts"]?.array?.compactMap { $0["id"]?.string } ?? []
     }
 
-    @Test func `an administrator lists conflicts, reads one and turns it down, and nobody learns a secret`()
+    @Test func `an administrator lists, reads and declines conflicts, and no secret is revealed`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `whoever is no administrator learns nothing, also with the id or with a handle`() async throws {
+    @Test func `other callers learn nothing, even with the id or a handle`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp("ada@example.com")
             let handle = try await handle(api, "ada@example.com", subject: "1")

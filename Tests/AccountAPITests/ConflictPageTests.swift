@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `the page names no other host and holds no script, style or handler of its own`() async throws {
+    @Test func `the page names no other host and has no inline script, style or handler`() async throws {
         let page = try await file("/conflict").text
         #expect(page.contains(#"<script type="module" src="conflict/page.js"></script>"#))
         #expect(page.matches(of: #/<script/#).count == 1)

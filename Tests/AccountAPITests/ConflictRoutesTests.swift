@@ -90,11 +90,14 @@ import Testing
         #expect(resolved.status == 200 && resolved.json["localId"] == account["localId"])
         let lookup = try await api.post("/v1/accounts:lookup", ["idToken": resolved.json["idToken"] ?? .null])
         let providers = lookup.json["users"]?.array?.first?["providerUserInfo"]?.array?.compactMap { $0["providerId"] }
-        #expect(providers == ["github.com"], "nobody had proven the address, so the password went: \(lookup.text)")
+        #expect(
+            providers == ["github.com"],
+            "the address was never proven, so the password was removed: \(lookup.text)"
+        )
         #expect(try await read(api, handle).json["state"] == "resolved")
     }
 
-    @Test func `each refusal is a problem of its own`() async throws {
+    @Test func `each refusal has a separate problem type`() async throws {
         let api = try TestAPI.shared
         let account = try await api.signUp("no@example.com")
         let handle = try await handle(api, "no@example.com", subject: "1002")

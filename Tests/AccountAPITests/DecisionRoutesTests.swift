@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// Why something was decided, for operators and for whoever it was decided about.
+/// The reasons of decisions, for operators and for the users whom they concern.
 @Suite struct DecisionRoutesTests {
     private static let path = "/concord/v1/decisions"
 
@@ -25,7 +25,7 @@ import Testing
         return answer
     }
 
-    /// Somebody of GitHub signs in with an address; the answer.
+    /// The answer to a sign-in with GitHub and an address.
     private func signIn(_ api: TestAPI, _ email: String, subject: String) async throws -> Wire.Answer {
         let credential = #"{"sub":"\#(subject)","email":"\#(email)"}"#
         return try await api.post(
@@ -42,7 +42,7 @@ import Testing
         return try #require(answer.headers[name], "\(answer.text)")
     }
 
-    @Test func `a conflict is explained to operators, and to whoever met it only as one`() async throws {
+    @Test func `a conflict is explained to operators, and its user sees only a conflict`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let account = try await api.signUp("why@example.com")
             let refused = try await signIn(api, "why@example.com", subject: "31")
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `what anybody may know of a decision tells nothing about the account`() async throws {
+    @Test func `the public part of a decision reveals nothing about the account`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             // One account has a password and no proof, the other one a link and a proof: two answers alike.
             _ = try await api.signUp("plain@example.com")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal of somebody who showed a credential is kept, one of a wrong password is not`() async throws {
+    @Test func `a refusal with a valid credential is recorded, a refusal of a wrong password is not`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let account = try await api.signUp("off@example.com")
             let localID = try #require(account["localId"]?.string)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal leaves no trace that tells a stranger whether somebody has an address`() async throws {
+    @Test func `a refusal leaves no trace that reveals whether an account has an address`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             _ = try await api.signUp("here@example.com")
             let name = try #require(HTTPField.Name("Concord-Decision"))

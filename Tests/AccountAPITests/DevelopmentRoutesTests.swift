@@ -48,7 +48,7 @@ struct DevelopmentRoutesTests {
         }
     }
 
-    @Test func `the outcome of a made-up sign-in is told, and nothing is written`() async throws {
+    @Test func `a forecast shows the outcome of a simulated sign-in and writes nothing`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ann@gmail.com")
             let rows = try await api.service.database.rowCounts()
@@ -70,8 +70,8 @@ struct DevelopmentRoutesTests {
             for flag in ["true", "false", "absent"] {
                 #expect(gitHub?[flag]?["ending"] == "conflict" && gitHub?[flag]?["rule"] == "I11")
             }
-            let nobody = try await ask("github.com", ["sub": "1"]).json["forecasts"]?["true"]
-            #expect(nobody?["address"] == "none" && nobody?["ending"] == "newAccount")
+            let unnamed = try await ask("github.com", ["sub": "1"]).json["forecasts"]?["true"]
+            #expect(unnamed?["address"] == "none" && unnamed?["ending"] == "newAccount")
             #expect(try await ask("github.com", [:]).errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true)
             #expect(try await ask("github.com", "x").status == 400)
             #expect(try await ask("", mine).errorMessage == "INVALID_PROVIDER_ID")

@@ -118,7 +118,7 @@ extension TestService {
         #expect(try await operations.store.apply(write) == .applied)
     }
 
-    /// Links a provider that nobody has vouched for.
+    /// Links a provider as an unproven sign-in method.
     func link(_ provider: String, subject: String, to email: String) async throws {
         let provider = try #require(ProviderID(provider))
         let identity = try #require(ProviderIdentity(provider: provider, subject: subject))

@@ -74,7 +74,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `one code resets the password once, to the password of whoever was told so`() async throws {
+    @Test func `one code resets the password once, to the password of the successful request`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -379,7 +379,7 @@ struct EmailCodeRaceTests {
     }
     // MARK: Confirming and disowning
 
-    @Test func `an account is confirmed or disowned, whatever is asked at once`() async throws {
+    @Test func `of a confirmation and a disownment at the same time, one wins`() async throws {
         for _ in 1...4 {
             try await TestAPI.with { api in
                 let begun = try await api.signUp("ada@example.com")

@@ -55,7 +55,8 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `verifying and changing takes the new address, ends sessions and tells the old one`() async throws {
+    @Test func `verifying and changing sets the new address, ends sessions and notifies the old address`() async throws
+    {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code(
@@ -96,7 +97,8 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `U10: a first address that somebody else has proven is not given back while they have it`() async throws
+    @Test func `U10: a first address that another account has proven is not restored while that account has it`()
+        async throws
     {
         try await TestAPI.withAdministrator { api in
             _ = try await api.signUp("ada@example.com")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// What a file of an export shows of an account, against what `accounts:batchGet` shows, which reads it in another way.
+/// The account in an export file, compared with `accounts:batchGet`, which reads it in another way.
 struct ExportedAccountTests {
     /// Accounts of every kind that tables allow, in an order that is not that of their ids, with ids of which one begins
     /// another.
@@ -102,7 +102,7 @@ struct ExportedAccountTests {
             #expect(try await exported(database, withHashes: true, connections: 1, rangeSize: 9000) == shown)
             let withoutHashes = try await exported(database, withHashes: false)
             #expect(withoutHashes.filter { $0.contains("\"passwordHash\":\"UkVEQUNURUQ=\"") }.count == 3)
-            // Rows that name nobody are nobody's.
+            // Rows without a user id belong to no user.
             try await database.execute(
                 """
                 SET session_replication_role = replica;

@@ -186,7 +186,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `a fictional number may be one that nobody can be given, if it is well formed`() async throws {
+    @Test func `a fictional number may be an unassigned one, if it is well formed`() async throws {
         try await TestAPI.with(settings: Self.settings(["+15555550100": "000000"])) { api async throws in
             let session = try #require(
                 try await api.askForCode("+1 555-555-0100", with: [:]).json["sessionInfo"]?.string

@@ -65,7 +65,7 @@ import Testing
             let code = try await code(api, intruder)
             let confirmed = try await confirm(api, code)
             #expect(confirmed.status == 200 && confirmed.json["emailVerified"] == true, "\(confirmed.text)")
-            #expect(confirmed.json["idToken"] == nil, "the code alone signs nobody in")
+            #expect(confirmed.json["idToken"] == nil, "the code alone signs in no user")
             #expect((confirmed.json["concord"]?["endedSessions"] == true) == isStrict, "\(confirmed.text)")
             #expect(try await lives(api, intruder) == !isStrict)
             #expect(try await lives(api, another) == !isStrict)
@@ -105,8 +105,8 @@ import Testing
             #expect(rows == ["account-taken-over V9"])
             #expect(try await api.service.database.unexplainedEvents() == [])
             let notices = "/emulator/v1/projects/\(TestService.projectID)/notices"
-            let told = try await api.send(.get, notices, bearer: "owner").json["notices"]?.array ?? []
-            #expect(told.map { $0["kind"] } == ["METHODS_QUARANTINED"] && told.first?["email"]?.string == Self.email)
+            let sent = try await api.send(.get, notices, bearer: "owner").json["notices"]?.array ?? []
+            #expect(sent.map { $0["kind"] } == ["METHODS_QUARANTINED"] && sent.first?["email"]?.string == Self.email)
 
             // The answer that was lost is given again; the code does nothing more.
             #expect(try await disown(api, code, key: "once").text == answer.text)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `from another session of the account, that one goes on with new tokens and others end`() async throws {
+    @Test func `the session that uses the code continues with new tokens, and the others end`() async throws {
         try await TestAPI.withAdministrator { api in
             let asking = try await api.signUp(Self.email)
             let other = try await signIn(api)
@@ -256,9 +256,9 @@ import Testing
         }
     }
 
-    // MARK: What the holder of a code is told
+    // MARK: Answers to the holder of a code
 
-    @Test func `a code tells when the account was made, by what it is entered, and what either answer does`()
+    @Test func `a code shows when the account was created, its methods, and the effect of either answer`()
         async throws
     {
         for isStrict in [true, false] {
@@ -268,18 +268,18 @@ import Testing
                 let number: JSONValue = ["localId": begun["localId"] ?? .null, "phoneNumber": "+16505550101"]
                 #expect(try await api.admin("accounts:update", number).status == 200)
                 let code = try await code(api, begun)
-                let told = try await api.reset(code).json["concord"]
+                let shown = try await api.reset(code).json["concord"]
                 #expect(
-                    told?["account"] == [
+                    shown?["account"] == [
                         "createTime": .string(RFC3339.text(made)), "signInMethods": ["password", "phone"],
                         "phoneInfo": "+*******0101",
                     ]
                 )
-                #expect(told?["endsSessions"] == .bool(isStrict))
+                #expect(shown?["endsSessions"] == .bool(isStrict))
                 let isVerified = try await isVerified(api)
                 #expect(!isVerified, "asking uses nothing up")
                 #expect(try await lives(api, begun))
-                // Codes of other kinds tell nothing of it.
+                // Codes of other kinds show none of it.
                 let reset = try await api.code("PASSWORD_RESET", for: Self.email)
                 #expect(try await api.reset(reset).json["concord"]?["account"] == nil)
                 #expect(try await confirm(api, code).status == 200)

@@ -4,10 +4,10 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// Pages of other machines that call a development server on the laptop of whoever looks at them.
+/// Pages of other machines that call a development server on the developer's laptop.
 @Suite(.api(callers: DevelopmentCallers())) struct ForeignPageTests {
     private static let project = "/v1/projects/\(TestService.projectID)"
-    /// Where the administrator's word is enough, or nothing but reaching the server.
+    /// The routes that need an administrator's token, or only access to the server.
     private static let privileged: [(method: HTTPRequest.Method, path: String)] = [
         (.post, project + "/accounts:query"), (.get, "/v2/projects/\(TestService.projectID)/config"),
         (.get, "/identitytoolkit.googleapis.com" + project + "/accounts:batchGet"),

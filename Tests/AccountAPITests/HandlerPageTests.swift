@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a session of which only the digest was told is proven by what was hashed`() async throws {
+    @Test func `a session that is known by its digest is proven by the hashed secret`() async throws {
         try await TestAPI.with { api in
             let digest = Hexadecimal.encode(Array(SHA256.hash(data: Array("kept by the app".utf8))))
             let begun = try await begin(api, ["sessionIdDigest": .string(digest)])
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `the handler's own host may be led back to, and nobody else's`() async throws {
+    @Test func `only the handler's own host may receive the redirect`() async throws {
         try await TestAPI.with { api in
             let own = try await begin(api, ["continueUri": "http://127.0.0.1:9099/emulator/auth/handler"])
             #expect(own.status == 200, "\(own.text)")

@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `something else under the same key is refused, whatever it is, and what is refused is not kept`()
+    @Test func `a different request under the same key is refused, and refusals are not stored`()
         async throws
     {
         try await TestAPI.with { api in
@@ -185,7 +185,7 @@ import Testing
             let body: JSONValue = ["proofToken": proven.json["proofToken"] ?? .null]
             let resolved = try await send(resolve, body, key: "k", bearer: handle, api.wire)
             #expect(resolved.status == 200)
-            // Whoever has the handle and guesses the key, and has not the token, is given nothing.
+            // A caller who has the handle and guesses the key, but does not have the token, gets nothing.
             for other: JSONValue in [[:], ["proofToken": "x"], ["proofToken": .null]] {
                 let answer = try await send(resolve, other, key: "k", bearer: handle, api.wire)
                 expect(.idempotencyKeyReused, answer)
@@ -205,14 +205,14 @@ import Testing
         }
     }
 
-    @Test func `the same key of somebody else is another key`() async throws {
+    @Test func `the same key of another caller is another key`() async throws {
         try await TestAPI.with { api in
             let (_, ada) = try await conflict(api, "ada@example.com", subject: "1")
             let (_, bob) = try await conflict(api, "bob@example.com", subject: "2")
             let one = try await send(Self.conflict + ":decline", key: "k", bearer: ada, api.wire)
             let other = try await send(Self.conflict + ":decline", key: "k", bearer: bob, api.wire)
             #expect(one.json["email"] == "a***@e***.com" && other.json["email"] == "b***@e***.com")
-            // Another handle of the same conflict, as whoever signs in with the provider again gets one.
+            // Another handle of the same conflict, from a second sign-in with the provider.
             let (cyd, first) = try await conflict(api, "cyd@example.com", subject: "3")
             let second = try await api.post(
                 "/v1/accounts:signInWithIdp",
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `a method is taken off once, for a day, whichever session of the account asks`() async throws {
+    @Test func `a method is removed once in a day, for all sessions of the account`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ada@example.com")
             func session() async throws -> JSONValue {
@@ -275,7 +275,7 @@ import Testing
             expectSame(removed, try await remove(user))
             try await api.linkGitHub(to: user, subject: "1")
             expectSame(removed, try await remove(try await session()))
-            #expect(try await linkedCount() == 1, "it was linked anew since, and nobody asked anew")
+            #expect(try await linkedCount() == 1, "it was linked again since, and the stored answer removes nothing")
 
             api.service.clock.advance(seconds: 86_399)
             expectSame(removed, try await remove(try await session()))
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `a session that ended is not answered, whatever was kept`() async throws {
+    @Test func `an ended session gets no stored answer`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ada@example.com")
             try await api.linkGitHub(to: user, subject: "1")
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test func `a provider is disabled once, also when somebody has enabled it since`() async throws {
+    @Test func `a provider is disabled once, even if it was enabled since`() async throws {
         try await TestAPI.withAdministrator { api in
             let configs = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs"
             let enabled = Array(#"{"enabled":true,"clientId":"c"}"#.utf8)
@@ -387,7 +387,7 @@ import Testing
         try await TestAPI.with { api in
             let (_, handle) = try await conflict(api, "ada@example.com", subject: "1")
             let before = try await api.service.database.rowCounts()
-            // As the server passes fields on, whatever a client library would let through.
+            // The fields as the server passes them on, without the checks of a client library.
             let answer = try await api.wire.sendRaw(Self.conflict + ":decline", bearer: handle, keys: [key])
             expect(.malformedRequest, answer)
             expect(

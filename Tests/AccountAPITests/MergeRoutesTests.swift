@@ -7,7 +7,7 @@ import JSON
 import Postgres
 import Testing
 
-/// Two accounts made one over HTTP: who may, what is told, and what is refused.
+/// Merges over HTTP: permissions, answers and refusals.
 @Suite(.api(callers: DevelopmentCallers()))
 struct MergeRoutesTests {
     private static let path = "/concord/v1/merges"
@@ -66,7 +66,7 @@ struct MergeRoutesTests {
         #expect(preview.status == 200)
         #expect(preview.json["undecided"]?.array?.compactMap(\.string) == ["email", "password", "displayName"])
         let fields = preview.json["fields"]?.array ?? []
-        #expect(fields.first { $0["field"] == "password" }?["survivor"] == "set", "no hash is told")
+        #expect(fields.first { $0["field"] == "password" }?["survivor"] == "set", "no hash is shown")
         let photo = fields.first { $0["field"] == "photoUrl" }
         #expect(photo?["taken"] == "absorbed" && photo?["value"] == "https://example.com/a.png")
         #expect(photo?["dropped"] == nil && preview.json["waiting"] == nil)
@@ -102,7 +102,7 @@ struct MergeRoutesTests {
         #expect(answer.json["userId"]?.string == survivor && answer.json["merges"]?.array?.count == 1)
         let read = try await send(.get, "\(Self.path)/\(id)", describedAt: Self.item)
         #expect(read.json["state"] == "committed" && read.headers[.eTag] == #""2""#)
-        // Nobody comes to be the old uid.
+        // No new account gets the old uid.
         let taken = try await api.admin("accounts", ["localId": .string(absorbed)])
         #expect(taken.text.contains("DUPLICATE_LOCAL_ID"))
         let custom = try await api.post(
@@ -160,7 +160,7 @@ struct MergeRoutesTests {
         #expect(try await api.service.database.inconsistencies() == [])
     }
 
-    @Test func `an account that is in a merge that waits is told so, by the preview as well`() async throws {
+    @Test func `an account in a pending merge gets that answer, also in the preview`() async throws {
         let api = try TestAPI.shared
         let (survivor, absorbed, third) = (try await person(), try await person(), try await person())
         let id = "019a0000-0000-7000-8000-00000000000a"
@@ -210,7 +210,8 @@ struct MergeRoutesTests {
         let id = try #require(done.json["id"]?.string)
         let repeated = try await merge(body, bearer: adas.string, key: "once")
         #expect(repeated.status == 200 && repeated.json["id"]?.string == id, "\(repeated.text)")
-        // Without a key, whoever had both sessions learns that it is done; with another account's session nobody does.
+        // Without a key, a caller with both sessions learns that the merge is done; a caller with another account's
+        // session does not.
         for again in [body, ["absorbedIdToken": guests, "validateOnly": true]] {
             let known = try await merge(again, bearer: adas.string)
             #expect(known.status == 409 && known.json["reason"] == "already-merged", "\(known.text)")

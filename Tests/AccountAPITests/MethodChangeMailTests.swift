@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// The mail that tells the owner of an account of changed sign-in methods, and brings them back.
+/// The mail that reports changed sign-in methods to the owner of an account, and restores them.
 struct MethodChangeMailTests {
     private static let type = "REVERT_SIGN_IN_METHOD_CHANGE"
     private static let update = "/v1/accounts:update"
@@ -261,7 +261,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `a code in a mailbox that the account has left is told to the present one`() async throws {
+    @Test func `the use of a code in a former mailbox is reported to the current one`() async throws {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)
             let thief = try await change(api, owner, ["password": .string(Self.thiefs)])
@@ -398,7 +398,7 @@ struct MethodChangeMailTests {
             for number in 1...8 { thief = try await change(api, thief, ["password": .string("thief's own \(number)")]) }
             let mailed = try await codes(api)
             #expect(mailed.count == 5)
-            // Another method has mails of its own.
+            // A change of another method has its own mail.
             _ = try await link("github.com", "thief", api, thief)
             #expect(try await codes(api).count == 6)
             #expect(try await apply(try #require(mailed.first), api).status == 200)
@@ -459,7 +459,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `the mailbox that reset the password is told so, without a code`() async throws {
+    @Test func `the mailbox that reset the password is notified, without a code`() async throws {
         try await TestAPI.with { api in
             _ = try await stolenSession(api)
             let reset = try await api.code("PASSWORD_RESET", for: Self.email)
@@ -549,7 +549,8 @@ struct MethodChangeRaceTests {
         }
     }
 
-    @Test func `whatever a thief changes while the code is used, the owner has the account in the end`() async throws {
+    @Test func `if a thief changes the account while the code is used, the owner still gets the account`() async throws
+    {
         try await TestAPI.with { api in
             let (thief, code) = try await stolen(api)
             _ = try await race(24) { caller in

@@ -37,7 +37,7 @@ struct OAuthFlowTests {
                 try await api.register(provider, at: simulator, clientID: clientID, secret: secret)
                 let ada = try await api.signUp("ada@example.com")
 
-                // Neither is believed about an address, whatever it says.
+                // Addresses from these two providers are never proof.
                 let first = try await api.visit(provider, at: simulator)
                 let conflict = try await api.post(TestAPI.signInWithIdp, .object(first))
                 #expect(conflict.status == 200 && conflict.json["needConfirmation"] == true, "\(conflict.text)")

@@ -23,7 +23,7 @@ struct OpenAPIDocument {
         return operations
     }
 
-    /// What is wrong with an answer to `method` at `path`, by the description; nothing when it is as described.
+    /// The differences between an answer to `method` at `path` and the description; empty if there are none.
     func defects(of answer: Wire.Answer, to method: HTTPRequest.Method, at path: String) throws -> [String] {
         let operation = root["paths"]?[path]?[method.rawValue.lowercased()]
         let responses = try #require(operation?["responses"], "\(method.rawValue) \(path) is not described")

@@ -56,7 +56,7 @@ struct OperatorListenerTests {
         nil, "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "127.example.com:9098", "10.0.0.1",
         "[::2]", "0.0.0.0", "[", ":",
     ])
-    func `a name somebody else may have made for this host`(_ authority: String?) {
+    func `a name that another person may have registered for this host`(_ authority: String?) {
         #expect(!API.isThisHost(authority))
     }
 }

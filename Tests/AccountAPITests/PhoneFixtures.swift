@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// What a phone has been sent.
+/// A code that a phone has received.
 struct PhoneCode {
     let sessionInfo: String
     let code: String

@@ -76,7 +76,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N2: to sign in anew by a number that nobody has makes nobody, and uses the code up`() async throws {
+    @Test func `N2: reauthentication with an unknown number creates no account, and uses the code`() async throws {
         try await TestAPI.with { api async throws in
             let sent = try await api.phoneCode(number)
             for operation: JSONValue in ["REAUTH", 2] {
@@ -138,7 +138,8 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N8 to N10: a number of somebody else gives a proof, which signs in to that account once`() async throws
+    @Test func `N8 to N10: the number of another account gives a proof, which signs in to that account once`()
+        async throws
     {
         try await TestAPI.with { api async throws in
             let owner = try await api.signInByPhone(number).json
@@ -238,12 +239,12 @@ struct PhoneSignInTests {
             }
             #expect(
                 try await api.signInByPhone(sent.sessionInfo, sent.code).status == 200,
-                "the code was not looked at"
+                "the code was not compared"
             )
         }
     }
 
-    @Test func `a wrong code, an unknown session and an expired one are told apart`() async throws {
+    @Test func `a wrong code, an unknown session and an expired session have different answers`() async throws {
         try await TestAPI.with { api async throws in
             #expect(try await api.post(path, [:]).errorMessage == "MISSING_SESSION_INFO")
             #expect(try await api.post(path, ["sessionInfo": "x"]).errorMessage == "MISSING_CODE")
@@ -251,7 +252,7 @@ struct PhoneSignInTests {
             let unknown = String(repeating: "A", count: 64)
             #expect(try await api.signInByPhone(unknown, "123456").errorMessage == "INVALID_SESSION_INFO")
             let sent = try await api.phoneCode(number)
-            // The id of a session without its secret is nobody's.
+            // The id of a session without its secret belongs to no caller.
             let foreign = sent.sessionInfo.prefix(24) + String(repeating: "A", count: 40)
             #expect(try await api.signInByPhone(String(foreign), sent.code).errorMessage == "INVALID_SESSION_INFO")
             for wrong in [sent.wrong, "", sent.code + "0", " " + sent.code, "٣٤٥٦٧٨"] {
@@ -294,7 +295,7 @@ struct PhoneSignInTests {
             #expect(try await count("SELECT count(*) FROM identifiers WHERE kind = 'phone'", api) == 0)
             #expect(
                 try await api.signInByPhone(sent.sessionInfo, sent.code).status == 200,
-                "the code was not looked at"
+                "the code was not compared"
             )
         }
     }
@@ -339,11 +340,11 @@ struct PhoneSignInTests {
                 "/v1/accounts:update",
                 ["idToken": anew["idToken"] ?? .null, "deleteProvider": ["password"]]
             )
-            #expect(unlinked.status == 200, "the number is a way in that is left: \(unlinked.text)")
+            #expect(unlinked.status == 200, "the number is a sign-in method that is left: \(unlinked.text)")
         }
     }
 
-    @Test func `nothing that lets somebody in is stored as it is`() async throws {
+    @Test func `no code, proof or session is stored in the clear`() async throws {
         try await TestAPI.with { api async throws in
             _ = try await api.signInByPhone(number)
             let ada = try await api.signUp("ada@example.com")

@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `of many who replace it at once each is told what it wrote, and under which version`() async throws {
+    @Test func `if many replace it at once, each gets what it wrote, with its version`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answers = try await withThrowingTaskGroup { group in
                 for number in 0..<24 {

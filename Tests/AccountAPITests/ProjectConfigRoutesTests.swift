@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func `a number that is somebody's second factor cannot become fictional`() async throws {
+    @Test func `a number that is a second factor cannot become fictional`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let owner = try await api.enrollNumber(api.factorOwner(), "+16505553434")
             let numbers: JSONValue = ["+16505553434": "654321", "+16505553435": "654321"]
@@ -459,7 +459,7 @@ import Testing
             }
             let domain = try #require(stored["authorizedDomains"]?.array?.first?.string)
             #expect(domains.contains(domain))
-            // What the database says, whatever the program believes.
+            // The stored rows, not the program's view of them.
             let rows = try await api.service.database.count(
                 """
                 SELECT count(*) FROM project_config WHERE settings @> '{"mfa": {"state": "ENABLED"},
@@ -497,7 +497,7 @@ import Testing
     @Test func `a change that is stored is a success, also when it cannot be read again at once`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let database = api.service.database
-            // What a refresh reads besides.
+            // A refresh also reads the keys.
             try await database.execute("ALTER TABLE api_keys RENAME TO api_keys_away")
             let answer = try await api.change(
                 ["signIn": ["allowDuplicateEmails": true]],

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `a provider with an API of its own has its own collection`() async throws {
+    @Test func `a provider with its own API has its own collection`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let body: JSONValue = ["enabled": true, "clientId": "g", "clientSecret": "s3cret-of-google"]
             let google = try await api.asAdministrator(.post, Self.supported + "?idpId=google.com", body)
@@ -451,7 +451,7 @@ import Testing
                 "appleSignInConfig": ["codeFlowConfig": ["teamId": "T1", "keyId": "K1", "privateKey": "s3cret"]],
             ]
             _ = try await api.asAdministrator(.post, Self.supported + "?idpId=apple.com", apple)
-            // The third byte begins the name of the key-encryption key: it names one now that nobody has.
+            // The third byte begins the name of the key-encryption key. It now names a key that does not exist.
             try await api.service.database.execute(
                 """
                 UPDATE provider_configs SET sealed_client_secret = set_byte(sealed_client_secret, 2, 88),
@@ -612,7 +612,7 @@ import Testing
 
     // MARK: Races
 
-    @Test func `of many who register one provider at once, one does, whatever the server`() async throws {
+    @Test func `if many register one provider at once, one succeeds, across servers`() async throws {
         try await TestAPI.with { api in
             let services = try await api.twoServices()
             let denials = try await withThrowingTaskGroup(of: ProviderConfigDenial?.self) { group in
@@ -632,7 +632,7 @@ import Testing
         }
     }
 
-    @Test func `changes of different fields at once all survive, whatever the server`() async throws {
+    @Test func `concurrent changes of different fields all survive, across servers`() async throws {
         try await TestAPI.with { api in
             let services = try await api.twoServices()
             let provider = try #require(ProviderID("oidc.demo"))

@@ -107,7 +107,7 @@ struct ProviderFlowTests {
 
     // MARK: what works
 
-    @Test func `whoever comes back from Google's page is signed in, with Google's tokens`() async throws {
+    @Test func `a user who returns from Google's page is signed in, with Google's tokens`() async throws {
         try await Self.withGoogle { scenario in
             let begun = try await scenario.begin(
                 "google.com",
@@ -130,12 +130,12 @@ struct ProviderFlowTests {
 
             let again = try await scenario.finish(try await scenario.answer("google.com"))
             #expect(again.json["localId"] == answer.json["localId"] && again.json["isNewUser"] == nil)
-            // The first one nobody finished.
+            // The first flow was never finished.
             #expect(try await scenario.rows()["provider_flows"] == 1)
         }
     }
 
-    @Test func `whoever comes back from an issuer's page is signed in`() async throws {
+    @Test func `a user who returns from an issuer's page is signed in`() async throws {
         try await Self.withIssuer { scenario in
             let answer = try await scenario.finish(try await scenario.answer(Self.issuer))
             #expect(answer.status == 200, "\(answer.text) \(scenario.simulator.complaints)")
@@ -173,7 +173,7 @@ struct ProviderFlowTests {
 
     // MARK: whose flow, and how often
 
-    @Test func `another session's answer is nobody's, and the right session still finishes`() async throws {
+    @Test func `another session's answer is refused, and the right session still finishes`() async throws {
         try await Self.withGoogle { scenario in
             let before = try await scenario.rows()
             let request = try await scenario.answer("google.com")
@@ -257,7 +257,7 @@ struct ProviderFlowTests {
         Failure("keys in HTML", 503, nil) { $0.faults[.keySet] = .html },
         Failure("another nonce", 400, "MISSING_OR_INVALID_NONCE") { $0.lies = ["nonce": "another"] },
         Failure("no nonce", 400, "MISSING_OR_INVALID_NONCE") { $0.lies = ["nonce": .null] },
-        Failure("somebody else's token", 400, "INVALID_IDP_RESPONSE") { $0.lies = ["aud": "another"] },
+        Failure("token for another client", 400, "INVALID_IDP_RESPONSE") { $0.lies = ["aud": "another"] },
         Failure("an expired token", 400, "INVALID_IDP_RESPONSE") { $0.lies = ["exp": 1_000_000_000] },
         Failure("another issuer's token", 400, "INVALID_IDP_RESPONSE") { $0.lies = ["iss": "https://evil.example"] },
         Failure("an unsigned token", 400, "INVALID_IDP_RESPONSE") { $0.forgery = .unsigned },
@@ -304,7 +304,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `a provider that is switched off meanwhile signs nobody in`() async throws {
+    @Test func `a provider that is disabled meanwhile signs in no user`() async throws {
         try await Self.withGoogle { scenario in
             let request = try await scenario.answer("google.com")
             let path = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs/google.com"
@@ -367,7 +367,7 @@ struct ProviderFlowTests {
     }
 }
 
-/// What a provider does wrong, and what comes of it.
+/// A defect of a provider, and the answer to it.
 private struct Failure: Sendable {
     let name: String
     let status: Int
@@ -388,6 +388,6 @@ private struct Failure: Sendable {
 }
 
 extension TestAPI.Answer {
-    /// What stands before the explanation in `error.message`.
+    /// The text before the explanation in `error.message`.
     fileprivate var errorCode: String? { errorMessage?.split(separator: " ").first.map(String.init) }
 }

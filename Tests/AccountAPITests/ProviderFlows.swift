@@ -5,7 +5,7 @@ import JSON
 import Postgres
 import Testing
 
-/// What it takes to sign in on the page of a simulated provider.
+/// The steps of a sign-in on the page of a simulated provider.
 extension TestAPI {
     static let signInWithIdp = "/v1/accounts:signInWithIdp"
     static let registrations = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs"
@@ -36,7 +36,7 @@ extension TestAPI {
         return try await post("/v1/accounts:createAuthUri", .object(body.merging(changes) { $1 }))
     }
 
-    /// What a client sends to sign in, once its user has been on the provider's page.
+    /// The request of a client after its user has been on the provider's page.
     func visit<Provider>(
         _ provider: String,
         at simulator: ProviderSimulator<Provider>
@@ -50,7 +50,7 @@ extension TestAPI {
         ]
     }
 
-    /// How many users, sessions, open flows and conflicts there are.
+    /// The numbers of users, sessions, open flows and conflicts.
     func rows() async throws -> [Int64] {
         let database = service.database
         return [

@@ -2,7 +2,7 @@ import AccountTestSupport
 import JSON
 import Testing
 
-/// What a provider says about its user, at the bounds of the columns that keep it.
+/// Profiles of providers, at the limits of the columns that store them.
 struct ProviderProfileTests {
     /// A claim, the field that shows it, and how much of it is kept.
     struct Field: Sendable, CustomTestStringConvertible {

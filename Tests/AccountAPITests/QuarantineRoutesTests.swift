@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccountAPI
 
-/// What a takeover or a reset takes off is suspended: the compatible API shows it as removed, its owner is told, and brings
-/// it back by proving it, for a while.
+/// Sign-in methods that a takeover or a reset suspends: the compatible API shows them as removed. Their owner is
+/// notified, and can restore them by proving them, for a while.
 @Suite struct QuarantineRoutesTests {
     private static let path = "/concord/v1/account/quarantine"
     private static let restorePath = path + "/password:restore"
@@ -74,7 +74,7 @@ import Testing
         #expect(answer.problem == problem, "\(answer.text)", sourceLocation: sourceLocation)
     }
 
-    /// The owner of the address comes by Google to an account that somebody made with a password.
+    /// The owner of the address signs in with Google to an account that another person created with a password.
     private func comeByGoogle(_ api: TestAPI, email: String = email) async throws -> JSONValue {
         let claims = #"{"sub":"google-ada","email":"\#(email)","email_verified":true}"#
         let answer = try await api.post(
@@ -106,7 +106,7 @@ import Testing
         try #require(try await api.service.user(owning: Self.email)).account.signInMethods.map(\.name)
     }
 
-    @Test func `a takeover suspends, the compatible API shows it as removed, and the owner is told`() async throws {
+    @Test func `a takeover suspends, the compatible API shows it as removed, and the owner is notified`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             #expect(try await signInMethods(api) == ["google.com"])
@@ -115,7 +115,7 @@ import Testing
             let shown = try #require(lookup.json["users"]?.array?.first)
             #expect(shown["passwordHash"] == nil && shown["phoneNumber"] == nil)
             #expect(shown["providerUserInfo"]?.array?.compactMap { $0["providerId"]?.string } == ["google.com"])
-            // The identity is nobody's: whoever has it gets an account of their own.
+            // The identity belongs to no account, so its holder gets a new one.
             #expect(try await api.signInWithGitHub("gh-1")["localId"] != owner["localId"])
 
             let answer = try await read(api, owner)
@@ -136,13 +136,13 @@ import Testing
             let decision = try await api.send(.get, "/concord/v1/decisions/\(id)", key: nil, bearer: "owner")
             #expect(decision.json["rule"] == "I9", "\(decision.text)")
 
-            let told = try await api.send(
+            let listed = try await api.send(
                 .get,
                 "/emulator/v1/projects/\(TestService.projectID)/notices",
                 bearer: "owner"
             )
             #expect(
-                told.json["notices"] == [
+                listed.json["notices"] == [
                     [
                         "kind": "METHODS_QUARANTINED", "email": .string(Self.email), "locale": "en",
                         "methods": ["password", "phone", "github.com"], "reason": "address-proven",
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `a mailed link suspends like a provider does, and its own way in is none of it`() async throws {
+    @Test func `a mailed link suspends like a provider does, except for itself`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.signUp(Self.email, password: Self.old)
             let code = try await api.code("EMAIL_SIGNIN", for: Self.email)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import AccountAPI
 
-/// How recent a sign-in has to be, for an app to read beforehand.
+/// The required age of a sign-in, which an app can read in advance.
 struct ReauthenticationTests {
     @Test(arguments: [300, 0, 77] as [Int64])
-    func `the policy of every sensitive operation can be read by anybody`(seconds: Int64) async throws {
+    func `the policy of every sensitive operation is public`(seconds: Int64) async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting(["recentSignInSeconds": .integer(seconds)], at: ["concord"])
         try await TestAPI.with(settings: settings) { api in

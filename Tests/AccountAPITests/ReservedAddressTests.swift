@@ -6,7 +6,7 @@ import JSON
 import Postgres
 import Testing
 
-/// The address that a stolen session took off an account stays the account's until the mail that brings it back has expired.
+/// An address that a stolen session removed stays reserved for the account until the mail that restores it has expired.
 struct ReservedAddressTests {
     private static let days: Int64 = 86_400
 
@@ -116,7 +116,8 @@ struct ReservedAddressTests {
                 #expect(reserved.status == taken.status && reserved.text == taken.text, "\(path): \(reserved.text)")
                 #expect(reserved.status == 400 || isProtected && path == "sendOobCode", "\(path): \(reserved.text)")
             }
-            // Whoever reads the owner's mailbox has the code that brings the address back, and so needs none of these.
+            // A person who reads the owner's mailbox has the code that restores the address, and so needs none of
+            // these.
             #expect(try await signInWithGoogle(api, owners).errorMessage == "EMAIL_EXISTS")
             #expect(try await signInWithGoogle(api, owners, session: guestToken).errorMessage == "EMAIL_EXISTS")
             for session in [nil, mallory["idToken"]?.string] {
@@ -131,7 +132,7 @@ struct ReservedAddressTests {
     }
 
     @Test(arguments: [false, true])
-    func `nobody gets into the account by the address that it has given up`(isProtected: Bool) async throws {
+    func `the former address does not sign in to the account`(isProtected: Bool) async throws {
         try await afterTheft(isProtected: isProtected, wasProven: true) { api, stolen, _ in
             let signedIn = try await api.signIn(owners)
             #expect(signedIn.errorMessage == (isProtected ? "INVALID_LOGIN_CREDENTIALS" : "EMAIL_NOT_FOUND"))
@@ -149,7 +150,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `an owner who proves an address that nobody had proven is not kept from it`() async throws {
+    @Test func `an owner can prove an address that was never proven`() async throws {
         for arrival in ["link", "google"] {
             try await afterTheft(wasProven: false) { api, stolen, recovery in
                 #expect(try await !isFree(api, owners))
@@ -160,7 +161,8 @@ struct ReservedAddressTests {
                 #expect(answer.status == 200, "\(answer.text)")
                 let newcomer = try #require(try await api.service.user(owning: owners))
                 #expect(newcomer.id != stolen && newcomer.account.isEmailVerified)
-                // Both are the same person's, or the code is a prepared account's: whoever proved the address keeps it.
+                // Both accounts are the same person's, or the code belongs to a prepared account: the person who proved
+                // the address keeps it.
                 #expect(try await recover(api, recovery).errorMessage == "EMAIL_EXISTS")
                 #expect(try await api.service.user(owning: owners)?.id == newcomer.id)
             }
@@ -186,7 +188,7 @@ struct ReservedAddressTests {
         wasProven: Bool
     ) async throws {
         try await afterTheft(isProtected: isProtected, wasProven: wasProven) { api, stolen, recovery in
-            // A backend that creates accounts for whoever asks is an administrator.
+            // A backend that creates accounts for any visitor acts as an administrator.
             let decoy = try await api.create(["email": .string(owners), "password": "the thief's own"])
             let session = try await api.signIn(owners, password: "the thief's own").json
             try await api.service.link("github.com", subject: "thief", to: owners)
@@ -228,7 +230,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `the reservation ends with its code, whether or not anybody has cleared away`() async throws {
+    @Test func `the reservation ends with its code, even without cleanup`() async throws {
         enum End: CaseIterable { case expired, voided, deleted, usedAndLeft }
         for end in End.allCases {
             try await afterTheft(wasProven: true) { api, stolen, recovery in
@@ -289,7 +291,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `an address that a session takes off is reserved as well`() async throws {
+    @Test func `an address that a session removes is reserved as well`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             try await api.service.prove("ada@example.com")

@@ -114,7 +114,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `R2: a reset that first proves the address unlinks every provider, whatever the project says`()
+    @Test func `R2: a reset that first proves the address unlinks every provider, with any setting`()
         async throws
     {
         let settings = ProjectSettings.developmentDefaults.with(
@@ -200,7 +200,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `the old password replaces itself by a new one, and tells a stranger nothing else`() async throws {
+    @Test func `the old password sets a new one, and reveals nothing else`() async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
             let ada = try await api.signUp("ada@example.com")
             func replace(_ email: String, _ old: String, _ new: String) async throws -> TestAPI.Answer {

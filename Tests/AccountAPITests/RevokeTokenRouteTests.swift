@@ -9,7 +9,7 @@ import Testing
 struct RevokeTokenRouteTests {
     private static let path = "/v2/accounts:revokeToken"
 
-    /// The API beside a provider that calls itself Apple, with a session of somebody.
+    /// The API with a provider that calls itself Apple, and a session of a user.
     private static func with(
         clientID: String = "client-1",
         _ body: @escaping @Sendable (TestAPI, OIDCSimulator, JSONValue) async throws -> Void

@@ -41,7 +41,7 @@ struct SecondFactorAdminTests {
         }
     }
 
-    @Test func `the whole list is replaced: renamed, moved, taken off, cleared`() async throws {
+    @Test func `the whole list is replaced: renamed, moved, removed, cleared`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let body: JSONValue = [
                 "localId": "a", "email": "ann@example.com", "emailVerified": true,
@@ -62,7 +62,7 @@ struct SecondFactorAdminTests {
             let renamed = [factor(ids[0], numbers[0], "one"), factor(ids[1], numbers[1])]
             #expect(try await update("a", .array(renamed), api).status == 200)
             #expect(try await enrolled("a", api).first?["displayName"] == "one")
-            #expect(try await api.service.user(id)?.sessionEpoch == epoch, "a name signs nobody out")
+            #expect(try await api.service.user(id)?.sessionEpoch == epoch, "a name ends no session")
 
             // Each takes the other's place and number.
             let swapped = [factor(ids[1], numbers[0]), factor(ids[0], numbers[1], "one")]
@@ -121,7 +121,7 @@ struct SecondFactorAdminTests {
         }
     }
 
-    @Test func `an app is kept by its name, renamed and taken off`() async throws {
+    @Test func `an app keeps its name, is renamed and removed`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let id = JSONValue.string(try #require(owner.enrollmentID))

@@ -6,13 +6,13 @@ import Testing
 
 @testable import AccountOperations
 
-/// Somebody signed in with a proven address, and what their authenticator app would hold.
+/// A user with a proven address, and the secrets of their authenticator app.
 struct FactorOwner {
     let email: String
     let id: UserID
     var idToken: String
     var refreshToken: String
-    /// Of an app that is enrolled.
+    /// The enrolled authenticator app.
     var app: TOTP?
     var enrollmentID: String?
 }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import AccountOperations
 
-/// The mail that tells of a new second factor, and takes it off again.
+/// The mail that reports a new second factor, and removes it.
 struct SecondFactorMailTests {
     private static let type = "REVERT_SECOND_FACTOR_ADDITION"
     private static let update = "/v1/accounts:update"
     private static let inspect = "/v1/accounts:resetPassword"
 
-    @Test func `the address is told of a number, and takes it off with all sessions`() async throws {
+    @Test func `the address is notified of a number, and can remove it with all sessions`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollNumber(api.factorOwner(), "+16505553434")
             let mailed = try await api.listedCode(Self.type)
@@ -35,7 +35,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `it takes off the one it told of, and leaves the others`() async throws {
+    @Test func `it removes only the factor that it reports`() async throws {
         try await TestAPI.with { api async throws in
             let first = try await api.enrollApp(api.factorOwner(), name: "first")
             let code = try await api.listedCode(Self.type).code
@@ -157,7 +157,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `an address that nobody had proven takes nothing back from who proves the next`() async throws {
+    @Test func `an unproven address restores nothing after another address is proven`() async throws {
         try await TestAPI.with(settings: Self.takesUnprovenAddresses) { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@example.com"))
             try await api.service.edit(owner.id) { user in

@@ -18,7 +18,7 @@ struct SecondFactorTests {
 
     // MARK: Enrolling
 
-    @Test func `an app is enrolled, asked for, shown, and tells the token`() async throws {
+    @Test func `an app is enrolled, required and used, and the token names it`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, started) = try await api.startApp(owner)
@@ -65,7 +65,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a number is enrolled, asked for without being told, and tells the token`() async throws {
+    @Test func `a number is enrolled, required without being shown, and the token names it`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollNumber(api.factorOwner(), number)
             let enrolled = try payload(of: owner.idToken)["firebase"]
@@ -94,7 +94,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a project that lets nobody enrol asks nobody, before anything else is looked at`() async throws {
+    @Test func `a project without second factors requires none, before any other check`() async throws {
         try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api async throws in
             let owner = try await api.factorOwner()
             #expect(
@@ -125,7 +125,7 @@ struct SecondFactorTests {
         )
     }
 
-    @Test func `who may not enrol is told why`() async throws {
+    @Test func `a refused enrollment has its reason`() async throws {
         try await TestAPI.with { api async throws in
             let unverified = try await api.signUp("unverified@example.com")
             let anonymous = try await api.signUpAnonymously()
@@ -270,7 +270,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `the code that enrolled an app signs nobody in`() async throws {
+    @Test func `the code that enrolled an app signs in no user`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, _) = try await api.startApp(owner)
@@ -362,7 +362,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `requests that lack something are told what`() async throws {
+    @Test func `incomplete requests name the missing field`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let pending = JSONValue.string(try await api.pendingCredential(owner))
@@ -624,7 +624,7 @@ struct SecondFactorTests {
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
             let app = try #require(owner.app)
             try await api.service.link("github.com", subject: "gh", to: "ada@gmail.com")
-            // L1: somebody else comes upon the identity.
+            // L1: another account tries to link the identity.
             let other = try await api.signUp("other@example.com")
             let claims: JSONValue = ["sub": "gh", "email": "ada@gmail.com"]
             let link = idp("github.com", claims, idToken: other["idToken"]?.string)
@@ -697,7 +697,7 @@ struct SecondFactorTests {
     }
 
     @Test(arguments: [true, false])
-    func `an old session gets no younger by linking a provider of its own`(needsRecentSignIn: Bool) async throws {
+    func `linking a provider makes an old session no younger`(needsRecentSignIn: Bool) async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting(.bool(needsRecentSignIn), at: ["linkPolicy", "linkingNeedsRecentSignIn"])
         try await TestAPI.with(settings: settings) { api async throws in

@@ -46,7 +46,7 @@ struct SeedTests {
         }
     }
 
-    @Test func `a lookup tells password from link, and both are one provider`() async throws {
+    @Test func `a lookup distinguishes password and link, and both are one provider`() async throws {
         try await TestAPI.with { api in
             func ask() async throws -> JSONValue {
                 let body: JSONValue = ["identifier": "ada@example.com", "continueUri": "http://localhost"]
@@ -97,7 +97,7 @@ struct SeedTests {
         }
     }
 
-    @Test func `where accounts may share an address, a provider's account stands beside it and has none of its own`()
+    @Test func `if accounts may share an address, a provider's account is separate and has no address`()
         async throws
     {
         let shared = settings(allowsDuplicateEmails: true)

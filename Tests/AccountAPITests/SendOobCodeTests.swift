@@ -105,7 +105,7 @@ struct SendOobCodeTests {
         }
     }
 
-    /// What is sent, and what is answered.
+    /// Settings, and the expected answers.
     private let refusedSettings: [(JSONValue, String)] = [
         (["continueUrl": "not a url"], "INVALID_CONTINUE_URI : Invalid value for 'continueUrl'."),
         (["continueUrl": "/path"], "INVALID_CONTINUE_URI : Invalid value for 'continueUrl'."),
@@ -162,7 +162,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `an app opens the link on a domain of its own, the first unless another is asked for`() async throws {
+    @Test func `an app opens the link on its own domain, the first unless the request names another`() async throws {
         let settings = ProjectSettings.developmentDefaults.with(
             "concord",
             ["linkDomains": ["app.example.com", "other.example.com"]]
@@ -225,7 +225,7 @@ struct SendOobCodeTests {
             let remaining = try await api.listedCodes()
             #expect(!remaining.contains { $0["oobCode"] == codes[0] })
 
-            // Administrators are told the truth, also where strangers are not.
+            // Administrators get the true answer even if other callers do not.
             @Sendable func message(_ body: JSONValue) async throws -> String? {
                 try await api.post(adminPath, body, key: nil, bearer: "owner").errorMessage
             }
@@ -257,7 +257,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, not even an administrator gets a reset link for an address that nobody has`() async throws {
+    @Test func `protected, not even an administrator gets a reset link for an unknown address`() async throws {
         let mailed: JSONValue = ["requestType": "PASSWORD_RESET", "email": "No@example.com"]
         let requests: [JSONValue] = [mailed, mailed.with("returnOobLink", true)]
         let expected: JSONValue = [
@@ -283,7 +283,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, a reset looks the same for an address nobody has, down to the bytes and the rows`()
+    @Test func `protected, a reset looks the same for an unknown address, down to the bytes and the rows`()
         async throws
     {
         try await TestAPI.with(settings: protectedSettings) { api in
@@ -311,7 +311,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, a change to a used address looks the same, and the owner is told`() async throws {
+    @Test func `protected, a change to a used address looks the same, and the owner is notified`() async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
             _ = try await api.signUp("ada@example.com")
             let mallory = try await api.signUp("mallory@example.com")
@@ -411,7 +411,7 @@ struct SendOobCodeTests {
                 ]
                 #expect(try await api.post(path, body).status == 200)
             }
-            // The code that proves the victim's own address, and the warning that somebody wants it.
+            // The code that proves the victim's address, and the warning that another person wants it.
             #expect(try await recipients(api) == Array(repeating: Array(spelling.account.utf8), count: 2))
         }
     }

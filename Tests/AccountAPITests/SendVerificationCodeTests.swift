@@ -20,7 +20,7 @@ struct SendVerificationCodeTests {
         return try await api.service.database.rows(query).first
     }
 
-    @Test func `numbers that nobody can be given are refused, each for its reason`() async throws {
+    @Test func `unassigned numbers are refused, each for its reason`() async throws {
         try await TestAPI.with { api async throws in
             let malformed = [
                 "", " ", "+", "6505553434", "+1", "+1650", "+0123456789", "+1 650 555 3434 ext. 5", "+1-800-FLOWERS",
@@ -53,7 +53,7 @@ struct SendVerificationCodeTests {
     }
 
     @Test(arguments: ["/v1/accounts:verifyIosClient", "/identitytoolkit/v3/relyingparty/verifyClient"])
-    func `an app for iOS that no push reaches goes on with a challenge`(path: String) async throws {
+    func `an app for iOS that no push reaches uses a challenge`(path: String) async throws {
         try await TestAPI.with { api async throws in
             let push: JSONValue = ["appToken": "0a0b0c", "isSandbox": true]
             #expect(try await api.post(path, push).errorMessage == "INVALID_APP_CREDENTIAL")
@@ -121,7 +121,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `another request inside the window gets a session of its own for the same code, and no second message`()
+    @Test func `another request inside the window gets another session for the same code, and no second message`()
         async throws
     {
         try await TestAPI.with(settings: settings(["windowSeconds": 30])) { api async throws in
@@ -139,7 +139,7 @@ struct SendVerificationCodeTests {
                 "one code, one sign-in"
             )
             #expect(try await api.askForCode(number).status == 200)
-            #expect(try await messages(api) == 2, "a used code is joined by nobody")
+            #expect(try await messages(api) == 2, "a used code is not shared")
             api.service.clock.advance(seconds: 30)
             #expect(try await api.askForCode(number).status == 200)
             #expect(try await messages(api) == 3, "the window is over")

@@ -30,7 +30,7 @@ struct SessionCookieRouteTests {
         }
     }
 
-    @Test func `a cookie is signed by keys of its own and is no ID token`() async throws {
+    @Test func `a cookie is signed by separate keys and is no ID token`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await cookie(api, ["idToken": user["idToken"] ?? .null])

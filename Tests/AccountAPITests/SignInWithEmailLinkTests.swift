@@ -9,7 +9,7 @@ import Testing
 struct SignInWithEmailLinkTests {
     private let path = "/v1/accounts:signInWithEmailLink"
 
-    @Test func `M1: a link to an address nobody has makes an account with a proven address`() async throws {
+    @Test func `M1: a link to an unknown address creates an account with a proven address`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "New@example.com")
             let answer = try await api.follow(code, as: "NEW@example.com")
@@ -189,7 +189,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M7: an address of somebody else is not linked, and the code is used up`() async throws {
+    @Test func `M7: the address of another account is not linked, and the code is used`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let bob = try await api.signUp("bob@example.com")

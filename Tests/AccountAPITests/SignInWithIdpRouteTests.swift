@@ -91,12 +91,12 @@ struct SignInWithIdpRouteTests {
             }
             let stranger = twitter("stranger", email: "stranger@example.com")
             try await transcript.post(
-                "a reauthentication of nobody",
+                "a reauthentication of an unknown user",
                 request(stranger, ["autoCreate": false]),
                 to: api.wire
             )
             try await transcript.post(
-                "a reauthentication of nobody, asking for the credential",
+                "a reauthentication of an unknown user, asking for the credential",
                 request(stranger, ["autoCreate": false, "returnIdpCredential": true]),
                 to: api.wire
             )
@@ -129,7 +129,7 @@ struct SignInWithIdpRouteTests {
     }
 
     /// The recovery that Firebase documents for `auth/account-exists-with-different-credential`, with a sign-in that
-    /// brings an ID token of its own making only: SDKs rebuild the credential from the answer's access token.
+    /// has only an ID token which the client made: SDKs rebuild the credential from the answer's access token.
     @Test(arguments: ["github.com", "facebook.com", "twitter.com", "google.com"])
     func `a made-up sign-in that ends in a conflict brings tokens to link with`(_ provider: String) async throws {
         try await TestAPI.with { api in

@@ -23,7 +23,7 @@ struct SignInWithPasswordRouteTests {
             )
             try await api.disable(account)
             try await transcript.post(
-                "disabled is said before the password is looked at",
+                "disabled is answered before the password is checked",
                 ["email": "ann@example.com", "password": "x"],
                 to: api.wire
             )

@@ -51,7 +51,7 @@ struct SignUpRouteTests {
                 to: api.wire
             )
             try await transcript.post(
-                "linking an address that somebody else has",
+                "linking the address of another account",
                 ["email": "ann@example.com", "password": "correct horse", "idToken": anonymous["idToken"] ?? .null],
                 to: api.wire
             )
@@ -109,7 +109,7 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `whoever signs up may say what they are called`() async throws {
+    @Test func `a sign-up may set the display name`() async throws {
         try await TestAPI.with { api in
             func shownName(_ answer: JSONValue) async throws -> JSONValue? {
                 let lookUp = try await api.post("/v1/accounts:lookup", ["idToken": answer["idToken"] ?? .null])

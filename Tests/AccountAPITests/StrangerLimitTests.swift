@@ -146,7 +146,7 @@ struct StrangerLimitTests {
         }
     }
 
-    @Test func `one client cannot open conflicts without limit, and is told no account`() async throws {
+    @Test func `one client cannot open conflicts without limit, and learns of no account`() async throws {
         try await Self.with(.conflicts, perAddressPerHour: 3) { scene in
             let account: JSONValue = ["email": "ada@example.com", "password": .string(TestService.password)]
             #expect(try await scene.post("/v1/accounts:signUp", account, from: Self.elsewhere).status == 200)

@@ -62,10 +62,10 @@ struct TakenBackAccountTests {
             var thief = owner
             thief.idToken = linked.json["idToken"]?.string ?? ""
             thief = try await api.enrollApp(thief)
-            let told = try await api.listedCodes()
+            let listed = try await api.listedCodes()
                 .filter { $0["requestType"] == "REVERT_SECOND_FACTOR_ADDITION" }
                 .compactMap { $0["email"]?.string }
-            #expect(told.sorted() == [owners, thiefs])
+            #expect(listed.sorted() == [owners, thiefs])
             let prepared = try await api.code("PASSWORD_RESET", for: thiefs)
             if opensLastMail {
                 try await move(api, .string(thief.idToken), to: "next@example.com")
@@ -97,7 +97,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `a thief who merges an older account of their own into the moved one is out with all it brought`()
+    @Test func `a thief who merges an older account into the moved one loses it with everything it brought`()
         async throws
     {
         try await TestAPI.with { api in
@@ -200,7 +200,7 @@ struct TakenBackAccountTests {
             _ = try await api.enrollApp(stranger)
             #expect(try await api.reset(recovery).errorMessage == "INVALID_OOB_CODE")
             #expect(try await apply(api, recovery).errorMessage == "INVALID_OOB_CODE")
-            // The owner of the mailbox gets the address, in an account of their own.
+            // The owner of the mailbox gets the address, in a new account.
             let link = try await api.code("EMAIL_SIGNIN", for: owners)
             let newcomer = try await api.follow(link, as: owners)
             #expect(newcomer.status == 200 && newcomer.json["localId"]?.string != id.rawValue, "\(newcomer.text)")
@@ -300,8 +300,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `the former holder who came with Apple keeps nobody out by linking an own Google account`() async throws
-    {
+    @Test func `a former holder with Apple locks out no owner by linking a Google account`() async throws {
         try await TestAPI.with { api in
             let claims: JSONValue = ["sub": "former", "email": .string(owners), "email_verified": true]
             let former = try await signIn("apple.com", api, claims)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import AccountAPI
 
-/// What a takeover or a reset suspends is named before it happens, to whoever has shown to be the owner, and after it, with the
-/// way to bring it back.
+/// Methods that a takeover or a reset suspends are named before it, to the proven owner, and after it, with the way to
+/// restore them.
 @Suite struct TakeoverAnnouncementTests {
     private static let path = "/concord/v1/conflict"
     private static let email = "ada@example.com"
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: Resets
 
-    @Test func `whoever holds a live reset code learns what the reset would unlink, as the rules decide it`()
+    @Test func `the holder of a live reset code learns what the reset would unlink`()
         async throws
     {
         for (isProven, unlinks) in [(true, true), (true, false), (false, false)] {

@@ -18,7 +18,7 @@ struct TestAPI: Sendable {
     /// Everything the program logged.
     let log: RecordedLog
 
-    /// Serves a database of its own.
+    /// Serves a separate database.
     static func with(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         callers: any CallerAuthentication = RegisteredCallers(),
@@ -100,7 +100,7 @@ struct TestAPI: Sendable {
 struct Wire: Sendable {
     private let responder: any Responder
 
-    /// As in production.
+    /// The limit of production.
     static let bodyBytesMax = 1 << 20
 
     static func with(

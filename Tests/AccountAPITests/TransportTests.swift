@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// What holds for every route: where it is reached, and what stands around its answers.
+/// Rules for every route: its paths, and the headers of its answers.
 @Suite(.api)
 struct TransportTests {
     @Test func `the list of routes`() throws {
@@ -85,7 +85,7 @@ struct TransportTests {
         }
     }
 
-    /// What Java brings along for HTTP knows no PATCH, so its Admin SDK says it in a field of a POST.
+    /// Java's HTTP client does not support PATCH, so its Admin SDK sends it in a field of a POST.
     @Test func `a POST may stand for a PATCH, and for nothing else`() async throws {
         let api = try TestAPI.shared
         let path = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs/oidc.demo"

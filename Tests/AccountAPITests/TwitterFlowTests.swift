@@ -108,7 +108,7 @@ struct TwitterFlowTests {
             let old: JSONValue = ["idToken": linked.json["idToken"] ?? .null]
             let refused = try await api.post("/v1/accounts:delete", old)
             #expect(refused.errorMessage == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
-            // The subject is who somebody is, whatever becomes of the address.
+            // The subject identifies the user, with any address.
             simulator.provider.change { $0.person.email = "new@example.com" }
             var again = try await visit(api, simulator)
             again["autoCreate"] = false
@@ -178,7 +178,7 @@ struct TwitterFlowTests {
             #expect(answers.count { $0.status == 200 } == 1)
             #expect(answers.count { $0.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true } == 7)
             #expect(try await api.rows() == [1, 1, 0, 0])
-            // Twitter is asked by whoever found the flow, and by nobody else.
+            // Only the request that found the flow asks Twitter.
             #expect(simulator.requests(at: .token).count == 1)
             let late = try await api.post(TestAPI.signInWithIdp, .object(request))
             #expect(late.status == 400 && late.errorMessage?.hasPrefix("INVALID_IDP_RESPONSE") == true, "\(late.text)")
@@ -186,7 +186,7 @@ struct TwitterFlowTests {
         }
     }
 
-    @Test func `a callback of another session, or of nobody's flow, signs nobody in`() async throws {
+    @Test func `a callback of another session, or of an unknown flow, signs in no user`() async throws {
         try await with { api, simulator async throws in
             let mine = try await visit(api, simulator)
             let theirs = try await visit(api, simulator)
@@ -208,7 +208,7 @@ struct TwitterFlowTests {
         }
     }
 
-    @Test func `another flow's verifier ends the flow and signs nobody in`() async throws {
+    @Test func `another flow's verifier ends the flow and signs in no user`() async throws {
         try await with { api, simulator async throws in
             let first = try await visit(api, simulator)
             let second = try await visit(api, simulator)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// What is answered while the service cannot answer.
+/// Answers while the service cannot answer.
 struct UnavailableTests {
     private func expectPlainText(_ answer: Wire.Answer, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(answer.status == 503, "\(answer.text)", sourceLocation: sourceLocation)

@@ -41,7 +41,7 @@ struct UpdateRouteTests {
         "data:text/html,x",
         "//example.com/a.png", "a.png",
     ])
-    func `a picture that runs script in the page that shows it is refused, whoever sets it`(
+    func `a picture that runs script in the page that shows it is refused from every caller`(
         address: String
     )
         async throws

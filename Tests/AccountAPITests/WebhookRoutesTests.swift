@@ -5,7 +5,7 @@ import HTTPTypes
 import JSON
 import Testing
 
-/// Where operators say who is told.
+/// The routes on which operators choose the receivers of events.
 @Suite(.api(callers: DevelopmentCallers()))
 struct WebhookRoutesTests {
     private static let path = "/concord/v1/webhooks"

@@ -138,7 +138,7 @@ struct APNsSenderTests {
         (400, #"{"reason":"BadDeviceToken"}"#, .refused(reason: "BadDeviceToken")),
         (400, #"{"reason":"DeviceTokenNotForTopic"}"#, .refused(reason: "DeviceTokenNotForTopic")),
         (403, #"{"reason":"InvalidProviderToken"}"#, .unavailable(reason: "InvalidProviderToken")),
-        // Whoever asks chooses sandbox or not: what comes of that ends nobody else's push.
+        // The requester chooses sandbox or not: the result ends no other push.
         (403, #"{"reason":"BadCertificateEnvironment"}"#, .refused(reason: "BadCertificateEnvironment")),
         (410, #"{"reason":"Unregistered","timestamp":1}"#, .refused(reason: "Unregistered")),
         (413, "not JSON", .refused(reason: "status 413")), (404, #"{"reason":7}"#, .refused(reason: "status 404")),

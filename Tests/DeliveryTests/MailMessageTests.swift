@@ -13,7 +13,7 @@ struct MailMessageTests {
         try golden.expect(text.replacing("\r\n", with: "␍\n"), matches: "mail.txt")
     }
 
-    @Test func `no line is too long, bare or not ASCII, whatever the mail says`() throws {
+    @Test func `no line is too long, bare or not ASCII, for any mail`() throws {
         var mail = try mail()
         mail.subject = String(repeating: "ทดสอบ", count: 40)
         mail.text = "\u{0}\u{1B}a\rb\nc\u{2028}d" + String(repeating: "long ", count: 400) + "\n. \n.\nlast "

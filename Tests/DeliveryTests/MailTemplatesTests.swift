@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What mails say, and what becomes of an operator's own templates.
+/// The texts of mails, and the templates of operators.
 struct MailTemplatesTests {
     private let golden = GoldenFiles()
     private static let everything = MailTemplates.Values(
@@ -63,7 +63,8 @@ struct MailTemplatesTests {
     }
 
     @Test(arguments: ["en", "zh-TW", "th"])
-    func `a change that another mailbox undid is told as that, and not as a reset`(_ language: String) throws {
+    func `the text for a change that another mailbox undid differs from the text for a reset`(_ language: String) throws
+    {
         let templates = try MailTemplates()
         var undone = Self.everything
         undone.text["AFTER_UNDO"] = "true"
@@ -75,7 +76,7 @@ struct MailTemplatesTests {
             #expect(mail.text.contains(said) && mail.html.contains(said), "\(said)")
         }
         #expect(!reset.text.contains("Facebook") && !reset.html.contains("Facebook"))
-        // The reset is told in the words of the golden file.
+        // The golden file has the text for the reset.
         #expect(mail.text.split(separator: "\n").count > reset.text.split(separator: "\n").count)
     }
 

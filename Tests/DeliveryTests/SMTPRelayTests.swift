@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// What is said to a relay, and what is made of its answers: to a real one, over real connections.
+/// The conversation with a relay and its outcome, with a real relay over real connections.
 struct SMTPRelayTests {
     @Test func `a mail arrives as it was written`() async throws {
         try await LocalRelay.run { relay in
@@ -68,7 +68,7 @@ struct SMTPRelayTests {
         }
     }
 
-    @Test func `a sender that the relay does not let in is nobody's mail's fault`() async throws {
+    @Test func `if the relay refuses the sender's login, no mail loses an attempt`() async throws {
         try await LocalRelay.run { relay in
             var mail = try mail(to: "ada@example.com")
             mail.from = Mailbox(name: nil, address: try #require(EmailAddress("nobody@example.com")))

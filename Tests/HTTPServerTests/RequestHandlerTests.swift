@@ -164,7 +164,7 @@ import Testing
         #expect(try !connection.written().contains("keep-alive"))
     }
 
-    @Test func `HEAD tells the length and sends no body, 204 tells none`() throws {
+    @Test func `HEAD sends the length and no body, 204 sends no length`() throws {
         let connection = try Connection()
         try connection.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n")
         connection.answer("four")
@@ -199,7 +199,7 @@ import Testing
         #expect(connection.responder.requests.count == 2)
     }
 
-    @Test func `who asks before sending is told to go on, or at once that it is too much`() throws {
+    @Test func `Expect: 100-continue is answered 100, or at once 413`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
         #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
@@ -212,7 +212,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `what a client of version 1-0 expects is not looked at`() throws {
+    @Test func `Expect of a client of version 1-0 is ignored`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
         #expect(try connection.written().isEmpty)

@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func `a person who did not make the account stops whoever did`() async throws {
+    @Test func `a person who did not create the account stops its creator`() async throws {
         let account = try await Account("squatted@example.com")
         let credential: JSONValue = ["sub": "squatter"]
         let linked = try await account.server.send(
@@ -282,7 +282,10 @@ import Testing
             try await browser.wait(for: "Only you can sign in now")
             #expect(try await browser.value(struck) == ["GitHub", "Password"])
             #expect(try await browser.text("main").contains("restore it in the app before"))
-            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            #expect(
+                try await browser.value("document.querySelector('main a')") == .null,
+                "the page does not continue from here"
+            )
             try await browser.screenshot("action-8-disowned")
             #expect(try await account.signIn() == 400)
             let lookup = "/v1/accounts:lookup?key=any"
@@ -316,11 +319,14 @@ import Testing
 
             try await browser.open(try await account.mailed("RECOVER_EMAIL"))
             try await browser.wait(for: "Restore your email address")
-            // Nobody had proven the address, so the password may be an intruder's.
+            // The address was never proven, so the password may be an intruder's.
             #expect(try await browser.text("main").contains("also turns off these sign-in methods"))
             try await browser.press("Restore the address")
             try await browser.wait(for: "old@example.com is yours again")
-            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            #expect(
+                try await browser.value("document.querySelector('main a')") == .null,
+                "the page does not continue from here"
+            )
             #expect(try await account.signIn() == 400)
             try await browser.screenshot("action-3-recovered")
             try await browser.press("Email me a password link")
@@ -360,7 +366,10 @@ import Testing
             try await browser.wait(for: "The change is undone")
             let reported = try await browser.text("main")
             #expect(reported.contains("were removed:") && reported.contains("GitHub"), "\(reported)")
-            #expect(try await browser.value("document.querySelector('main a')") == .null, "nobody is sent on from here")
+            #expect(
+                try await browser.value("document.querySelector('main a')") == .null,
+                "the page does not continue from here"
+            )
             #expect(try await account.signIn() == 200)
             #expect(try await account.signIn(nil, "the thief's own") == 400)
             try await browser.press("Email me a password link")
@@ -383,7 +392,7 @@ import Testing
                 try await Task.sleep(for: .seconds(1))
                 #expect(
                     try await browser.value("location.pathname") == "/__/auth/action",
-                    "nobody has pressed anything"
+                    "no button was pressed"
                 )
                 #expect(try await browser.value("location.search") == "", "the code leaves the address")
             }
@@ -431,7 +440,7 @@ import Testing
 
     // MARK: Short codes
 
-    /// The short code of the newest mail to `email`, as somebody reads it there.
+    /// The short code in the newest mail to `email`, in the form that a person reads.
     private func shortCode(_ email: String) async throws -> String {
         let messages = try await Self.server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
         let text = messages.first { $0["to"]?.string == email }?["text"]?.string ?? ""

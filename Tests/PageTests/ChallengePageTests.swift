@@ -7,7 +7,8 @@ import Testing
 
 /// `/__/auth/handler?authType=verifyApp`: the real program, a real browser, and a script in place of the challenge's.
 @Suite(.serialized, .page) struct ChallengePageTests {
-    /// As far as a page uses it: rendered in an empty place, executed, and a token to the callback.
+    /// The part of the challenge that a page uses: it renders in an empty place, executes, and passes a token to the
+    /// callback.
     private static let script = """
         (() => {
           const source = new URL(document.currentScript.src);
@@ -73,8 +74,8 @@ import Testing
         }
     }
 
-    /// What the app is told: the parameters of the link it is called back with.
-    private static func told(_ browser: Browser) async throws -> JSONValue {
+    /// The parameters of the link that opens the app.
+    private static func callback(_ browser: Browser) async throws -> JSONValue {
         try await browser.wait(until: "document.querySelector('main a')")
         return try await browser.value(
             """
@@ -97,17 +98,17 @@ import Testing
         ("ibi=com.example.app", "com.example.app://google/link"),
         ("apn=com.example.app", "intent://firebase.auth/#Intent;scheme=genericidp;package=com.example.app;"),
     ])
-    func `an app is called back with the token of a challenge that nobody notices`(
+    func `an app gets the token of an invisible challenge`(
         app: String,
         scheme: String
     ) async throws {
         try await Self.serve { url, challenge async throws in
             try await Browser.run { browser async throws in
                 try await browser.open(Self.address(url, app))
-                let told = try await Self.told(browser)
-                #expect(told["recaptchaToken"] == "solved: the-site-key, invisible", "\(told.text)")
-                #expect(told["authType"] == "verifyApp" && told["eventId"] == "event-1")
-                #expect(told["firebaseError"] == nil && told["link"] == nil)
+                let callback = try await Self.callback(browser)
+                #expect(callback["recaptchaToken"] == "solved: the-site-key, invisible", "\(callback.text)")
+                #expect(callback["authType"] == "verifyApp" && callback["eventId"] == "event-1")
+                #expect(callback["firebaseError"] == nil && callback["link"] == nil)
                 let address = try await browser.value("document.querySelector('main a').href").string
                 #expect(address?.hasPrefix(scheme) == true, "\(address ?? "")")
                 #expect(
@@ -138,13 +139,13 @@ import Testing
         LocalServer.Reply.text("", status: .internalServerError), .text("this is no script <"),
         .init(stops: .byClosing),
     ])
-    func `an app is told that the challenge could not be shown`(script: LocalServer.Reply) async throws {
+    func `an app gets an error if the challenge could not be shown`(script: LocalServer.Reply) async throws {
         try await Self.serve(script: script) { url, _ in
             try await Browser.run { browser async throws in
                 try await browser.open(Self.address(url, "ibi=com.example.app"))
-                let told = try await Self.told(browser)
-                #expect(told["recaptchaToken"] == nil && told["eventId"] == "event-1", "\(told.text)")
-                #expect(told["firebaseError"]?.string?.contains("auth/network-request-failed") == true)
+                let callback = try await Self.callback(browser)
+                #expect(callback["recaptchaToken"] == nil && callback["eventId"] == "event-1", "\(callback.text)")
+                #expect(callback["firebaseError"]?.string?.contains("auth/network-request-failed") == true)
             }
         }
     }
@@ -153,7 +154,7 @@ import Testing
         let server = try #require(PageTrait.current?.server)
         try await Browser.run { browser async throws in
             try await browser.open(Self.address(server.url, "ibi=com.example.app"))
-            #expect(try await Self.told(browser)["recaptchaToken"] == "made-up")
+            #expect(try await Self.callback(browser)["recaptchaToken"] == "made-up")
         }
     }
 }

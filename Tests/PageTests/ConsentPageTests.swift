@@ -30,7 +30,7 @@ import Testing
         try await browser.wait(until: isAnswered)
     }
 
-    /// What the page gave back, once the browser was sent on.
+    /// The parameters of the redirect after the consent page.
     private static func answer(_ browser: Browser) async throws -> (parameters: JSONValue, claims: JSONValue) {
         try await browser.wait(until: "location.pathname === '/healthz'")
         let parameters = try await browser.value("Object.fromEntries(new URLSearchParams(location.hash.slice(1)))")

@@ -15,7 +15,7 @@ import Testing
         _ body: @Sendable (DevServer, WebApp, Browser) async throws -> Void
     ) async throws {
         let server = try server
-        // `localhost` is somebody else's here.
+        // `localhost` is a foreign host here.
         let domains: JSONValue = ["authorizedDomains": ["127.0.0.1"]]
         let path = "/v2/projects/demo-concord/config?updateMask=authorizedDomains"
         #expect(try await server.send(.PATCH, path, domains, bearer: "owner").status == 200)
@@ -37,7 +37,7 @@ import Testing
         app.url(host) + "?provider=\(provider)&service=" + server.url
     }
 
-    /// What the SDK does with what it was told.
+    /// The request of the SDK after it received the event.
     private static func signIn(_ server: DevServer, _ event: JSONValue) async throws -> JSONValue {
         var body: [String: JSONValue] = ["returnIdpCredential": true, "returnSecureToken": true]
         body["requestUri"] = event["urlResponse"]
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect comes back to the app, whose frame tells it once`() async throws {
+    @Test func `a redirect comes back to the app, and its frame delivers the event once`() async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server))
             try await browser.wait(until: "events.length === 1")
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a page of somebody else's gets no answer and begins no sign-in`() async throws {
+    @Test func `a foreign page gets no answer and begins no sign-in`() async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server, host: "localhost"))
             try await browser.wait(until: "window.storage")
@@ -197,7 +197,10 @@ import Testing
 
             try await browser.press("redirect")
             try await browser.wait(for: "Sign-in failed")
-            #expect(try await browser.value("location.pathname") == "/emulator/auth/handler", "nobody is sent on")
+            #expect(
+                try await browser.value("location.pathname") == "/emulator/auth/handler",
+                "the page does not continue"
+            )
         }
     }
 
@@ -235,7 +238,7 @@ import Testing
                 })(document.querySelector("main a").href)
                 """
             )
-            // Whoever saw the page's address knows the digest, and no more.
+            // A person who saw the address of the page knows only the digest.
             let stolen = try await Self.signIn(server, ["urlResponse": link, "sessionId": .string(digest)])
             #expect(stolen["error"] != nil, "\(stolen.text)")
             let event: JSONValue = ["urlResponse": link, "sessionId": "the secret of the app"]
@@ -283,7 +286,7 @@ import Testing
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&appName=a&redirectUrl=javascript:alert(1)",
         ]
     )
-    func `a handler that is not told enough says so and begins nothing`(query: String) async throws {
+    func `a handler with an incomplete request says so and begins nothing`(query: String) async throws {
         try await Self.open { server, _, browser in
             try await browser.open(server.url + "/__/auth/handler?" + query)
             try await browser.wait(for: "Sign-in failed")

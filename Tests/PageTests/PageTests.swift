@@ -71,8 +71,8 @@ import Testing
             try await browser.wait(for: "GitHub is connected")
             for _ in 1...2 {
                 #expect(try await browser.value(struck) == ["Password"])
-                let told = try await browser.text("main")
-                #expect(told.contains("No longer works") && told.contains("enter the old password there before"))
+                let shown = try await browser.text("main")
+                #expect(shown.contains("No longer works") && shown.contains("enter the old password there before"))
                 try await browser.reload()
                 try await browser.wait(for: "GitHub is connected")
             }
@@ -481,7 +481,7 @@ import Testing
 
     // MARK: Everybody
 
-    @Test func `assistive technology is told what everything is`() async throws {
+    @Test func `assistive technology gets the role and name of every element`() async throws {
         let conflict = try await Self.server.openConflict("told@example.com")
         try await conflict.askForMail()
         try await Browser.run { browser in
@@ -494,8 +494,8 @@ import Testing
                 ("#problem", "alert", ""), ("#status", "status", ""), ("nav button", "button", "English"),
             ]
             for (selector, role, name) in expected {
-                let told = try await browser.accessible(selector)
-                #expect(told == (role, name), "\(selector): \(told)")
+                let found = try await browser.accessible(selector)
+                #expect(found == (role, name), "\(selector): \(found)")
             }
             let pressed = "document.querySelector('nav button').getAttribute('aria-pressed')"
             #expect(try await browser.value(pressed) == "true")
@@ -505,7 +505,7 @@ import Testing
 
             try await browser.press("Send another email")
             try await browser.wait(until: "document.getElementById('status').textContent.includes('another email')")
-            #expect(try await browser.focused == "Send another email", "nobody is thrown off where they are")
+            #expect(try await browser.focused == "Send another email", "the focus stays")
         }
     }
 
@@ -553,7 +553,7 @@ import Testing
                         for width in [320, 1280] {
                             try await browser.resize(width, 800)
                             #expect(try await browser.defects() == [], "\(step) \(tag) \(isDark) \(width)")
-                            // One of each four is enough to look at.
+                            // One screenshot of each four is enough.
                             guard isDark == (tag == "zh-TW"), (width == 320) == (tag != "en") else { continue }
                             try await browser.screenshot("step-\(step)-\(tag)")
                         }

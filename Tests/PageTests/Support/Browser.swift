@@ -10,7 +10,7 @@ import Testing
 struct Browser: Sendable {
     private let session: String
 
-    /// Runs `body` with a browser that nobody else uses meanwhile, as it comes to its user: online, bright, in English.
+    /// Runs `body` with a browser that no other test uses meanwhile, in its initial state: online, bright, in English.
     static func run<Output: Sendable>(_ body: (Browser) async throws -> Output) async throws -> Output {
         let browsers = try #require(PageTrait.current?.browsers)
         let browser = try await browsers.take()
@@ -139,7 +139,7 @@ struct Browser: Sendable {
         (try await command(.GET, "/window/handles").array ?? []).compactMap(\.string)
     }
 
-    /// What is done from now on is done in that window.
+    /// Directs the following commands to that window.
     func look(at window: String) async throws {
         try await command(.POST, "/window", ["handle": .string(window)])
     }
@@ -254,7 +254,7 @@ struct Browser: Sendable {
 
     // MARK: What others perceive
 
-    /// The role and the name that assistive technology is told (WebDriver §12.4.9 and §12.4.10).
+    /// The role and the name for assistive technology (WebDriver §12.4.9 and §12.4.10).
     func accessible(_ selector: String) async throws -> (role: String, name: String) {
         let element = try await element("css selector", selector)
         return (
@@ -263,14 +263,14 @@ struct Browser: Sendable {
         )
     }
 
-    /// What the browser complained about since it was last asked, as `source: message`; `network` is the source of what is
-    /// only an answer that is no success.
+    /// The complaints of the browser since the last call, as `source: message`. `network` is the source for answers
+    /// that are not successful.
     func complaints() async throws -> [String] {
         let entries = try await command(.POST, "/se/log", ["type": "browser"]).array ?? []
         return entries.map { "\($0["source"]?.string ?? ""): \($0["message"]?.string ?? "")" }
     }
 
-    /// Everything of the page, as a picture to look at: `.build/screenshots/NAME.png`.
+    /// Saves a picture of the whole page: `.build/screenshots/NAME.png`.
     func screenshot(_ name: String) async throws {
         let picture = try await chromium("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]?.string
         let folder = AccountTestSupport.Repository.root + "/.build/screenshots"
@@ -306,6 +306,6 @@ actor Browsers {
 struct BrowserFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// Whether an element was meant that the page has replaced since it was found (WebDriver, "stale element reference").
+    /// True if the page has replaced the element since it was found (WebDriver, "stale element reference").
     var isStale: Bool { description.contains("\"stale element reference\"") }
 }

@@ -73,10 +73,10 @@ struct OpenConflict: Sendable {
     let account: String
     let handle: String
 
-    /// Where an app sends its user.
+    /// The page that an app opens for its user.
     var page: String { "\(server.url)/conflict#\(handle)" }
 
-    /// What the handle's holder may know, and the entity tag.
+    /// The conflict as the holder of the handle sees it, and the entity tag.
     func read() async throws -> (json: JSONValue, version: String?) {
         let answer = try await server.send(.GET, "/concord/v1/conflict", bearer: handle)
         return (answer.json, answer.headers.first(name: "ETag"))
@@ -139,7 +139,7 @@ enum HTTP {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
-        // Sooner than the server closes what nobody uses.
+        // Less than the idle timeout of the server.
         configuration.connectionPool.idleTimeout = .seconds(5)
         return HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
     }()

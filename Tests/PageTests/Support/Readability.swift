@@ -1,8 +1,8 @@
 import JSON
 
 extension Browser {
-    /// What keeps somebody from reading the page or from using it: WCAG 2.2's 1.4.3 (contrast), 1.4.10 (reflow), 2.5.5
-    /// (targets), 3.1.1 (language), a heading that is not one, and a string that was not filled in.
+    /// The defects that keep people from reading or using the page: WCAG 2.2's 1.4.3 (contrast), 1.4.10 (reflow), 2.5.5
+    /// (targets), 3.1.1 (language), a wrong heading, and an unfilled string.
     func defects() async throws -> [String] {
         try await value(Self.measurement).array?.compactMap(\.string) ?? ["nothing was measured"]
     }

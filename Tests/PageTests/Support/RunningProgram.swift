@@ -30,7 +30,7 @@ enum RunningProgram {
             let lines = execution.standardOutput.strings()
             let said = LastLines()
             return try await withThrowingTaskGroup(of: Void.self) { group in
-                // Read to the end: a program whose output nobody takes stands still.
+                // The output is read to the end: a program blocks if its output is not read.
                 group.addTask {
                     for try await line in lines {
                         said.append(line)
@@ -60,7 +60,7 @@ enum RunningProgram {
         let output: String
     }
 
-    /// What a program said last.
+    /// The last lines of a program's output.
     private final class LastLines: Sendable {
         private let lines = Mutex<[String]>([])
 
@@ -69,7 +69,7 @@ enum RunningProgram {
         var text: String { lines.withLock { $0.joined() } }
     }
 
-    /// Where the build put the programs: beside this one.
+    /// The folder of the built programs, which is the folder of this one.
     static func folder() throws -> String {
         let program = try #require(realpath("/proc/self/exe", nil))
         defer { free(program) }

@@ -3,13 +3,13 @@ import JSON
 import Subprocess
 import Testing
 
-/// A web app on its own host, which does what the web SDK does to sign a user in on a provider's page: it puts
-/// Concord's frame into its page, opens the handler and waits for what the frame tells.
+/// A web app on its own host, which signs a user in on a provider's page as the web SDK does: it puts Concord's frame
+/// into its page, opens the handler, and waits for the event from the frame.
 ///
 /// The library of Google's through which SDK and frame talk is not to be had without the internet; `library` stands for
 /// the part of it that they use.
 struct WebApp: Sendable {
-    /// Where the app's page is, on the host by that name.
+    /// The URL of the app's page on the host by that name.
     let url: @Sendable (_ host: String) -> String
 
     static func run(_ body: @Sendable (WebApp) async throws -> Void) async throws {
