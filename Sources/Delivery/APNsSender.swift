@@ -11,7 +11,7 @@ import Synchronization
 
 /// The credential of the developer account for Apple's push service ("Establishing a connection to APNs").
 package enum APNsCredential: Sendable {
-    /// A key of a team: good for all of its apps.
+    /// A key of a team, for all of its apps.
     case key(id: String, team: String, P256.Signing.PrivateKey)
     /// A certificate of one app, and its key.
     case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
@@ -31,11 +31,11 @@ package struct APNsHosts: Sendable, Hashable {
     }
 }
 
-/// Hands pushes over to Apple's push service, over HTTP/2 connections that are kept ("Sending notification requests to
-/// APNs"). Where an answer is waited for in vain, the next push goes over another connection: one that has died without a word
-/// looks alive for as long as something is sent over it.
+/// Sends pushes to Apple's push service over reused HTTP/2 connections ("Sending notification requests to APNs"). If an
+/// answer does not arrive in time, the next push uses a new connection: a dead connection looks alive while requests
+/// are sent over it.
 package final class APNsSender: PushSending {
-    /// Apple refuses a token that is an hour old, and one that is made anew within twenty minutes ("Establishing a
+    /// Apple refuses tokens older than 1 hour, and teams that make a new token within 20 minutes ("Establishing a
     /// token-based connection to APNs").
     private static let tokenSeconds: Int64 = 40 * 60
     private static let answerBytesMax = 4096
@@ -43,7 +43,7 @@ package final class APNsSender: PushSending {
     /// The client and the credential for pushes to one app.
     private struct Way: Sendable {
         let client: KeptClient
-        /// `nil` where a certificate says who we are.
+        /// `nil` if a certificate authenticates the app.
         let tokens: ProviderTokens?
     }
 
@@ -53,7 +53,7 @@ package final class APNsSender: PushSending {
 
     ///
     /// - `apps`: by bundle identifier.
-    /// - `authorities`: whom the certificates of the hosts may come from, beside those the system believes.
+    /// - `authorities`: additional certificate authorities for the hosts.
     package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [NIOSSLCertificate] = []) {
         func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> KeptClient {
             var tls = TLSConfiguration.makeClientConfiguration()
@@ -80,7 +80,7 @@ package final class APNsSender: PushSending {
             case .key(let id, let team, let key):
                 let shared = withTokens ?? client(nil)
                 withTokens = shared
-                // Apps of one team share their tokens too: Apple counts how often one is made.
+                // Apps of one team share tokens: Apple limits how often a team makes one.
                 let name = "\(team) \(id)"
                 let made = tokens[name] ?? ProviderTokens(keyID: id, team: team, key: key)
                 tokens[name] = made
@@ -125,14 +125,14 @@ package final class APNsSender: PushSending {
         }
     }
 
-    /// Nothing is sent any more.
+    /// Closes the connections. No push can be sent afterwards.
     package func shutDown() async {
         for client in clients { await client.shutDown() }
     }
 
     fileprivate static let expiredToken = "ExpiredProviderToken"
 
-    /// The tokens by which one key of a team speaks for it.
+    /// The tokens that one key of a team signs.
     private final class ProviderTokens: Sendable {
         private let keyID: String
         private let team: String
@@ -145,7 +145,7 @@ package final class APNsSender: PushSending {
             self.key = key
         }
 
-        /// `nil` where none can be signed.
+        /// `nil` if no token can be signed.
         func current(at seconds: Int64) -> String? {
             made.withLock { made in
                 if let made, made.at <= seconds, seconds - made.at < APNsSender.tokenSeconds { return made.token }
@@ -158,7 +158,7 @@ package final class APNsSender: PushSending {
             }
         }
 
-        /// Nothing where another has been made since.
+        /// Does nothing if there is a newer token.
         func forget(_ token: String??) {
             made.withLock { if $0?.token == token { $0 = nil } }
         }
@@ -188,9 +188,9 @@ extension DeliveryOutcome {
     }
 }
 
-/// A client whose connections are kept, and given up where nothing comes back over them.
+/// A client with reused connections, which it replaces if no answer arrives.
 private final class KeptClient: Sendable {
-    /// A client, and how many requests are under way over it.
+    /// A client with the number of its requests in flight.
     final class Line: Sendable {
         private struct State {
             var users = 0
@@ -211,7 +211,8 @@ private final class KeptClient: Sendable {
             state.withLock { $0.users += 1 }
         }
 
-        /// Once for each that entered. The last to leave a retired one closes it: what others wait for may still come.
+        /// Called once for each `enter`. The last caller closes a retired line, so that answers to earlier requests can
+        /// still arrive.
         func leave() {
             let isOver = state.withLock { state in
                 state.users -= 1
@@ -241,7 +242,7 @@ private final class KeptClient: Sendable {
         }
     }
 
-    /// Has later requests go over other connections than `dead`, which its caller has entered.
+    /// Later requests use a new line instead of `dead`, which the caller has entered.
     func replace(_ dead: Line) {
         line.withLock { line in
             guard line === dead else { return }

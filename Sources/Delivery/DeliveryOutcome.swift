@@ -4,9 +4,9 @@
 /// about recipient or content.
 package enum DeliveryOutcome: Sendable, Hashable {
     case delivered
-    /// It was not taken this time; or it was, and the answer did not come.
+    /// The receiver did not accept the message this time, or its answer was lost.
     case deferred(reason: String)
-    /// It will not be taken however often it is sent.
+    /// The receiver will never accept the message.
     case refused(reason: String)
     /// The receiver accepts no message at the moment, and has not read this one.
     case unavailable(reason: String)

@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// Text for the head of a mail: one line, for any input.
 enum HeaderText {
-    /// Bytes of UTF-8 in one encoded word, so that a line with the name of its field has 76 characters (RFC 2047 §2).
+    /// Bytes of UTF-8 in one encoded word, so that a line with its field name has at most 76 characters (RFC 2047 §2).
     private static let wordBytesMax = 39
     private static let plainBytesMax = 60
 
-    /// `text` in one line: what could end a line, or turn its direction, is a space, and the spaces around it are gone.
+    /// `text` in one line: line ends and direction marks become spaces, and spaces around the text are removed.
     static func line(_ text: String) -> String {
         let scalars = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {

@@ -1,9 +1,10 @@
 package import AccountLinking
 import Glibc
 
-/// A mail as it goes out (RFC 5322, RFC 2045 and 2046): the same thing said in plain text and in HTML.
+/// A mail in plain text and in HTML (RFC 5322, RFC 2045 and 2046).
 package struct MailMessage: Sendable, Hashable {
-    /// Names the mail, the same in each attempt, so that a receiver knows one it has: `id@domain`, both of them dot-atoms.
+    /// The id of the mail, the same in each attempt, so that a receiver recognizes duplicates: `id@domain`, both
+    /// dot-atoms.
     package var id: String
     package var createdAt: Timestamp
     package var from: Mailbox
@@ -37,10 +38,10 @@ package struct MailMessage: Sendable, Hashable {
         self.html = html
     }
 
-    /// The bytes that are handed over: a function of the fields alone, so that each attempt sends the same. ASCII, unless the
+    /// The bytes that are sent: a function of the fields alone, so that each attempt sends the same. ASCII, unless the
     /// recipient's local part is not (RFC 6532).
     package var bytes: [UInt8] {
-        // No line of quoted-printable text holds "=_".
+        // No line of quoted-printable text contains "=_".
         let boundary = "=_\(id.prefix { $0 != "@" })"
         var fields = [
             "Date: \(Self.date(createdAt))",
@@ -103,7 +104,7 @@ enum QuotedPrintable {
             let isSpace = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
             let isPlain = (0x21..<0x7F).contains(byte) && byte != UInt8(ascii: "=") || isSpace && !isLast
             let written = isPlain ? [byte] : Array("=".utf8) + hexadecimal(byte)
-            // Room for what says that the line goes on, also where it happens not to be needed.
+            // Reserves space for the soft line break, even if none follows.
             if lines[lines.count - 1].count + written.count >= lineBytesMax {
                 lines[lines.count - 1].append(UInt8(ascii: "="))
                 lines.append([])

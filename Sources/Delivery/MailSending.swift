@@ -1,6 +1,6 @@
-/// Hands mails over. A port, so that a test can stand in for the relay.
+/// Sends mails. Tests replace the relay with another implementation.
 package protocol MailSending: Sendable {
-    /// Mails that may be under way at once.
+    /// Maximum number of mails in flight.
     var concurrencyMax: Int { get }
     /// The most seconds that sending one mail may take.
     var sendSecondsMax: Int64 { get }
@@ -8,14 +8,14 @@ package protocol MailSending: Sendable {
     /// Sends a mail once. If the task is cancelled, it is unknown whether the mail was accepted.
     func send(_ mail: MailMessage) async -> DeliveryOutcome
 
-    /// Ends what it keeps; nothing is sent afterwards.
+    /// Closes the connections. No mail can be sent afterwards.
     func shutDown() async
 }
 
 extension SMTPRelay: MailSending {
     package var concurrencyMax: Int { configuration.connectionsMax }
 
-    /// Twice the time of one attempt: a connection that was kept may turn out to be gone.
+    /// Twice the time of one attempt: a reused connection may turn out to be closed.
     package var sendSecondsMax: Int64 { configuration.timeout.components.seconds * 2 + 2 }
 
     package func send(_ mail: MailMessage) async -> DeliveryOutcome {

@@ -1,5 +1,5 @@
 extension MailTemplates {
-    /// The files in `Templates`: the program is deployed alone, so they are inside it.
+    /// The files in `Templates`. The program is deployed as one file, so it contains them.
     static let builtIn: [(name: String, bytes: [UInt8])] = [
         ("layout.html", PackageResources.layout_html),
         ("PASSWORD_RESET.en.txt", PackageResources.PASSWORD_RESET_en_txt),

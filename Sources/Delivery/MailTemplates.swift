@@ -5,7 +5,7 @@ import Mustache
 /// A file is `TYPE.LANGUAGE.txt`, whose first line is the subject, `TYPE.LANGUAGE.html`, or `layout.html`, the frame of
 /// every HTML body. They are Mustache templates. Every value in HTML is escaped, with any tag.
 package struct MailTemplates: Sendable {
-    /// Names of types, as on the wire where they are known there.
+    /// Names of types, with the wire's names where the wire has them.
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
         "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",
@@ -43,11 +43,11 @@ package struct MailTemplates: Sendable {
         package let all: [Mistake]
     }
 
-    /// The values of a mail; what is absent is left out of it.
+    /// The values of a mail. A section without a value is left out.
     package struct Values: Sendable, Hashable {
         package var text: [String: String]
         package var methods: [String]
-        /// Methods that an account has from now on, and those that it had.
+        /// The sign-in methods that the account gained.
         package var added: [String]
         package var removed: [String]
 
@@ -66,20 +66,20 @@ package struct MailTemplates: Sendable {
 
     /// A mail in one language.
     package struct Rendered: Sendable, Hashable {
-        /// The one it is in.
+        /// The language of the mail.
         package let language: String
         package let subject: String
         package let text: String
         package let html: String
     }
 
-    /// By `TYPE.LANGUAGE.PART`.
+    /// The templates, by `TYPE.LANGUAGE.PART`.
     private let library: MustacheLibrary
     /// The languages in which every type exists, `en` first.
     package let languages: [String]
 
-    /// - Parameter files: an operator's own.
-    /// - Throws: everything that is wrong with them.
+    /// - Parameter files: the templates of an operator.
+    /// - Throws: all mistakes in them.
     package init(files: [(name: String, text: String)] = []) throws(Mistakes) {
         var library = MustacheLibrary()
         var mistakes: [Mistake] = []
@@ -106,9 +106,9 @@ package struct MailTemplates: Sendable {
         languages = [Self.languageByDefault] + parts.keys.filter { $0 != Self.languageByDefault }.sorted()
     }
 
-    /// `nil` for a type there is not.
+    /// Returns `nil` for an unknown type.
     ///
-    /// `wanted`: languages, the most wanted first.
+    /// `wanted`: languages in order of preference.
     package func render(_ type: String, in wanted: [String], _ values: Values) -> Rendered? {
         let language = language(for: wanted)
         // Every value becomes one line.
@@ -129,8 +129,8 @@ package struct MailTemplates: Sendable {
         return Rendered(language: language, subject: subject, text: plainText, html: html)
     }
 
-    /// The first that fits: as a lookup does (RFC 4647 §3.4), and else any of the same language, because any Chinese is nearer
-    /// to a reader of Chinese than English is.
+    /// The first language that fits by lookup (RFC 4647 §3.4), else any region of the same language, because a reader
+    /// of Chinese reads any Chinese more easily than English.
     package func language(for wanted: [String]) -> String {
         for tag in wanted {
             var range = tag.split(separator: "-").map { $0.lowercased() }
@@ -194,7 +194,7 @@ package struct MailTemplates: Sendable {
                 switch kind {
                 case "", "#", "^", "&": names.contains(name)
                 case "<", ">": name == "layout"
-                // Closes what was opened; names a block; a comment.
+                // The end of a section, a block, and a comment.
                 case "/", "$", "!": true
                 default: false
                 }
@@ -203,8 +203,8 @@ package struct MailTemplates: Sendable {
             }
         }
         do {
-            // Values are escaped before, because the library goes by characters: a quotation mark that carries an accent
-            // would pass.
+            // Values are escaped before rendering. The library escapes by characters, so it would not escape a
+            // quotation mark with a combining accent.
             try library.register("{{% CONTENT_TYPE:TEXT}}" + text, named: name)
         } catch {
             throw Mistake(file: file, problem: "is not well-formed Mustache: close every tag and section")

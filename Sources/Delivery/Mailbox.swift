@@ -19,7 +19,7 @@ package struct Mailbox: Sendable, Hashable {
         }
         guard let address = EmailAddress(String(text[text.index(after: open)...].dropLast())) else { return nil }
         let name = HeaderText.line(String(text[..<open]))
-        // More than one mailbox, perhaps.
+        // The name would contain another mailbox.
         guard !name.contains(where: { "<>@".contains($0) }) else { return nil }
         self.init(name: name.isEmpty ? nil : name, address: address)
     }

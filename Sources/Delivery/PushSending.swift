@@ -1,4 +1,4 @@
-/// A push on its way to an app, which people see nothing of.
+/// A push to an app that its user does not see.
 package struct SilentPush: Sendable, Hashable {
     /// A UUID, the same with every attempt.
     package let id: String
@@ -10,7 +10,7 @@ package struct SilentPush: Sendable, Hashable {
     package let usesSandbox: Bool
     /// JSON, at most 4 KiB.
     package let payload: [UInt8]
-    /// Seconds since 1970; the push service does not keep it for longer.
+    /// Seconds since 1970, until which the push service stores the push.
     package let expiresAt: Int64
 
     package init(
@@ -30,16 +30,16 @@ package struct SilentPush: Sendable, Hashable {
     }
 }
 
-/// Hands silent pushes over to the service that brings them to devices. A port.
+/// Sends silent pushes to the push service. Tests replace it.
 package protocol PushSending: Sendable {
     /// The apps that can be pushed to: bundle identifiers.
     var topics: Set<String> { get }
 
-    /// Hands a push over once, within `timeout`.
+    /// Sends a push once, within `timeout`.
     ///
     /// - `seconds`: the time, since 1970.
     func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome
 
-    /// Closes what is kept; nothing can be sent afterwards.
+    /// Closes the connections. No push can be sent afterwards.
     func shutDown() async
 }

@@ -2,9 +2,9 @@ import FoundationEssentials
 package import IdentityProviders
 import JSON
 
-/// A text message on its way to a phone.
+/// A text message to a phone.
 package struct OutgoingSMS: Sendable, Hashable {
-    /// The same with every attempt, so that a receiver knows a message it has seen.
+    /// The id of the message, the same with every attempt, so that a receiver recognizes duplicates.
     package let id: String
     /// E.164.
     package let to: String
@@ -25,7 +25,7 @@ package struct OutgoingSMS: Sendable, Hashable {
 
 /// Sends text messages. Each kind of gateway implements it.
 package protocol SMSSending: Sendable {
-    /// Hands a message over once, within `deadline`.
+    /// Sends a message once, within `deadline`.
     ///
     /// - `seconds`: the time, since 1970.
     func send(
@@ -35,7 +35,7 @@ package protocol SMSSending: Sendable {
     ) async -> DeliveryOutcome
 }
 
-/// Posts messages to a gateway of the operator's own, signed as webhooks are (Standard Webhooks 1.0).
+/// Posts messages to an operator's gateway, signed like webhooks (Standard Webhooks 1.0).
 package struct WebhookSMSSender: SMSSending {
     private let http: any HTTPFetching
     private let url: String
@@ -95,7 +95,7 @@ package struct TwilioSMSSender: SMSSending {
     private let sender: Sender
 
     ///
-    /// - `base`: where the API is reached, without a slash at the end.
+    /// - `base`: the URL of the API, without a slash at the end.
     /// - `account`: 1 to 64 letters and digits.
     package init(http: any HTTPFetching, base: String, account: String, token: String, sender: Sender) {
         self.http = http
@@ -121,7 +121,7 @@ package struct TwilioSMSSender: SMSSending {
         )
         do {
             let answer = try await http.answer(to: request, deadline: deadline)
-            // A number of Twilio's list says more than the status: 21211 is no number, 21610 has asked for no more.
+            // Twilio's error codes are more exact than the status: 21211 is an invalid number, 21610 has opted out.
             if answer.status == 400, let code = answer.json?["code"]?.integer {
                 return .refused(reason: "code \(code)")
             }
@@ -139,7 +139,7 @@ extension DeliveryOutcome {
         self =
             switch status {
             case 200..<300: .delivered
-            // Not about this message: the gateway knows us not, is not there, or has had enough.
+            // Not a failure of this message: wrong credentials, no gateway, or too many requests.
             case 401, 403, 404, 405, 429, 503: .unavailable(reason: reason)
             case 400..<500: .refused(reason: reason)
             default: .deferred(reason: reason)

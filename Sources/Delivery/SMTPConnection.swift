@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// One conversation with a relay at a time, by libcurl, which keeps the connection for the next.
+/// A connection to a relay for one mail at a time. libcurl reuses the connection for the next mail.
 final class SMTPConnection: Sendable {
     private let handle: Mutex<EasyHandle>
 
@@ -22,9 +22,9 @@ final class SMTPConnection: Sendable {
     }
 }
 
-/// libcurl's handle. Its connection lives as long.
+/// libcurl's handle, which owns the connection.
 private struct EasyHandle: ~Copyable {
-    /// `nil` only where memory is out.
+    /// `nil` only if memory is exhausted.
     private let handle: UnsafeMutableRawPointer?
     /// The exchange that libcurl's callbacks write to. libcurl also calls them when it says QUIT, while it closes the
     /// connection.
@@ -88,7 +88,7 @@ private struct EasyHandle: ~Copyable {
     }
 
     deinit {
-        // libcurl says good-bye and waits for the answer, for minutes where none comes: nothing is listened to any more.
+        // libcurl sends QUIT and waits for the answer, for minutes if none comes. Closing the socket ends the wait.
         var socket = curl_socket_t(-1)
         if ccurl_get_socket(handle, &socket) == CURLE_OK, socket != -1 { shutdown(socket, Int32(SHUT_RD)) }
         curl_easy_cleanup(handle)
@@ -128,7 +128,7 @@ private struct EasyHandle: ~Copyable {
         ccurl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
         exchange.pointee.end(code, wasReused: connections == 0)
         if code != CURLE_OK {
-            // libcurl would use a connection again that owes an answer, and wait two minutes for one to its good-bye.
+            // libcurl would reuse a connection with an outstanding answer, and wait two minutes for the answer to QUIT.
             var socket: curl_socket_t = -1
             ccurl_get_socket(handle, &socket)
             if socket != -1 { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -141,24 +141,24 @@ private struct EasyHandle: ~Copyable {
 struct SMTPExchange {
     /// The phase of the conversation (RFC 5321 §3.3).
     private enum Phase {
-        /// Connecting, TLS, greeting, login: nothing of the mail.
+        /// Connecting, TLS, greeting and login, before the mail.
         case opening
         case sender
         case recipient
         case content
     }
 
-    /// A reply that says no.
+    /// A reply that refuses the command.
     private struct Refusal {
         let code: Int
-        /// With the enhanced code (RFC 3463), where there is one.
+        /// The reply with the enhanced code (RFC 3463), if there is one.
         let text: String
     }
 
     let stop: StopFlag
     private var unsent: ArraySlice<UInt8>
     private var phase = Phase.opening
-    /// To the last command.
+    /// The refusal of the last command.
     private var refusal: Refusal?
     private var code = CURLE_OK
     private var wasReused = false
@@ -182,7 +182,7 @@ struct SMTPExchange {
         case "MAIL": phase = .sender
         case "RCPT": phase = .recipient
         case "DATA": phase = .content
-        // What was refused is not forgotten over the good-bye.
+        // QUIT keeps the refusal of an earlier command.
         case "QUIT": return
         default: break
         }

@@ -1,11 +1,11 @@
 import NIOPosix
 import Synchronization
 
-/// The server that takes our mails and brings them on their way.
+/// The settings of the relay that accepts Concord's mails and delivers them.
 package struct SMTPConfiguration: Sendable, Hashable {
     /// The protection of the connection to the relay.
     package enum Security: String, Sendable, CaseIterable {
-        /// TLS, begun by STARTTLS (RFC 3207). Without it nothing is sent.
+        /// TLS by STARTTLS (RFC 3207). Without TLS no mail is sent.
         case startTLS = "starttls"
         /// TLS from the first byte (RFC 8314 §3.3).
         case tls
@@ -26,11 +26,11 @@ package struct SMTPConfiguration: Sendable, Hashable {
     package var port: Int
     package var security: Security
     package var login: Login?
-    /// A file of PEM certificates that the relay's may come from, in place of those the system believes.
+    /// A file of PEM certificate authorities for the relay's certificate, instead of the system's.
     package var certificateAuthoritiesPath: String?
     /// The most mails that are sent at once, each on its connection.
     package var connectionsMax: Int
-    /// For everything that handing over one mail takes, connecting included.
+    /// The timeout for sending one mail, connecting included.
     package var timeout: Duration
 
     package init(
@@ -64,18 +64,18 @@ package final class SMTPRelay: Sendable {
         threads.start()
     }
 
-    /// Closes what is kept. Nothing can be sent afterwards.
+    /// Closes the connections. No mail can be sent afterwards.
     package func shutDown() async {
         try? await threads.shutdownGracefully()
         idle.withLock { $0.removeAll() }
     }
 
-    /// Hands a mail over: within the time it takes at most, twice that where a connection that was kept has gone.
+    /// Sends a mail within the timeout, or within twice the timeout if a reused connection was closed.
     ///
     /// If the task is cancelled, it stops, and it is unknown whether the mail was accepted.
     ///
-    /// `content`: the message (RFC 5322), its lines ended by CR LF. `sender`: where a mail that cannot be delivered goes back
-    /// to. `recipient`: an address whose domain is ASCII.
+    /// `content`: the message (RFC 5322), with CR LF line ends. `sender`: the address that bounces go to. `recipient`:
+    /// an address whose domain is ASCII.
     package func send(_ content: [UInt8], from sender: String, to recipient: String) async -> DeliveryOutcome {
         let connection = idle.withLock { $0.popLast() } ?? SMTPConnection(configuration)
         let stop = StopFlag()

@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// The secret that signs what is sent to an endpoint (Standard Webhooks 1.0, "Symmetric keys"): 24 to 64 bytes, written as
+/// The secret that signs requests to an endpoint (Standard Webhooks 1.0, "Symmetric keys"): 24 to 64 bytes, written as
 /// `whsec_` and base64.
 package struct WebhookSecret: Sendable {
     package let bytes: [UInt8]
@@ -14,7 +14,7 @@ package struct WebhookSecret: Sendable {
         self.bytes = bytes
     }
 
-    /// Reads `text`; `nil` for anything else.
+    /// Parses `text`; `nil` if it is not a secret.
     package init?(text: String) {
         guard text.hasPrefix(Self.prefix),
             let data = Data(base64Encoded: String(text.dropFirst(Self.prefix.count)))
@@ -27,7 +27,7 @@ package struct WebhookSecret: Sendable {
 
 /// The bytes of one event: the same with every attempt.
 package struct Webhook: Sendable {
-    /// Names the event, so that a receiver knows one it has seen.
+    /// The id of the event, so that a receiver recognizes duplicates.
     package let id: String
     package let body: [UInt8]
 
@@ -36,8 +36,8 @@ package struct Webhook: Sendable {
         self.body = body
     }
 
-    /// The fields of a request made at `seconds` since 1970: one signature for each secret (Standard Webhooks 1.0,
-    /// "Webhook headers").
+    /// The header fields of a request at `seconds` since 1970, with one signature for each secret (Standard Webhooks
+    /// 1.0, "Webhook headers").
     package func fields(at seconds: Int64, secrets: [WebhookSecret]) -> [(name: String, value: String)] {
         let signed = Array("\(id).\(seconds).".utf8) + body
         let signatures = secrets.map { secret in

@@ -1,23 +1,23 @@
 import FoundationEssentials
 package import IdentityProviders
 
-/// Sends webhooks. A port, so that a test can stand in for the network.
+/// Sends webhooks. Tests replace it.
 package protocol WebhookSending: Sendable {
     /// Returns true if events may be sent to `url`, judged by its text.
     func accepts(_ url: String) -> Bool
 
-    /// Sends once, within the time it takes at most.
-    /// - Returns: the status that was answered; `nil` when there was no answer.
+    /// Sends once, within the timeout.
+    /// - Returns: the status of the answer; `nil` if there was no answer.
     func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int?
 }
 
-/// Sends over the network, within the rules that hold for issuers: HTTPS, to addresses that the policy allows, pinned
-/// after they were resolved; no redirect is followed.
+/// Sends over the network with the rules for issuers: HTTPS, to addresses that the policy allows, pinned after name
+/// resolution, without following redirects.
 package struct HTTPWebhookSender: WebhookSending {
     private let http: IssuerHTTPClient
     private let timeout: Duration
 
-    /// `timeout`: for everything that sending once takes.
+    /// `timeout`: the limit for one attempt.
     package init(
         http: IssuerHTTPClient = IssuerHTTPClient(policy: NetworkPolicy(), resolver: .webhooks),
         timeout: Duration = .seconds(5)
@@ -27,7 +27,7 @@ package struct HTTPWebhookSender: WebhookSending {
     }
 
     package func accepts(_ url: String) -> Bool {
-        // What a receiver is called by is shown to operators; a fragment is never sent.
+        // Operators see the URL of a receiver, so it is printable ASCII. A fragment would never be sent.
         url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !url.contains("#") && http.allows(url)
     }
 
