@@ -5,7 +5,7 @@ import HTTPTypes
 package import Logging
 import Metrics
 
-/// The HTTP API: which routes there are, and what stands around them.
+/// The HTTP API: its routes, and the edge around them.
 package struct API: Sendable {
     /// The clients that can reach the listener of the API.
     package enum Audience: Sendable {
@@ -20,7 +20,7 @@ package struct API: Sendable {
     let audience: Audience
     let callers: any CallerAuthentication
     let development: DevelopmentRoutes?
-    /// Arrays and objects inside each other in a body.
+    /// Maximum nesting of arrays and objects in a body.
     let jsonDepthMax: Int
     /// The configured public URL of the service, without a slash at the end.
     let publicURL: String?
@@ -34,8 +34,8 @@ package struct API: Sendable {
     let challenge: AppChallenge?
 
     ///
-    /// - `development`: routes that only development has; `nil` in production, where nothing answers to them.
-    /// - `trustedProxies`: peers that are believed when they say whom they speak for.
+    /// - `development`: the routes of development; `nil` in production, which does not serve them.
+    /// - `trustedProxies`: the peers whose `X-Forwarded-For` is trusted.
     /// - `exposition`: the content of `/metrics`, for every client of the listener; `nil` if there is no such path.
     package init(
         service: ServiceHandle,
@@ -65,7 +65,7 @@ package struct API: Sendable {
         self.logger = logger
     }
 
-    /// Every endpoint. A route file under `Routes/` describes each.
+    /// Every endpoint. A file under `Routes/` describes each.
     static let routes: [Route] =
         [
             .signUp,

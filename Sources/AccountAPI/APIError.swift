@@ -123,17 +123,17 @@ enum ErrorCode: String, CaseIterable, Sendable {
 
 /// An answer that is not a success, in Google's envelope (docs/reference/protocol.md, "Error envelope").
 ///
-/// The only file with HTTP status codes.
+/// No other file has HTTP status codes.
 struct APIError: Error, Sendable {
     let status: HTTPResponse.Status
-    /// The code that `message` begins with; `nil` for what has none.
+    /// The code that `message` begins with; `nil` if it has none.
     let code: ErrorCode?
     /// `CODE`, or `CODE : explanation for developers`.
     let message: String
     /// The canonical status name; absent for business errors.
     let canonicalStatus: String?
     let reason: String
-    /// The inner item's own message, where it differs.
+    /// The message of the inner item, if it differs.
     let itemMessage: String?
     /// The body that replaces the envelope.
     private let ownBody: [UInt8]?
@@ -185,7 +185,7 @@ struct APIError: Error, Sendable {
     }
 
     ///
-    /// `field`: the declared name of the field, never what was sent.
+    /// `field`: the declared name of the field, never a value that was sent.
     static func invalidValue(at field: String, expected type: String) -> APIError {
         APIError(
             .badRequest,
@@ -195,7 +195,7 @@ struct APIError: Error, Sendable {
         )
     }
 
-    /// One or several mistakes in a request, in the words of `explanation`.
+    /// A request with one or several mistakes, which `explanation` names.
     static func invalidArgument(_ explanation: String) -> APIError {
         APIError(
             .badRequest,
@@ -286,7 +286,7 @@ struct APIError: Error, Sendable {
         reason: "backendError"
     )
 
-    /// A failure of the development action page, in its own form.
+    /// A failure of the development action page, in the form of that page.
     static func actionPage(_ body: [UInt8]) -> APIError {
         APIError(.badRequest, "action failed", canonicalStatus: nil, reason: "invalid", ownBody: body)
     }

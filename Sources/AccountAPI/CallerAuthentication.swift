@@ -1,6 +1,6 @@
 package import AccountOperations
 
-/// Decides who is calling from an API key and a bearer token (docs/reference/protocol.md, "Callers").
+/// Authenticates the caller by an API key and a bearer token (docs/reference/protocol.md, "Callers").
 package protocol CallerAuthentication: Sendable {
     /// Returns true if `apiKey` names the project.
     func accepts(apiKey: String, operations: AccountOperations) -> Bool

@@ -32,18 +32,18 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Reached only from the same machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
+    /// True if only the same machine reaches the address (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
     package var isLoopback: Bool {
         bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
     }
 
-    /// No address in particular: to a server that binds it, every one of its machine (RFC 1122, section 3.2.1.3; RFC
-    /// 4291, section 2.5.2).
+    /// True for the unspecified address: a server that binds it listens on every address of its machine (RFC 1122,
+    /// section 3.2.1.3; RFC 4291, section 2.5.2).
     package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 }
 
 extension APIRequest {
-    /// The network that limits on the client are counted by; `nil` where its address is not known.
+    /// The network that limits on the client are counted by; `nil` if its address is unknown.
     var subscriber: String? { clientAddress.flatMap { IPAddress($0)?.subscriber } }
 }
 
@@ -54,7 +54,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     /// The network as it was written.
     package let description: String
 
-    /// `nil` when the address or the length is not allowed, or when bits after the prefix are set.
+    /// Parses a range; `nil` if the address or the length is not allowed, or if bits after the prefix are set.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
@@ -73,7 +73,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         address.bytes.count == self.address.bytes.count && masked(address.bytes) == self.address.bytes
     }
 
-    /// Decimal digits, nothing else.
+    /// Parses decimal digits, and nothing else.
     private static func length(_ text: Substring) -> Int? {
         guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -94,7 +94,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
 /// Proxies append to `X-Forwarded-For`, so it is read from the end up to the first address that is not a trusted proxy.
 /// A client can invent everything before that address.
 ///
-/// - `forwardedFor`: the header's values, joined with commas; `nil` where there is none.
+/// - `forwardedFor`: the header's values, joined with commas; `nil` if there is no header.
 func clientAddress(peer: IPAddress?, forwardedFor: String?, trusted: [IPNetwork]) -> IPAddress? {
     guard var address = peer else { return nil }
     var named = (forwardedFor ?? "").split(separator: ",")[...]
@@ -106,7 +106,7 @@ func clientAddress(peer: IPAddress?, forwardedFor: String?, trusted: [IPNetwork]
 }
 
 extension IPAddress {
-    /// An address as proxies write it: perhaps in brackets, perhaps with a port.
+    /// Parses an address as proxies write it: optionally with brackets and a port.
     fileprivate init?(forwarded text: Substring) {
         var text = String(text.filter { $0 != " " && $0 != "\t" })
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {

@@ -11,7 +11,7 @@ extension Denial {
         case .invalidRefreshToken: .code(.invalidRefreshToken)
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
-        // Concord's own routes alone, which have problems for them.
+        // Only Concord's own routes have these denials, and answer them with problems.
         case .answeredBefore, .webhook, .merge: .unexpected
         case .idempotencyKeyReused: .invalidArgument("The Idempotency-Key belongs to another request.")
         case .providerNotRegistered: .code(.configurationNotFound)
@@ -54,7 +54,7 @@ extension Denial {
 }
 
 extension LimitedRow {
-    /// The text names no limit: strangers read it.
+    /// The text does not name the limit, because any caller reads it.
     fileprivate var apiError: APIError {
         let what =
             switch self {
@@ -66,7 +66,7 @@ extension LimitedRow {
 }
 
 extension InvalidCredential {
-    /// The texts are for developers, written here and never quoting what was sent.
+    /// The texts are for developers, and never quote what was sent.
     fileprivate var apiError: APIError {
         switch self {
         case .providerNotConfigured, .providerDisabled: .code(.operationNotAllowed, detail)
@@ -123,7 +123,7 @@ extension Refusal {
             .code(.operationNotAllowed, "Please verify the new email before changing email.")
         case .tokenExpired: .code(.tokenExpired)
         case .lastSignInMethod: .code(.lastSignInMethod)
-        // Concord's own routes alone, which have a problem for it.
+        // Only Concord's own routes have this refusal, and answer it with a problem.
         case .methodNotQuarantined: .unexpected
         case .tooManyAttempts:
             .code(
@@ -172,7 +172,7 @@ extension SecondFactorDenial {
 }
 
 extension PhoneNumberDefect {
-    /// The explanation, in the words that clients know.
+    /// The explanation in the words that clients parse.
     fileprivate var explanation: String {
         switch self {
         case .tooShort: "TOO_SHORT"

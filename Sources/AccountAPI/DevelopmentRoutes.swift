@@ -1,4 +1,4 @@
-/// The routes that only development has: they let test suites see what no client may.
+/// The routes of development only: test suites read data with them that no client may read.
 ///
 /// INVARIANT: constructed by the `dev` command only; `serve` has no way to reach it.
 package struct DevelopmentRoutes: Sendable {

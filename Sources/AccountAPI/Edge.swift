@@ -5,20 +5,20 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// A request on its way to the endpoint that answers it.
+/// A request with its route's captures.
 struct RoutedRequest: Sendable {
     let http: ServerRequest
     /// The path's captured segments, by name.
     let captures: [String: String]
-    /// The part of the target behind the first question mark; empty when there is none.
+    /// The part of the target after the first question mark; empty if there is none.
     let query: Substring
 }
 
 /// The last step of every answer: errors become envelopes, and browsers get access (docs/reference/protocol.md,
 /// "Error envelope" and "CORS").
 ///
-/// Cookies play no part in any call, so any origin may read any answer it has the credentials for. Development is another
-/// matter: its administrator's word is known to everyone, and so its privileged routes are for pages of this machine.
+/// No call uses cookies, so any origin may read any answer that it has the credentials for. In development every page
+/// knows the administrator's token, so only pages of this machine may call the privileged routes.
 package struct Edge: Responder {
     typealias Handler = @Sendable (RoutedRequest) async throws -> ServerResponse
 
@@ -26,7 +26,7 @@ package struct Edge: Responder {
     struct Target: Sendable {
         let handler: Handler
         let series: HTTPMetrics.Series
-        /// For administrators, or for development alone.
+        /// True for routes of administrators and of development.
         var isPrivileged = false
     }
 
@@ -36,7 +36,7 @@ package struct Edge: Responder {
     let logger: Logger
     let metrics: HTTPMetrics
     let isDevelopment: Bool
-    /// True if clients reach the service by TLS, its own or a proxy's.
+    /// True if clients reach the service over TLS, which the service or a proxy ends.
     let isSecure: Bool
     /// True if the server has no place for more connections. Then it refuses everything but the operators' paths.
     private(set) var isFull = false
@@ -45,15 +45,15 @@ package struct Edge: Responder {
         let start = ContinuousClock.now
         var series = metrics.unmatched
         var response = await respond(to: request, &series)
-        // What is JSON is never taken for a page (Fetch, "should response be blocked due to nosniff").
+        // Browsers must not read JSON as a page (Fetch, "should response be blocked due to nosniff").
         response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        // A year, for this host alone (RFC 6797 §6.1).
+        // One year, for this host alone (RFC 6797 §6.1).
         if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
         series.record(response.status, since: start)
         return response
     }
 
-    /// `series`: set to that of the route that answers.
+    /// `series`: receives the series of the route that answers.
     private func respond(to request: ServerRequest, _ series: inout HTTPMetrics.Series) async -> ServerResponse {
         let origin = request.headers.first(name: "Origin")
         if audience == .operators, origin != nil || !API.isThisHost(request.authority) {
@@ -92,7 +92,7 @@ package struct Edge: Responder {
         request.clientAddress(trusted: trustedProxies).map { ["client.address": "\($0)"] } ?? [:]
     }
 
-    /// Returns true if, in development, a page that another machine served sends the request.
+    /// Returns true if, in development, a page from another machine sends the request.
     private func refusesPage(of request: ServerRequest) -> Bool {
         isDevelopment && request.headers.first(name: "Origin").map(API.isOfThisHost(origin:)) == false
     }
@@ -138,7 +138,7 @@ package struct Edge: Responder {
         case .unavailable, .cancelled:
             return answer(.unavailable, to: request)
         case .bug:
-            // The type of an error is ours; its description may quote what a client sent.
+            // The type of an error is a name from the code. Its description may quote what a client sent.
             var metadata: Logger.Metadata = ["error.type": "\(type(of: error))"]
             if let description = Failure.safeDescription(of: error) { metadata["error"] = "\(description)" }
             metadata.merge(clientMetadata(of: request)) { own, _ in own }
@@ -226,7 +226,7 @@ extension ServerResponse {
 }
 
 extension ServerRequest {
-    /// The client's network address, as far as proxies that are trusted say.
+    /// The client's network address, from the peer or from trusted proxies.
     func clientAddress(trusted: [IPNetwork]) -> String? {
         let forwardedFor = headers[canonicalForm: "X-Forwarded-For"]
         return AccountAPI.clientAddress(
@@ -236,13 +236,13 @@ extension ServerRequest {
         ).map { "\($0)" }
     }
 
-    /// The method, or the one that stands in for it: what Java brings along for HTTP knows no PATCH, so the Admin SDK for
-    /// Java says POST and means it.
+    /// The method, or the method in `X-HTTP-Method-Override`: Java's HTTP client does not support PATCH, so the Admin
+    /// SDK for Java sends a POST with this field.
     fileprivate var meantMethod: HTTPRequest.Method {
         method == .post && headers.first(name: "X-HTTP-Method-Override") == "PATCH" ? .patch : method
     }
 
-    /// Whom the client believes to be talking to: host and perhaps port (RFC 9110 §7.2); `nil` when it does not say.
+    /// The host and optional port that the client called (RFC 9110 §7.2); `nil` if the request does not name it.
     var authority: String? { headers.first(name: "Host") }
 
     /// True if the path is one of Concord's own routes, whose failures are problems.

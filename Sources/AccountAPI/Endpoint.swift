@@ -6,7 +6,7 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// One route on the wire: authenticates the caller, reads the body within its bound, calls the handler.
+/// One route on the wire: authenticates the caller, reads the body up to its limit, and calls the handler.
 struct Endpoint: Sendable {
     let route: Route
     let api: API
@@ -84,7 +84,7 @@ struct Endpoint: Sendable {
         }
         // Only administrators name the project.
         let needsAdministrator = route.access == .administrator || request.captures["project"] != nil
-        // Other schemes than Bearer are ignored; with both a key and a bearer token the bearer wins.
+        // Schemes other than Bearer are ignored. A bearer token takes precedence over a key.
         if let authorization = request.http.headers.first(name: "Authorization"),
             let token = Self.bearerToken(authorization)
         {
@@ -93,7 +93,7 @@ struct Endpoint: Sendable {
             }
             return administrator
         }
-        // An API key opens nothing of Concord's own that is an administrator's.
+        // An API key does not authorize administrators' requests to Concord's own routes.
         if isOwn, needsAdministrator { throw APIError.missingCredentials }
         guard let apiKey = Self.apiKey(of: request, query: query) else {
             if needsAdministrator { throw APIError.missingCredentials }
@@ -126,7 +126,7 @@ struct Endpoint: Sendable {
         if tenants.contains(where: { $0?.isEmpty == false }) { throw .code(.tenantNotFound) }
     }
 
-    /// The language a client names first (RFC 9110 §12.5.4); what it weighs is left alone.
+    /// The first language that a client names (RFC 9110 §12.5.4), without its weight.
     private static func firstLanguage(_ acceptLanguage: String) -> String? {
         let first = acceptLanguage.prefix { $0 != "," && $0 != ";" }
         return first.isEmpty || first == "*" ? nil : String(first)
@@ -135,7 +135,7 @@ struct Endpoint: Sendable {
     private static func bearerToken(_ authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        // Any number of blanks may stand before it (RFC 6750 §2.1).
+        // Any number of spaces may precede the token (RFC 6750 §2.1).
         return String(parts[1].drop { $0 == " " })
     }
 

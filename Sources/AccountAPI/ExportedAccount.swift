@@ -2,12 +2,12 @@ package import AccountLinking
 import AccountOperations
 package import JSON
 
-/// An account as a file of an export has it.
+/// An account in an export file.
 package enum ExportedAccount {
-    /// In place of a hash that is not shown; no import takes it for one.
+    /// The text that replaces a hash which is not shown. No import accepts it as a hash.
     package static let redacted = redactedPasswordHash
 
-    /// The text in base64: what an import under the name `PHC` takes.
+    /// The text in base64, the form that an import of `PHC` hashes accepts.
     package static func passwordHash(_ hash: String) -> String {
         var hash = hash
         return hash.withUTF8 { Base64URL.encodePadded(UnsafeRawBufferPointer($0)) }
@@ -18,7 +18,7 @@ package enum ExportedAccount {
         Base64URL.encodePadded(hash.bytes)
     }
 
-    /// Writes everything, as `accounts:batchGet` has it.
+    /// Writes all fields, as `accounts:batchGet` does.
     package static func everything(
         _ account: ShownAccount<BorrowedText>,
         passwordHash: String?,
@@ -27,7 +27,7 @@ package enum ExportedAccount {
         writer.user(account, passwordHash: passwordHash ?? redactedPasswordHash, showsNumbers: true)
     }
 
-    /// Writes what the Firebase CLI writes, and no more: it refuses files with other keys.
+    /// Writes only the fields that the Firebase CLI writes, because it refuses files with other keys.
     package static func json(
         _ account: ShownAccount<BorrowedText>,
         passwordHash: String?,

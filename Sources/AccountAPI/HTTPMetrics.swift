@@ -37,7 +37,7 @@ package struct HTTPMetrics: Sendable {
             + [preflightName, unimplementedName, unmatchedName]
     }
 
-    /// - `development`: the routes that only development has, where they are served.
+    /// - `development`: the routes of development, if they are served.
     package init(_ factory: any MetricsFactory, _ development: DevelopmentRoutes?) {
         func series(_ route: String) -> Series {
             Series(
@@ -52,12 +52,12 @@ package struct HTTPMetrics: Sendable {
         preflight = series(Self.preflightName)
     }
 
-    /// The series of a route by its name; everything else is unmatched.
+    /// The series of a route by its name; `unmatched` for any other name.
     func series(of route: String) -> Series { series[route] ?? unmatched }
 }
 
 extension Route {
-    /// The method and the pattern of the path; the other paths of the same endpoint count as this one.
+    /// The method and the pattern of the path. Other paths of the same endpoint have the same name.
     var name: String { "\(method.rawValue) \(path)" }
 }
 

@@ -3,8 +3,8 @@ package import AccountOperations
 package import JSON
 
 extension ImportedAccount {
-    /// A user of `accounts:batchCreate`, of an export of Concord or of the Firebase CLI, or of the emulator's: the field names
-    /// of all. What is of another type makes the row unusable, and no more.
+    /// A user of `accounts:batchCreate`, of an export of Concord or of the Firebase CLI, or of the emulator's, with the
+    /// field names of all. A field of a wrong type makes only this row unusable.
     package init(json: [String: JSONValue]) {
         self.init(reading: RequestBody(members: json))
     }
@@ -64,7 +64,7 @@ extension ImportedAccount {
     }
 }
 
-/// The fields of one row, read one after the other; the first that cannot be is remembered.
+/// The fields of one row, read in turn, and the first unusable field.
 private struct ImportedFields {
     private let body: RequestBody
     var unusable: String?

@@ -2,7 +2,7 @@ import AccountLinking
 import AccountOperations
 import JSON
 
-/// Stands for a hash that is not shown: "REDACTED".
+/// The base64 of "REDACTED", which replaces a hash that is not shown.
 let redactedPasswordHash = "UkVEQUNURUQ="
 
 extension JSONWriter {
@@ -65,7 +65,7 @@ extension JSONWriter {
         }
     }
 
-    /// The tokens, or what stands in their place.
+    /// The tokens, or the pending sign-in that replaces them.
     mutating func ending(_ ending: SignInEnding) {
         switch ending {
         case .signedIn(let signedIn): tokens(signedIn.tokens)
@@ -73,7 +73,7 @@ extension JSONWriter {
         }
     }
 
-    /// The pending sign-in in place of tokens. A client that has shown one factor alone sees masked numbers only.
+    /// The pending sign-in that replaces tokens. A client that has proven only one factor sees masked numbers.
     mutating func pending(_ signIn: PendingSignIn) {
         field("mfaPendingCredential", signIn.credential)
         name("mfaInfo")
@@ -138,7 +138,7 @@ extension JSONWriter {
         }
     }
 
-    /// A text; a `nil` one leaves the whole field out.
+    /// A text; `nil` leaves the whole field out.
     mutating func field<Text: WritableText>(_ name: String, text value: Text?) {
         guard let value else { return }
         self.name(name)
@@ -151,7 +151,7 @@ enum ShownNumbers {
     /// The last four digits.
     case masked
     case once
-    /// Also as `unobfuscatedPhoneInfo`, as administrators see them.
+    /// Masked, and as `unobfuscatedPhoneInfo`, for administrators.
     case twice
 }
 

@@ -8,18 +8,18 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// A file of the pages for people: part of the program, the same for everybody, and without secrets. What is secret stands
-/// behind the `#` of a page's address, or is kept by the browser; the pages' scripts deal with it (ADR 0022, ADR 0033).
+/// A file of the pages for people: part of the program, the same for every reader, and without secrets. Secrets are
+/// after the `#` of a page's address, or in the browser; only the pages' scripts use them (ADR 0022, ADR 0033).
 ///
-/// The pages answer while the database is away: their scripts say so, in the reader's language.
+/// The pages also load while the database is down: their scripts then show that, in the reader's language.
 struct PageFile: Sendable {
     /// The permissions of a page, and the pages that may frame it.
     enum Kind: Sendable {
-        /// Stands alone.
+        /// A page in its own tab.
         case page
-        /// Opened by an app's page, which it answers.
+        /// A window that an app's page opens and that answers that page.
         case popup
-        /// Shown within an app's page, by a library of Google's.
+        /// A frame in an app's page, loaded by a library of Google's.
         case frame
         /// Shows mails in a frame.
         case inbox
@@ -29,7 +29,7 @@ struct PageFile: Sendable {
 
     let path: String
     private let body: ByteBuffer
-    /// Changes with the content (RFC 9110 §8.8.3).
+    /// An entity tag that changes with the content (RFC 9110 §8.8.3).
     private let entityTag: String
     private let headers: HTTPHeaders
 
@@ -41,19 +41,19 @@ struct PageFile: Sendable {
             "Content-Type": contentType,
             "Content-Security-Policy": Self.contentSecurityPolicy(kind),
             "Referrer-Policy": "no-referrer",
-            // Asked for again each time, so that page and script are of one version.
+            // Revalidated for each request, so that page and script have the same version.
             "Cache-Control": "no-cache",
             "ETag": entityTag,
         ]
         switch kind {
         case .page, .inbox: headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
-        // With it the window would not know who opened it.
+        // With this field the window would have no `opener`.
         case .popup, .frame, .challenge: break
         }
         self.headers = headers
     }
 
-    /// Every file; the address of each is relative to the page's own, which may stand below a path of a proxy's.
+    /// Every file. The address of each is relative to the page, which may be below a path of a proxy.
     static let all =
         conflict + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
 
@@ -70,7 +70,7 @@ struct PageFile: Sendable {
         PageFile("/emulator/auth/provider.css", "text/css; charset=utf-8", PackageResources.provider_css, .popup),
     ]
 
-    /// The handler once more, where it shows that an app is used by a person.
+    /// The handler page, with the right to load the challenge of app verification.
     static func challenge(_ challenge: AppChallenge?) -> [PageFile] {
         ["/__/auth", "/emulator/auth"].map { folder in
             PageFile(
@@ -107,7 +107,7 @@ struct PageFile: Sendable {
         PageFile("/__/auth/action.json", "application/json; charset=utf-8", PackageResources.action_json, .page),
     ]
 
-    /// The pages that SDKs open and embed to sign in on a provider's own page, at their two addresses.
+    /// The pages that SDKs open and embed to sign in on a provider's page, at both of their addresses.
     private static func handler(_ folder: String) -> [PageFile] {
         [
             PageFile(folder + "/handler", "text/html; charset=utf-8", PackageResources.handler_html, .popup),
@@ -173,9 +173,9 @@ struct PageFile: Sendable {
 
     private static let postedBytesMax = 16 * 1024
 
-    /// The file, or that the client has it already (RFC 9110 §13.1.2).
+    /// The file, or 304 if the client has it already (RFC 9110 §13.1.2).
     func response(to request: ServerRequest) -> ServerResponse {
-        // A proxy that compresses calls the tag weak.
+        // A proxy that compresses makes the tag weak.
         let held = request.headers[canonicalForm: "If-None-Match"]
         if held.contains(where: { $0 == entityTag || $0 == "W/" + entityTag }) {
             return ServerResponse(status: .notModified, headers: headers)

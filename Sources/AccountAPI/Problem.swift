@@ -40,7 +40,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     case usersLockedOut = "users-locked-out"
     case wrongProof = "wrong-proof"
 
-    /// For people, and the same for every occurrence.
+    /// A title for people, the same for every occurrence.
     var title: String {
         switch self {
         case .choicesNeeded: "The merge needs choices"
@@ -85,23 +85,23 @@ enum ProblemType: String, CaseIterable, Sendable {
 /// A failure on Concord's own routes: a problem document (RFC 9457).
 struct Problem: Error, Sendable {
     let type: ProblemType
-    /// About this occurrence; for developers, and never quoting what was sent.
+    /// An explanation of this occurrence, for developers. It never quotes what was sent.
     var detail: String?
     /// The reauthentication that the session needs first; only with `insufficientUserAuthentication`.
     var reauthentication: ReauthenticationChallenge?
-    /// Whom the request would lock out; with `usersLockedOut`, and only there.
+    /// The users whom the request would lock out; only with `usersLockedOut`.
     var lockedOut: LockedOutUsers?
     /// The fields that need a choice first; only with `choicesNeeded`.
     var undecided: [String] = []
-    /// Why not; with `mergeRefused`, and only there.
+    /// The reason of the refusal; only with `mergeRefused`.
     var reason: String?
-    /// The merge that stands in the way; with `mergeRefused`, and only there.
+    /// The merge that prevents this one; only with `mergeRefused`.
     var merge: Merge?
     /// The changes since the merge; only with `laterChanges`.
     var changes: [LaterChange] = []
-    /// Everything that is wrong with what was sent, where more than one thing may be.
+    /// All mistakes in the request, if there may be several.
     var errors: [String] = []
-    /// When to come back (RFC 9110 §10.2.3); `nil` where waiting changes nothing.
+    /// The time after which a retry is useful (RFC 9110 §10.2.3); `nil` if waiting changes nothing.
     var retryAfterSeconds: Int64?
 
     init(_ type: ProblemType, _ detail: String? = nil) {
@@ -115,7 +115,7 @@ struct Problem: Error, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// The sign-in of the session is too old for what it asks.
+    /// A session whose sign-in is too old for the operation.
     init(_ challenge: ReauthenticationChallenge) {
         self.init(.insufficientUserAuthentication)
         reauthentication = challenge
@@ -126,7 +126,7 @@ struct Problem: Error, Sendable {
         self.lockedOut = lockedOut
     }
 
-    /// Accounts are not merged.
+    /// A refused merge.
     fileprivate init(refused reason: String, _ detail: String? = nil, _ merge: Merge? = nil) {
         self.init(.mergeRefused, detail)
         self.reason = reason
@@ -157,7 +157,7 @@ struct Problem: Error, Sendable {
         }
     }
 
-    /// The challenge that goes with a 401 (RFC 9110 §11.6.1, RFC 6750 §3, RFC 9470 §3).
+    /// The challenge of a 401 (RFC 9110 §11.6.1, RFC 6750 §3, RFC 9470 §3).
     var challenge: String? {
         switch type {
         case .insufficientUserAuthentication:
@@ -170,7 +170,7 @@ struct Problem: Error, Sendable {
 }
 
 extension Problem {
-    /// A failure that happened before a route of Concord's own could speak.
+    /// A failure before a handler of Concord's own routes ran.
     init(_ error: APIError) {
         self.init(ProblemType(error), error.message)
     }

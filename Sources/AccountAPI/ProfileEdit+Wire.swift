@@ -14,7 +14,7 @@ extension RequestBody {
         return edit
     }
 
-    /// `photoUrl`, which has to be an `http` or `https` address or the empty text.
+    /// `photoUrl`, which must be an `http` or `https` address or the empty text.
     func photoURL() throws(APIError) -> String? {
         guard let text = try string("photoUrl", lengthMax: Profile.photoURLLengthMax) else { return nil }
         guard text.isEmpty || Profile.isPhotoURL(text) else {

@@ -27,8 +27,8 @@ enum ProviderConfigCollection: String, Sendable, CaseIterable {
 extension ProviderConfig {
     /// Reads a registration whose fields are those of an item of the admin API (docs/guides/providers.md). Fields that are left
     /// out have their defaults.
-    /// - Throws: `ProviderConfigMistake`, also about a field that does not exist or has no meaning for the provider: a
-    /// person wrote it.
+    /// - Throws: `ProviderConfigMistake`, also for a field that does not exist or is not allowed for the provider,
+    ///   because a person wrote the registration.
     package init(of id: String, reading item: JSONValue) throws(ProviderConfigMistake) {
         guard let provider = ProviderID(id),
             let collection = ProviderConfigCollection.allCases.first(where: { $0.holds(provider) })
@@ -56,7 +56,7 @@ package struct ProviderConfigMistake: Error, Sendable, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The path of a field in here that `other` does not have.
+    /// The path of a field of this value that `other` does not have.
     fileprivate func firstField(missingFrom other: JSONValue) -> String? {
         guard let members = object else { return nil }
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -125,7 +125,7 @@ struct ProviderConfigField: Sendable {
         },
     ]
 
-    /// Each domain once, in one order: a list that is written in another order is no change.
+    /// Each domain once, in one order, so that a list in another order is no change.
     private static func emailDomains(_ texts: [String]) throws(APIError) -> [EmailDomain] {
         var domains: Set<EmailDomain> = []
         for text in texts {
@@ -153,7 +153,7 @@ struct ProviderConfigField: Sendable {
 }
 
 extension JSONWriter {
-    /// The fields of an item but for its name.
+    /// The fields of an item without its name.
     ///
     /// `showsFalse`: includes the members of `responseType` that are false. Answers leave them out, as production does.
     mutating func fields(of config: ProviderConfig, showsFalse: Bool = false) {

@@ -1,12 +1,12 @@
 import AccountOperations
 import JSON
 
-// Requests that a client may send again when it got no answer: those that come with an Idempotency-Key
+// Requests that a client may retry after a lost answer: those with an Idempotency-Key
 // (draft-ietf-httpapi-idempotency-key-header).
 
 extension APIRequest {
-    /// Runs an operation of one of Concord's own routes and answers with what it says; a request that was applied before
-    /// under its key is answered as it was then.
+    /// Runs an operation of one of Concord's own routes and answers with its outcome. If a request was applied before
+    /// under the same key, its stored answer is sent.
     ///
     /// - `credential`: the credential of the caller, so that keys of different callers differ; empty for a session,
     ///   because its account stores the answer.
@@ -46,7 +46,7 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    /// The answer as it is kept.
+    /// The stored form of the answer.
     fileprivate var stored: [UInt8] {
         JSONWriter.object { writer in
             writer.field("isAccepted", isAccepted)
@@ -68,5 +68,5 @@ extension APIResponse {
     }
 }
 
-/// An answer was kept in a form that this version does not know.
+/// A stored answer in a form that this version cannot read.
 struct UnreadableKeptAnswer: Error, Sendable {}

@@ -18,7 +18,7 @@ struct RequestBody: Sendable {
 
     /// - Throws: `APIError` for anything but a JSON object; an empty body is an empty object.
     ///
-    /// `depthMax`: how many arrays and objects may stand inside each other.
+    /// `depthMax`: the maximum nesting of arrays and objects.
     init(parsing bytes: [UInt8], depthMax: Int) throws(APIError) {
         guard !bytes.isEmpty else {
             self = .empty
@@ -41,7 +41,7 @@ struct RequestBody: Sendable {
     /// The names of the fields that were sent.
     var names: Set<String> { Set(members.keys) }
 
-    /// Everything that was sent.
+    /// All members of the body.
     var json: JSONValue { .object(members) }
 
     /// The value as sent, of any type; `nil` when absent or `null`.
@@ -65,7 +65,7 @@ struct RequestBody: Sendable {
         return string
     }
 
-    /// A string where the empty one counts as absent.
+    /// A string; an empty one counts as absent.
     func nonEmptyString(_ name: String) throws(APIError) -> String? {
         let string = try string(name)
         return string == "" ? nil : string
@@ -101,7 +101,7 @@ struct RequestBody: Sendable {
 
     func strings(_ name: String) throws(APIError) -> [String] {
         guard let value = value(name) else { return [] }
-        // A lone value stands for a list of one, as protobuf's JSON form of query parameters has it.
+        // A single value is a list of one, as in protobuf's JSON form of query parameters.
         if let single = value.string { return [single] }
         guard let elements = value.array else { throw .invalidValue(at: name, expected: "TYPE_STRING") }
         var strings: [String] = []
@@ -112,7 +112,7 @@ struct RequestBody: Sendable {
         return strings
     }
 
-    /// A member of an enumeration, by its name or by its number, which is its place in `names`.
+    /// A member of an enumeration, by its name or by its number, which is its index in `names`.
     func enumeration(_ name: String, _ names: [String]) throws(APIError) -> String? {
         guard let value = value(name) else { return nil }
         return try Self.member(value, of: names, field: name)
@@ -149,7 +149,7 @@ struct RequestBody: Sendable {
         return objects
     }
 
-    /// A text of at most `lengthMax` characters; one without any is none.
+    /// A text of at most `lengthMax` characters; an empty one counts as absent.
     func nonEmptyString(_ name: String, lengthMax: Int) throws(APIError) -> String? {
         let text = try string(name, lengthMax: lengthMax)
         return text == "" ? nil : text

@@ -4,10 +4,9 @@ import HTTPTypes
 import IdentityProviders
 import JSON
 
-/// One endpoint: where it is reached, who may call it, and what it does. Bytes in, bytes out; it knows no framework.
+/// One endpoint: its paths, its callers, and its handler. It depends on no HTTP framework.
 ///
-/// A route serves its path as it stands and under the host prefixes of emulator mode (docs/reference/protocol.md,
-/// "Paths").
+/// A route serves its path and the path under the host prefixes of emulator mode (docs/reference/protocol.md, "Paths").
 struct Route: Sendable {
     enum Access: Sendable {
         /// An API key, or an administrator's bearer token.
@@ -25,7 +24,7 @@ struct Route: Sendable {
         case secureToken
         /// Concord's own API: problem documents instead of envelopes.
         case concord
-        /// Served only as it stands.
+        /// Served only at its path.
         case none
 
         /// The host that emulator-mode SDKs put in front of the path.
@@ -44,7 +43,7 @@ struct Route: Sendable {
 
     let method: HTTPRequest.Method
     let path: String
-    /// The name under `/identitytoolkit/v3/relyingparty/`, where there is one.
+    /// The name under `/identitytoolkit/v3/relyingparty/`, if there is one.
     let legacyName: String?
     /// Other paths of the same endpoint, such as the one that names the project.
     let aliases: [String]
@@ -76,7 +75,7 @@ struct Route: Sendable {
         self.handle = handle
     }
 
-    /// Every path the route answers at.
+    /// Every path of the route.
     var paths: [String] {
         var paths = [path] + aliases
         if let prefix = service.hostPrefix { paths += paths.map { prefix + $0 } }
@@ -89,7 +88,7 @@ struct Route: Sendable {
 }
 
 extension Route {
-    /// The paths at which administrators reach `name`, with the project in them.
+    /// The administrators' paths of `name`, with the project.
     static func projectPaths(_ name: String) -> [String] {
         ["/v1/projects/{project}/\(name)", "/v1/projects/{project}/tenants/{tenant}/\(name)"]
     }
@@ -101,9 +100,9 @@ enum Caller: Sendable, Hashable {
     case administrator
 }
 
-/// A request as handlers see it.
+/// A request in the form that handlers get.
 struct APIRequest: Sendable {
-    /// Method and path of the route, as it is declared.
+    /// The declared method and path of the route.
     let route: String
     let operations: AccountOperations
     let caller: Caller
@@ -116,7 +115,7 @@ struct APIRequest: Sendable {
     let body: RequestBody
     /// The scheme of this service: `http` or `https`.
     let scheme: String
-    /// Whom the client believes to be talking to, as it says itself.
+    /// The host that the client called, as it sent it.
     let authority: String?
     /// The configured public URL of this service, without a slash at the end.
     let publicURL: String?
@@ -124,20 +123,20 @@ struct APIRequest: Sendable {
     let locale: String?
     /// The app that calls, as the request claims it. It is not verified.
     let iOSBundleID: String?
-    /// The API key it calls with, as sent; one of the project's where a client calls.
+    /// The API key as sent; a valid one if the caller is a client.
     let apiKey: String?
     /// The text after `Bearer` in the `Authorization` field.
     let bearerToken: String?
-    /// The token of a proof that was given, from `Concord-Proof`.
+    /// The token of a given proof, from `Concord-Proof`.
     let proofToken: String?
     /// The values of `Idempotency-Key`, as sent.
     let idempotencyKeys: [String]
-    /// The version the caller has seen of what it changes, from `If-Match`.
+    /// The version of the resource that the caller has read, from `If-Match`.
     let expectedVersion: ExpectedVersion
-    /// The network address of the client, as far as proxies that are trusted say.
+    /// The client's network address, from the peer or from trusted proxies.
     let clientAddress: String?
 
-    /// The client of a password in the request.
+    /// The network and device that a password in the request comes from.
     func passwordClient() throws(APIError) -> PasswordClient {
         PasswordClient(
             network: clientAddress.flatMap { IPAddress($0)?.subscriber },
@@ -145,10 +144,10 @@ struct APIRequest: Sendable {
         )
     }
 
-    /// Base URL of this service, without a slash at the end: `listen.public_url`, otherwise the address it listens at.
+    /// Base URL of this service, without a slash at the end: `listen.public_url`, otherwise its listening address.
     ///
-    /// In production never what a caller says in `Host`: it would choose whose keys a reader of the document trusts.
-    /// Development is reached by many names (from a container, from a telephone's simulator) and answers by the caller's.
+    /// Production never uses the caller's `Host`, because the caller would choose whose keys a reader of the document
+    /// trusts. Development has many names (from a container, from a phone's simulator) and uses the caller's.
     var baseURL: String {
         if let publicURL { return publicURL }
         guard operations.providers.isForDevelopment else { return operations.mailLinks.base }
@@ -169,7 +168,7 @@ struct APIRequest: Sendable {
         return id
     }
 
-    /// The ID token of the session the request speaks for.
+    /// The ID token of the request's session.
     func requiredIDToken() throws(APIError) -> String {
         guard let token = try body.nonEmptyString("idToken") else { throw .code(.missingIDToken) }
         return token
@@ -213,7 +212,7 @@ struct APIResponse: Sendable {
     /// The version of the resource in the answer; sent as its entity tag.
     var version: Int64?
     var contentType = "application/json; charset=UTF-8"
-    /// Names the decision that the answer follows from; sent as `Concord-Decision`.
+    /// The id of the decision behind the answer; sent as `Concord-Decision`.
     var decision: DecisionID?
     /// The target of a redirect with 303 (See Other).
     var location: String?

@@ -1,13 +1,13 @@
 import HTTPTypes
 import JSON
 
-/// Finds what answers a method at a path. Built once; safe to use from any task.
+/// A table of targets by method and path. Built once; safe to use from any task.
 struct RouteTable<Target: Sendable>: Sendable {
     private typealias Targets = [HTTPRequest.Method: Target]
 
     private enum Segment: Sendable, Hashable {
         case literal(String)
-        /// `{name}`: any one segment; `{name}:verb`: any that ends with the rest.
+        /// `{name}`: any one segment. `{name}:verb`: any segment that ends with `:verb`.
         case capture(name: String, rest: String)
 
         init(_ text: String) {
@@ -35,12 +35,12 @@ struct RouteTable<Target: Sendable>: Sendable {
         var targets: Targets
     }
 
-    /// By the path as it is written; no captures.
+    /// Targets by path, for paths without captures.
     private var literals: [String: Targets] = [:]
-    /// Paths with captures, by how many segments they have; among those, what says more stands first.
+    /// Paths with captures, by number of segments. The most specific path is first.
     private var patterns: [Int: [Pattern]] = [:]
 
-    /// `path`: segments after slashes; one that begins with a name in braces stands for any.
+    /// `path`: segments after slashes. A segment that begins with a name in braces matches any segment.
     mutating func add(_ method: HTTPRequest.Method, _ path: String, _ target: Target) {
         let segments = Self.segments(of: path).map(Segment.init)
         guard path.contains("{") else {
@@ -61,7 +61,7 @@ struct RouteTable<Target: Sendable>: Sendable {
     func find(_ method: HTTPRequest.Method, _ path: String) -> (target: Target, captures: [String: String])? {
         let method = method == .head ? .get : method
         if let targets = literals[path] { return targets[method].map { ($0, [:]) } }
-        // Clients escape what need not be, and put two slashes where one would do.
+        // Clients escape unreserved characters, and send two slashes instead of one.
         let segments = Self.segments(of: path).map { PercentEncoding.decode(Array($0.utf8)[...]) }
         let decoded = segments.compactMap(\.self)
         guard decoded.count == segments.count else { return nil }

@@ -4,12 +4,12 @@ import Synchronization
 /// The state of the server: it answers `/healthz` from the start, and everything else once it is ready.
 package final class ServiceHandle: Sendable {
     package enum State: Sendable {
-        /// Not ready; the reason is for an operator to read, and holds nothing secret.
+        /// Not ready; the reason is for an operator, and contains no secret.
         case starting(String)
-        /// `checkDatabase`: what is wrong with the database, or with this server's clock beside it, asked by `/readyz`; `nil`
-        /// when nothing is.
+        /// `checkDatabase`: the problem of the database, or of this server's clock compared with it, which `/readyz`
+        /// asks for; `nil` if there is none.
         case ready(AccountOperations, checkDatabase: @Sendable () async -> String?)
-        /// Finishing what is under way.
+        /// Finishing requests in flight.
         case draining
     }
 
@@ -22,7 +22,7 @@ package final class ServiceHandle: Sendable {
         set { current.withLock { $0 = newValue } }
     }
 
-    /// Why the server is not ready; `nil` when it is.
+    /// The reason why the server is not ready; `nil` if it is ready.
     func reasonNotReady() async -> String? {
         switch state {
         case .starting(let reason): reason

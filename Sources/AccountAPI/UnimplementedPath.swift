@@ -7,7 +7,7 @@ struct UnimplementedPath: Sendable {
     /// The missing feature, as the beginning of a sentence.
     let what: String
 
-    /// The name of the host that emulator-mode SDKs put in front.
+    /// The host that emulator-mode SDKs put in front of the path.
     private var hostPrefix = "/identitytoolkit.googleapis.com"
 
     init(path: String, what: String) {
@@ -15,14 +15,14 @@ struct UnimplementedPath: Sendable {
         self.what = what
     }
 
-    /// A name of the API before this one.
+    /// A name of the previous version of the API.
     private static func legacy(_ name: String, what: String) -> UnimplementedPath {
         var missing = UnimplementedPath(path: Route.legacyPrefix + name, what: what)
         missing.hostPrefix = Route.legacyHostPrefix
         return missing
     }
 
-    /// Every path that is answered.
+    /// Every path of the missing feature.
     var paths: [String] { [path, hostPrefix + path] }
 
     static let methods: [HTTPRequest.Method] = [.get, .post, .patch, .delete]

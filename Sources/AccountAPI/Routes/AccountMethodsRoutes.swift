@@ -9,14 +9,14 @@ import JSON
 extension Route {
     private static let accountMethodsPath = "/concord/v1/account/methods"
 
-    /// `GET /concord/v1/account/methods`: every method of the account, how it was proven, and whether it works now.
+    /// `GET /concord/v1/account/methods`: every method of the account, its proof, and whether it works now.
     static let accountMethods = Route(.get, accountMethodsPath, service: .concord, access: .anyone) { request in
         let methods = try await request.operations
             .methods(idToken: request.sessionToken(), tenant: request.tenant)
         return .methods(methods)
     }
 
-    /// `DELETE /concord/v1/account/methods/{method}`: takes one off, but never the last that works.
+    /// `DELETE /concord/v1/account/methods/{method}`: removes a method, but never the last working one.
     static let removeAccountMethod = Route(
         .delete,
         accountMethodsPath + "/{method}",
@@ -36,7 +36,7 @@ extension Route {
 }
 
 extension APIRequest {
-    /// The ID token of the session that calls.
+    /// The ID token of the caller's session.
     func sessionToken() throws(Problem) -> String {
         guard let bearerToken else {
             throw Problem(.invalidSession, "The ID token of a session is required: Authorization: Bearer TOKEN")

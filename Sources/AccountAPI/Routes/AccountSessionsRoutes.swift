@@ -12,7 +12,7 @@ extension Route {
         listAccountSessions, endAccountSession, endAccountSessions, sessions, signOutUser,
     ]
 
-    /// `GET /concord/v1/account/sessions`: where the user is signed in, and which sign-ins were refused.
+    /// `GET /concord/v1/account/sessions`: the sessions of the user and the refused sign-ins.
     private static let listAccountSessions = Route(
         .get,
         accountSessionsPath,
@@ -29,7 +29,7 @@ extension Route {
         return .sessions(sessions)
     }
 
-    /// `DELETE /concord/v1/account/sessions/{id}`: ends one. One that has ended is no error.
+    /// `DELETE /concord/v1/account/sessions/{id}`: ends one session. An ended session is no error.
     private static let endAccountSession = Route(
         .delete,
         accountSessionsPath + "/{session}",
@@ -43,8 +43,8 @@ extension Route {
         return try await request.end(.one(session), idToken: idToken)
     }
 
-    /// `DELETE /concord/v1/account/sessions`: ends all, with every ID token; with `keepCurrent=true`, all but the one that
-    /// asks.
+    /// `DELETE /concord/v1/account/sessions`: ends all sessions, with every ID token; with `keepCurrent=true`, all but
+    /// the caller's.
     private static let endAccountSessions = Route(
         .delete,
         accountSessionsPath,

@@ -3,8 +3,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The iOS apps that open the links of mails (developer.apple.com, "Supporting associated domains"). Apple asks for
-    /// the list without a redirect, on the host that the links are on.
+    /// The iOS apps that open links of mails (developer.apple.com, "Supporting associated domains"). Apple requests the
+    /// list without redirects, on the host of the links.
     static let appleAppSiteAssociation = Route(
         .get,
         "/.well-known/apple-app-site-association",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:batchCreate`: accounts as they were elsewhere, with the hashes of their passwords.
+    /// `accounts:batchCreate`: accounts from another system, with the hashes of their passwords.
     static let batchCreate = Route(
         .post,
         "/v1/projects/{project}/accounts:batchCreate",
@@ -13,7 +13,7 @@ extension Route {
         handle: batchCreate
     )
 
-    /// The older name of the same, which names the project in the body.
+    /// The older name of the same route, which has the project in the body.
     static let uploadAccount = Route(
         .post,
         "/identitytoolkit/v3/relyingparty/uploadAccount",
@@ -39,7 +39,7 @@ extension Route {
             try checkDuplicates(rows, isOnePerEmail: operations.project.settings.policy.isOneAccountPerEmail)
         }
         var options = AccountImport.Options(tenant: request.tenant)
-        // Neither SDKs nor the CLI send it, and the original replaces accounts that exist, but takes no uid twice.
+        // SDKs and the CLI do not send it. The original replaces existing accounts, but refuses a repeated uid.
         let allowsOverwrite = try body.bool("allowOverwrite")
         options.allowsOverwrite = allowsOverwrite ?? true
         if allowsOverwrite != true { try checkLocalIDs(rows) }
@@ -97,7 +97,7 @@ extension ImportedAccount {
 }
 
 extension HashParameters {
-    /// `nil` where no algorithm is named.
+    /// Returns `nil` if no algorithm is named.
     init?(reading body: RequestBody) throws(APIError) {
         guard let algorithm = try body.nonEmptyString("hashAlgorithm") else { return nil }
         self.init(algorithm: algorithm)

@@ -18,7 +18,7 @@ extension Route {
         return try await page(request, maxResults: maxResults, token: request.query["nextPageToken"])
     }
 
-    /// The older name of the same, which takes its parameters in the body.
+    /// The older name of the same route, which has its parameters in the body.
     static let downloadAccount = Route(
         .post,
         "/identitytoolkit/v3/relyingparty/downloadAccount",
@@ -51,7 +51,7 @@ extension Route {
             writer.field("kind", "identitytoolkit#DownloadAccountResponse")
             if !page.users.isEmpty {
                 writer.field("users", array: page.users) { writer, user in
-                    // The text describes itself, salt and parameters included, so it stands alone.
+                    // The text contains salt and parameters, so no other fields are needed.
                     let hash = page.passwordHashes[user.id].map(ExportedAccount.passwordHash)
                     writer.user(user, passwordHash: hash ?? redactedPasswordHash, showsNumbers: true)
                 }
@@ -74,8 +74,8 @@ extension Route {
 
 /// A `nextPageToken` that Concord makes: the id of the last account of a page.
 ///
-/// It is longer than any uid. A client may also send a uid in its place, and a backend may let users choose their uids: a
-/// uid that reads like a token would send the listing to another place.
+/// It is longer than any uid. A client may also send a uid instead, and a backend may let users choose their uids: a
+/// uid that reads like a token would redirect the list.
 private struct PageToken {
     let lastID: UserID
 

@@ -6,9 +6,9 @@ import JSON
 extension Route {
     /// The configuration that client SDKs read before they open a page of the project.
     ///
-    /// `projectId` is the number: iOS and the web compare it with their own configuration. `authorizedDomains` is what SDKs
-    /// want to see; nothing of Concord's goes by it. Concord's own pages ask with `concordDestination` whether they may hand
-    /// a code or a session to a page, and are answered by `concordAuthorized`.
+    /// `projectId` is the number: iOS and the web compare it with their own configuration. `authorizedDomains` has the
+    /// form that SDKs expect; Concord does not use it. Concord's own pages ask with `concordDestination` if they may
+    /// pass a code or a session to a page, and `concordAuthorized` is the answer.
     static let clientConfig = Route(.get, "/v1/projects", legacyName: "getProjectConfig", access: .client) { request in
         if request.query["returnDynamicLink"] == "true" { throw APIError.code(.dynamicLinkNotActivated) }
         let settings = request.operations.project.settings
@@ -32,8 +32,8 @@ extension Route {
     /// The site key of the older reCAPTCHA. If there is none, the web SDK still requires a text, and does not use it
     /// while an app turns verification off.
     ///
-    /// `concordChallenge` is Concord's own, for its page: there where tokens are judged, with the script to show, or without
-    /// one where development believes any token.
+    /// `concordChallenge` is Concord's own, for its page: present if tokens are verified, with the script to load, or
+    /// without a script if development accepts any token.
     static let recaptchaParams = Route(
         .get,
         "/v1/recaptchaParams",
@@ -51,8 +51,8 @@ extension Route {
         }
     }
 
-    /// The newer proof of being human, asked for with codes to phones only: an empty answer says that it is
-    /// off everywhere. Where there is a challenge too, SDKs fall back on it.
+    /// The configuration of reCAPTCHA Enterprise, which only codes to phones use: an empty answer means that it is off
+    /// everywhere. If there is a challenge too, SDKs fall back to it.
     static let recaptchaConfig = Route(.get, "/v2/recaptchaConfig", access: .client) { request in
         try request.refuseTenantInQuery(.tenantNotFound)
         let apps = request.operations.apps

@@ -3,7 +3,7 @@ package import AccountOperations
 import HTTPTypes
 package import JSON
 
-// Conflicts for administrators, who need no handle. An id names a conflict here and opens nothing.
+// Conflicts for administrators, who need no handle. The id of a conflict is not a secret.
 
 extension Route {
     static let conflictAdministration: [Route] = [
@@ -77,7 +77,7 @@ extension APIRequest {
         return filter
     }
 
-    /// The value of a query parameter; `nil` where it is not given.
+    /// The value of a query parameter; `nil` if it is absent.
     private func filtered<Value>(
         by name: String,
         _ expected: String,

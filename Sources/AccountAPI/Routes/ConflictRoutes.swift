@@ -3,19 +3,19 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Concord's own API for conflicts. A conflict is named by its handle, which is a secret and stands where secrets stand:
-// in the `Authorization` field, never in an address.
+// Concord's own API for conflicts. The handle that names a conflict is a secret: it is sent in the `Authorization`
+// field, never in an address.
 
 extension Route {
-    /// `GET /concord/v1/conflict`: what the holder of the handle may know. With the token of a proof, in `Concord-Proof`,
-    /// also how the owner of the account can sign in.
+    /// `GET /concord/v1/conflict`: the conflict as the holder of the handle may see it. With the token of a proof, in
+    /// `Concord-Proof`, also the owner's sign-in methods.
     static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
         return .conflict(view)
     }
 
-    /// `POST /concord/v1/conflict/proof`: asks for a proof by mail, or gives one by a session.
+    /// `POST /concord/v1/conflict/proof`: requests a proof by mail, or gives one with a session.
     static let startConflictProof = Route(
         .post,
         "/concord/v1/conflict/proof",
@@ -50,7 +50,7 @@ extension Route {
         }
     }
 
-    /// `POST /concord/v1/conflict/proof:complete`: the code that was mailed, or the secret of the link.
+    /// `POST /concord/v1/conflict/proof:complete`: gives a proof with the mailed code or the secret of the link.
     static let completeConflictProof = Route(
         .post,
         "/concord/v1/conflict/proof:complete",
@@ -117,7 +117,7 @@ extension APIRequest {
 }
 
 extension APIResponse {
-    /// Something has begun: a mail is on its way.
+    /// A mail will be sent.
     @Sendable fileprivate static func accepted(_ view: ConflictView) -> APIResponse {
         var response = conflict(view)
         response.isAccepted = true

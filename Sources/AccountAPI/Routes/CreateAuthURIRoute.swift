@@ -5,7 +5,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:createAuthUri`: with a provider, the start of its flow; with an identifier, how an address signs in.
+    /// `accounts:createAuthUri`: with a provider, the start of its flow; with an identifier, the sign-in methods of an
+    /// address.
     static let createAuthURI = Route(
         .post,
         "/v1/accounts:createAuthUri",
@@ -70,8 +71,8 @@ extension Route {
         }
     }
 
-    /// The session that the answer will be presented with. `sessionIdDigest` is our own page's: native apps give it the digest
-    /// of the id that they keep, in hexadecimal.
+    /// The session that the answer will be presented with. Concord's own page sends `sessionIdDigest`: the hexadecimal
+    /// digest of the id that a native app keeps.
     private static func session(_ body: RequestBody) throws(APIError) -> BeginProviderFlow.Session {
         if let text = try body.nonEmptyString("sessionIdDigest") {
             guard let digest = Hexadecimal.decode(Array(text.utf8)), digest.count == 32 else {
@@ -82,8 +83,8 @@ extension Route {
         return try body.nonEmptyString("sessionId").map(BeginProviderFlow.Session.id) ?? .new
     }
 
-    /// The scopes in `text`: divided by blanks, or as the hosted page of web clients sends them, a JSON object with the
-    /// scopes of each provider divided by commas.
+    /// The scopes in `text`: separated by spaces, or, from the hosted page of web clients, a JSON object with the
+    /// scopes of each provider separated by commas.
     private static func scopes(_ text: String?, of provider: String) -> [String] {
         guard let text else { return [] }
         guard let object = try? JSONValue(parsing: Array(text.utf8), depthMax: 4), object.object != nil else {

@@ -31,7 +31,7 @@ extension Route {
         }
     }
 
-    /// `GET /concord/v1/decisions?localId=`: what was decided about an account, the newest first.
+    /// `GET /concord/v1/decisions?localId=`: the decisions about an account, the newest first.
     static let decisions = Route(
         .get,
         "/concord/v1/decisions",

@@ -12,7 +12,8 @@ extension Route {
         aliases: projectPaths("accounts:delete"),
         access: .client
     ) { request in
-        // An administrator names the account. An ID token beside the bearer token does not: it may be there by mistake.
+        // An administrator names the account with `localId`. An ID token next to the bearer token is ignored, because
+        // it may be there by mistake.
         if request.caller == .administrator {
             _ = try await request.operations
                 .deleteAccount(request.requiredLocalID(), tenant: request.tenant)

@@ -4,8 +4,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `POST /concord/v1/providers/{provider}:disable`: switches a provider off, unless that locks users out and is not
-    /// forced.
+    /// `POST /concord/v1/providers/{provider}:disable`: disables a provider, unless that locks users out and `force` is
+    /// not set.
     static let disableProvider = Route(
         .post,
         "/concord/v1/providers/{provider}:disable",

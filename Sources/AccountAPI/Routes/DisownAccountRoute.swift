@@ -4,10 +4,10 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `POST /concord/v1/emailCode:disown`: the reader of a mailbox, by a code that would verify the address, says that the
-    /// account is not theirs.
+    /// `POST /concord/v1/emailCode:disown`: the owner of a mailbox, with a code that would verify the address, declares
+    /// that the account is not theirs.
     ///
-    /// Asks for no API key: the code is the secret.
+    /// Requires no API key: the code is the secret.
     static let disownAccount = Route(
         .post,
         "/concord/v1/emailCode:disown",

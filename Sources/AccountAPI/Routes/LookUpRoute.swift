@@ -30,7 +30,7 @@ extension Route {
         }
     }
 
-    /// SDKs ask for at most 100 at once.
+    /// SDKs request at most 100 at once.
     private static let identifiersMax = 1000
 
     /// Texts that cannot be identifiers match no user and are left out.

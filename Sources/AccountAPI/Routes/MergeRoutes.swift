@@ -17,7 +17,7 @@ extension Route {
                     .previewMerge(by: caller, choices: choices, tenant: request.tenant)
                 return .object { writer in writer.fields(of: preview) }
             }
-            // An owner's answer is kept with the account that stays.
+            // The surviving account stores an owner's answer.
             let credential = request.caller == .administrator ? request.bearerToken ?? "" : ""
             return try await request.answer(boundTo: credential, as: APIResponse.merge) { idempotent in
                 try await request.operations.mergeAccounts(

@@ -13,7 +13,7 @@ extension Route {
         discoveryDocument(request)
     }
 
-    /// The same below the issuer's path, where Google serves it.
+    /// The same document below the issuer's path, where Google serves it.
     static let projectOpenIDConfiguration = Route(
         .get,
         "/{project}/.well-known/openid-configuration",
@@ -26,7 +26,7 @@ extension Route {
 
     private static func discoveryDocument(_ request: APIRequest) -> APIResponse {
         let operations = request.operations
-        // Without a public URL the address may be that of one machine, or in development the caller's own word.
+        // Without a public URL the address may be that of one machine, or in development the one that the caller sent.
         let maxAgeSeconds = request.publicURL == nil ? nil : 900
         return .object(maxAgeSeconds: maxAgeSeconds) { writer in
             writer.field("issuer", "https://securetoken.google.com/\(operations.project.settings.projectID)")

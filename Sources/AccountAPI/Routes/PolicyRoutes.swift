@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `GET /concord/v1/policy`: the rules in force; with `version`, those that were.
+    /// `GET /concord/v1/policy`: the current rules, or with `version`, former ones.
     static let policy = Route(.get, "/concord/v1/policy", service: .concord, access: .administrator) { request in
         var version: Int64?
         if let text = request.query["version"] {

@@ -17,7 +17,7 @@ extension Route {
         ]
     }
 
-    /// Applies the fields of the body that `mask` names; all of them when it names none.
+    /// Applies the fields of the body that `mask` names, or all fields if it names none.
     static func changeProjectConfig(_ request: APIRequest, mask: String?) async throws -> JSONValue {
         let change: ProjectConfigChange
         do {
@@ -38,7 +38,7 @@ extension Route {
         }
     }
 
-    /// Everything that is stored, the defaults of what is not, and what belongs to the project anyway.
+    /// The stored settings, the defaults of the others, and the fixed properties of the project.
     private static func config(_ stored: JSONValue, _ request: APIRequest) -> APIResponse {
         let projectID = request.operations.project.settings.projectID
         let settings = ProjectConfigChange.shown(stored)
@@ -53,7 +53,7 @@ extension Route {
 }
 
 extension ProjectConfigChange.Mistakes {
-    /// Admin SDKs translate the code for fictional numbers; it is answered where nothing else is wrong.
+    /// Admin SDKs parse the code for fictional numbers, so it is sent if it is the only mistake.
     var apiError: APIError {
         var invalid: [String] = []
         var numbers: [String] = []

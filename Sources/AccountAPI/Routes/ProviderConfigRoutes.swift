@@ -62,7 +62,7 @@ extension Route {
         }
     }
 
-    /// The item as it was written. `warnings` is Concord's own: SDKs read the members that they know.
+    /// The stored item. `warnings` is Concord's own: SDKs ignore unknown members.
     private static func written(
         _ config: ProviderConfig,
         in collection: ProviderConfigCollection,
@@ -75,7 +75,7 @@ extension Route {
         }
     }
 
-    /// The fields an update names; all of them when it names none.
+    /// The fields that an update names, or all fields if it names none.
     private static func fields(
         of request: APIRequest,
         in collection: ProviderConfigCollection
@@ -84,7 +84,7 @@ extension Route {
         guard let mask = request.query["updateMask"], !mask.isEmpty else { return all }
         var named: [ProviderConfigField] = []
         for path in mask.split(separator: ",", omittingEmptySubsequences: false) {
-            // `responseType.code` and `response_type.code` mean a part of what `responseType` means.
+            // `responseType.code` and `response_type.code` name a part of `responseType`.
             let parts = path.split(separator: ".", omittingEmptySubsequences: false)
             guard let root = parts.first, !parts.contains("") else {
                 throw .invalidValue(at: "updateMask", expected: "TYPE_FIELD_MASK")

@@ -2,7 +2,7 @@ import AccountOperations
 import HTTPTypes
 
 extension Route {
-    /// The certificates that verify ID tokens, by key id: what Admin SDKs fetch.
+    /// The certificates that verify ID tokens, by key id, for Admin SDKs.
     static let certificates = Route(
         .get,
         certificatesPath,
@@ -13,7 +13,7 @@ extension Route {
         APIResponse(json: request.operations.tokens.certificates(), maxAgeSeconds: keysMaxAgeSeconds)
     }
 
-    /// The same keys as a JSON Web Key Set: what OpenID Connect libraries fetch.
+    /// The same keys as a JSON Web Key Set, for OpenID Connect libraries.
     static let jsonWebKeySet = Route(
         .get,
         jsonWebKeySetPath,
@@ -27,7 +27,7 @@ extension Route {
     private static let certificatesPath = "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
     private static let jsonWebKeySetPath = "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
 
-    /// Short against the day a key is published before it signs (`KeySchedule`).
+    /// Much shorter than the day for which a key is published before it signs (`KeySchedule`).
     fileprivate static let keysMaxAgeSeconds = 900
 }
 

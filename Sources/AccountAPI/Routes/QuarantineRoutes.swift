@@ -9,14 +9,15 @@ import JSON
 extension Route {
     private static let quarantinePath = "/concord/v1/account/quarantine"
 
-    /// `GET /concord/v1/account/quarantine`: what is suspended, why, and until when it can come back.
+    /// `GET /concord/v1/account/quarantine`: the suspended methods, the reasons, and the times until which they can be
+    /// restored.
     static let quarantine = Route(.get, quarantinePath, service: .concord, access: .anyone) { request in
         let quarantine = try await request.operations
             .quarantine(idToken: request.sessionToken(), tenant: request.tenant)
         return .quarantine(quarantine)
     }
 
-    /// `POST /concord/v1/account/quarantine/password:restore`: makes the suspended password the account's again.
+    /// `POST /concord/v1/account/quarantine/password:restore`: restores the suspended password.
     static let restorePassword = Route(
         .post,
         quarantinePath + "/password:restore",
@@ -38,7 +39,7 @@ extension Route {
         }
     }
 
-    /// `DELETE /concord/v1/account/quarantine/{method}`: gives a suspended method up at once.
+    /// `DELETE /concord/v1/account/quarantine/{method}`: deletes a suspended method.
     static let discardQuarantined = Route(
         .delete,
         quarantinePath + "/{method}",
@@ -82,7 +83,7 @@ extension JSONWriter {
 }
 
 extension MethodSuspension {
-    /// The route that brings the method back.
+    /// The route that restores the method.
     fileprivate var route: String {
         switch restoration {
         case .password: "POST \(Route.restorePassword.path)"

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:query`: a sorted page of all accounts, or those one condition names.
+    /// `accounts:query`: a sorted page of all accounts, or the accounts that match one condition.
     static let query = Route(
         .post,
         "/v1/projects/{project}/accounts:query",

@@ -3,12 +3,12 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-/// The kinds of accounts that are asked for nothing, by name.
+/// The kinds of accounts that need no reauthentication, by name.
 private let exemptions: [String] = ["anonymous"]
 
 extension Route {
-    /// `GET /concord/v1/reauthentication-policy`: how recent a sign-in each sensitive operation wants, on these routes and
-    /// on the compatible ones, so that an app can ask for it before it is refused.
+    /// `GET /concord/v1/reauthentication-policy`: the maximum age of a sign-in for each sensitive operation, on these
+    /// routes and on the compatible ones, so that an app can reauthenticate before a refusal.
     static let reauthenticationPolicy = Route(
         .get,
         "/concord/v1/reauthentication-policy",

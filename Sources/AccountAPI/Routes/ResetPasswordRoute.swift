@@ -4,8 +4,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `accounts:resetPassword`: says what a code is for, sets a password by one, or replaces the old
-    /// password by the new.
+    /// `accounts:resetPassword`: reads the purpose of a code, sets a password with one, or replaces the old password by
+    /// a new one.
     static let resetPassword = Route(
         .post,
         "/v1/accounts:resetPassword",
@@ -16,7 +16,7 @@ extension Route {
         let operations = request.operations
         let newPassword = try body.nonEmptyString("newPassword")
         let allowsPasswords = operations.project.settings.policy.allowsPasswordSignIn
-        // A project without passwords has the other codes too: only their page asks by code alone.
+        // A project without passwords has the other codes too: only their page asks with the code alone.
         guard allowsPasswords || newPassword == nil else { throw APIError.code(.passwordLoginDisabled) }
         guard let oobCode = try body.nonEmptyString("oobCode") else {
             guard allowsPasswords else { throw APIError.code(.passwordLoginDisabled) }
@@ -64,7 +64,7 @@ extension Route {
             } else if let unproven {
                 writer.field("concord", object: { writer in writer.fields(of: unproven) })
             }
-            // Likewise: the sign-in methods that the code removes and brings back.
+            // Concord's own, for its page: the sign-in methods that the code removes and restores.
             if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
         }
     }
@@ -90,7 +90,7 @@ extension Route {
 }
 
 extension JSONWriter {
-    /// The account whose address a code would prove, for the person who reads the mailbox.
+    /// The account whose address a code would prove, for the owner of the mailbox.
     fileprivate mutating func fields(of unproven: UnprovenAccount) {
         field(
             "account",

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    // SDKs for web of version 8 ask for all of these at `v2alpha1`.
+    // Version 8 of the web SDK calls all of these at `v2alpha1`.
 
     /// `mfaEnrollment:start`: sends a code to a number, or makes a secret for an app.
     static let startFactorEnrollment = Route(
@@ -42,7 +42,7 @@ extension Route {
         }
     }
 
-    /// `mfaEnrollment:finalize`: enrols what the code shows to be the user's own.
+    /// `mfaEnrollment:finalize`: enrolls the factor that the code proves.
     static let finishFactorEnrollment = Route(
         .post,
         "/v2/accounts/mfaEnrollment:finalize",
@@ -75,7 +75,7 @@ extension Route {
         }
     }
 
-    /// `mfaEnrollment:withdraw`: takes a second factor off the account.
+    /// `mfaEnrollment:withdraw`: removes a second factor from the account.
     static let withdrawFactor = Route(
         .post,
         "/v2/accounts/mfaEnrollment:withdraw",
@@ -146,7 +146,7 @@ extension Route {
 }
 
 extension RequestBody {
-    /// `codeName`: what the code is called where this stands.
+    /// `codeName`: the name of the code in this message.
     fileprivate func sessionAndCode(_ codeName: String) throws(APIError) -> (sessionInfo: String, code: String) {
         guard let sessionInfo = try nonEmptyString("sessionInfo") else { throw .code(.missingSessionInfo) }
         guard let code = try nonEmptyString(codeName) else { throw .code(.missingCode) }

@@ -13,7 +13,7 @@ extension Route {
         handle: send
     )
 
-    /// The same for administrators, who name the project.
+    /// The same route for administrators, with the project in the path.
     static let sendOobCodeAsAdministrator = Route(
         .post,
         "/v1/projects/{project}/accounts:sendOobCode",
@@ -81,7 +81,7 @@ extension Route {
         }
     }
 
-    /// The account of a session; for an administrator without one, the owner of an address.
+    /// The account of a session, or, for an administrator without one, the owner of an address.
     private static func subject(
         of request: APIRequest,
         missingToken: ErrorCode

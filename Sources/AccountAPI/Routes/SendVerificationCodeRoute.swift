@@ -18,7 +18,7 @@ extension Route {
 }
 
 extension PhoneCodeRequest {
-    /// `body`: of the request, or the part of it that is about the number.
+    /// `body`: the body of the request, or the part of it about the number.
     init(_ request: APIRequest, reading body: RequestBody) throws(APIError) {
         self.init(
             number: try body.nonEmptyString("phoneNumber"),
@@ -49,7 +49,7 @@ extension AppCredential {
         } else if let assessment {
             self = .assessment(
                 token: assessment,
-                // Android sends these as numbers, which say as little.
+                // Android sends a number here, which Concord does not use.
                 clientType: body.value("clientType")?.string,
                 version: body.value("recaptchaVersion")?.string
             )

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `POST /concord/v1/shortCode:exchange`: the short code of a mail for a code that does what its link does.
+    /// `POST /concord/v1/shortCode:exchange`: exchanges the short code of a mail for the code of its link.
     ///
     /// Requires no API key: the code is the secret, and any page may ask for it.
     static let exchangeShortCode = Route(

@@ -117,7 +117,7 @@ extension JSONWriter {
         field("oauthExpireIn", credential.tokens.expiresInSeconds)
     }
 
-    /// The provider's address and its own view of it; the account's flag where both have the same address.
+    /// The provider's address and its verification flag; the account's flag if both have the same address.
     fileprivate mutating func emails(of credential: VerifiedCredential, account: AccountEmail?) {
         guard case .present(let address, let flag, _) = credential.incoming.email else {
             field("originalEmail", account?.address.lowercased)

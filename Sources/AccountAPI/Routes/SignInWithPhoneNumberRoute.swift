@@ -43,7 +43,7 @@ extension Route {
         }
         let idToken: String? =
             switch operation {
-            // There is no account to attach the number to, and none is to be made.
+            // There is no account to attach the number to, and none is created.
             case .link, .update: try request.requiredIDToken()
             case .unspecified, .signUpOrIn, .reauthenticate: try body.nonEmptyString("idToken")
             }
@@ -58,7 +58,7 @@ extension Route {
 }
 
 extension PhoneOperation {
-    /// By name, or by its number on the wire.
+    /// Reads the operation by its name or by its number.
     fileprivate init(reading body: RequestBody) throws(APIError) {
         guard body.value("operation") != .string(""),
             let name = try body.enumeration("operation", Self.allCases.map(\.rawValue)),

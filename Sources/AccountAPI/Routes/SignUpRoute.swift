@@ -13,7 +13,7 @@ extension Route {
         access: .client
     ) { request in
         if request.actsOnAnyAccount(sessionFields: ["idToken"]) { return try await createByAdmin(request) }
-        // Clients give a name; a picture is not theirs to give here.
+        // Clients may set a name here, but no picture.
         let name = try request.body.string("displayName", lengthMax: Profile.displayNameLengthMax)
         let result = try await request.operations
             .signUp(

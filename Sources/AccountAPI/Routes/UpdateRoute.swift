@@ -19,7 +19,7 @@ extension Route {
         guard idToken != nil || oobCode != nil else {
             throw APIError.code(.invalidReqType, "Unsupported request parameters.")
         }
-        // What only an administrator may say. Silence would let a client believe it was done.
+        // Only administrators may send these. Ignoring them would let a client assume success.
         guard body.value("customAttributes") == nil else { throw APIError.code(.insufficientPermission) }
         for field in ["disableUser", "mfa", "linkProviderUserInfo"] where body.value(field) != nil {
             throw APIError.code(.operationNotAllowed)
@@ -95,7 +95,7 @@ extension Route {
             }
             writer.field("displayName", user.profile.displayName)
             writer.field("photoUrl", user.profile.photoURL)
-            // Present also when empty: web clients read from it what is left after unlinking.
+            // Present also if empty: web clients read from it what is left after unlinking.
             writer.name("providerUserInfo")
             writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }
@@ -159,7 +159,7 @@ extension RequestBody {
         guard let info = try object("linkProviderUserInfo") else { return nil }
         guard let name = try info.nonEmptyString("providerId") else { throw .code(.missingProviderID) }
         guard let subject = try info.nonEmptyString("rawId") else { throw .code(.missingRawID) }
-        // The rows of these are derived, and some are names of sessions, not of providers.
+        // The rows of these providers are derived, and some are names of kinds of sessions.
         let reserved = ["password", "phone", "email", "emaillink", "anonymous", "custom", "passkey"]
         guard let provider = ProviderID(name), !reserved.contains(provider.rawValue) else {
             throw .code(.invalidProviderID)

@@ -5,7 +5,7 @@ import JSON
 extension Route {
     /// `accounts:verifyIosClient`: sends the silent push by which an app proves that it is genuine.
     ///
-    /// Answers at once. A refusal has the code after which the SDK continues with a challenge.
+    /// Answers at once. The code of a refusal makes the SDK continue with a challenge.
     static let verifyIOSClient = Route(
         .post,
         "/v1/accounts:verifyIosClient",
@@ -25,7 +25,7 @@ extension Route {
         let requested = try await request.operations.requestAppPush(push, tenant: request.tenant)
         return .object { writer in
             writer.field("receipt", requested.receipt)
-            // SDKs take a text of digits for it, and crash at anything else.
+            // SDKs parse a text of digits, and crash at anything else.
             writer.field("suggestedTimeout", decimalString: requested.waitSeconds)
         }
     }

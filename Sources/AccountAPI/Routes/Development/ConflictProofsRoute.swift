@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The mails that prove conflicts, with the code and the link each carries. Development only.
+    /// The mails that prove conflicts, with their codes and links. Development only.
     static let conflictProofs = Route(
         .get,
         "/emulator/v1/projects/{project}/conflictProofs",

@@ -3,7 +3,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// Deletes every account, for test suites that start afresh.
+    /// Deletes every account, for test suites that need an empty project.
     static let deleteAllAccounts = Route(
         .delete,
         "/emulator/v1/projects/{project}/accounts",

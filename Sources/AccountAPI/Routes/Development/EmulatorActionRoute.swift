@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The page that links in mails lead to, as existing test suites fetch it: it applies the code on GET.
+    /// The page that links in mails open, in the form that existing test suites fetch: it applies the code on GET.
     /// Development only.
     static let emulatorAction = Route(
         .get,
@@ -105,7 +105,7 @@ private struct EmulatorAction {
         }
     }
 
-    /// Hands everything on to the app, which signs in by itself: the code is not used here.
+    /// Passes everything to the app, which uses the code itself.
     private func signIn() throws -> APIResponse {
         guard let onward = parameter("continueUrl") else {
             throw failure(
@@ -140,7 +140,7 @@ private struct EmulatorAction {
         }
     }
 
-    /// On to where the link says, if it says so.
+    /// The redirect to `continueUrl`, if the link has one.
     private func onward() throws(APIError) -> APIResponse? {
         guard let onward = parameter("continueUrl") else { return nil }
         guard let location = redirection(to: onward, adding: []) else { return nil }
@@ -155,7 +155,7 @@ private struct EmulatorAction {
 
     private static let passwordPlaceholder = "NEW_PASSWORD_HERE"
 
-    /// The link with a place for the password.
+    /// The link with a placeholder for the password.
     private func template(_ code: String) -> String {
         let link = request.operations.mailLinks.page(
             for: .passwordReset,

@@ -10,7 +10,7 @@ extension Route {
         emulatorConfig(try await request.operations.projectConfig())
     }
 
-    /// Changes those that the body holds; the other one, and everything else, stays.
+    /// Changes the settings that the body contains, and no others.
     static let changeEmulatorConfig = Route(.patch, emulatorConfigPath, service: .none, access: .anyone) { request in
         let sent = emulatorFields.filter { request.body.json[$0] != nil }
         guard !sent.isEmpty else { return emulatorConfig(try await request.operations.projectConfig()) }

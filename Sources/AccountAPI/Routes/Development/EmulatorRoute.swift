@@ -2,7 +2,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// The route that test suites poll until the server is there. Development only.
+    /// The route that test suites poll until the server is ready. Development only.
     static let emulator = Route(.get, "/", service: .none, access: .anyone) { _ in
         .object { writer in
             writer.field("authEmulator", object: { writer in writer.field("ready", true) })

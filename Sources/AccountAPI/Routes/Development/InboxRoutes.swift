@@ -26,12 +26,12 @@ extension Route {
         }
     }
 
-    /// The HTML of a mail, which runs no scripts and loads nothing, wherever it is shown. Development only.
+    /// The HTML of a mail, which runs no scripts and loads nothing. Development only.
     static let inboxMail = Route(.get, "/inbox/messages/{message}", service: .none, access: .anyone) { request in
         let message = try await request.operations.inbox(tenant: request.tenant)
             .first { $0.id == request.captures["message"] }
         guard let html = message?.html else { throw APIError.notFound }
-        // Its links open beside the inbox, as a mail program's do.
+        // Its links open in a new tab, as those of a mail program do.
         let page = html.replacing("<head>", with: "<head><base target=\"_blank\">", maxReplacements: 1)
         var response = APIResponse(json: Array(page.utf8))
         response.contentType = "text/html; charset=utf-8"
