@@ -1,4 +1,5 @@
 package import AccountLinking
+import AccountStore
 import Glibc
 import Postgres
 
@@ -65,7 +66,7 @@ package struct Effects: Sendable {
     }
 
     /// A version 7 UUID (RFC 9562 §5.7): the time in milliseconds, then 74 random bits. Later ones are greater.
-    func newEventID() -> PostgresUUID {
+    func newEventID() -> AccountEvent.ID {
         let words = [randomBytes(2), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }
         return PostgresUUID(
             high: UInt64(bitPattern: now().millisecondsSinceEpoch) << 16 | words[0] & 0x0FFF | 0x7000,

@@ -3,7 +3,6 @@ import AccountStore
 import Crypto
 import IdentityProviders
 import JSON
-import Postgres
 
 /// What is mailed to prove a conflict: the secret of a link and a short code, either of which will do. Made once per
 /// request.
@@ -12,7 +11,7 @@ struct ConflictProofSecrets: Sendable {
     let link: String
     /// Eight digits, to be typed in where the conflict came up. Five wrong ones end the proof.
     let code: String
-    let messageID: PostgresUUID
+    let messageID: OutboxMessage.ID
 
     init(effects: Effects) {
         link = Base64URL.encode(effects.randomBytes(32))

@@ -1,6 +1,5 @@
 import AccountLinking
 import AccountStore
-import Postgres
 
 /// One request that presents a code: what its attempts share, made before the first.
 struct EmailCodeUse: Sendable {
@@ -8,9 +7,9 @@ struct EmailCodeUse: Sendable {
     let tenant: TenantID
     let now: Timestamp
     /// Marks the code as used by this request, and names its event.
-    let id: PostgresUUID
+    let id: AccountEvent.ID
     /// Names the event of the account that loses its address by it, if one does.
-    let lossID: PostgresUUID
+    let lossID: AccountEvent.ID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
         self.hash = NewEmailCode.hash(of: code)

@@ -1,7 +1,6 @@
 package import AccountLinking
 import AccountStore
 import JSON
-import Postgres
 
 /// A mail as the outbox holds it, sealed: what to say, to whom, in which language.
 package struct Mail: Sendable, Hashable {
@@ -229,7 +228,7 @@ extension Mail {
     ///
     /// `isWithheld`: it says nothing, at the same length, and is not sent.
     func message(
-        id: PostgresUUID,
+        id: OutboxMessage.ID,
         tenant: TenantID,
         createdAt: Timestamp,
         expiresAt: Timestamp,
@@ -249,7 +248,7 @@ extension Mail {
     }
 
     /// - Returns: `nil` for a message that does not open, or is no mail.
-    init?(opening sealed: [UInt8], id: PostgresUUID, tenant: TenantID, sealer: Sealer) {
+    init?(opening sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) {
         guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
             return nil
         }

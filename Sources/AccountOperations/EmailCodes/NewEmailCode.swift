@@ -1,13 +1,12 @@
 import AccountStore
 import Crypto
 import JSON
-import Postgres
 
 /// A code about to be mailed, with what else is random about it: made once per request.
 struct NewEmailCode: Sendable {
     /// 54 characters of base64url: 320 random bits.
     let text: String
-    let messageID: PostgresUUID
+    let messageID: OutboxMessage.ID
 
     init(effects: Effects) {
         text = Base64URL.encode(effects.randomBytes(40))

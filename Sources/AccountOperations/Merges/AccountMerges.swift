@@ -1,7 +1,6 @@
 package import AccountLinking
 package import AccountStore
 import JSON
-import Postgres
 
 /// A merge as it is told.
 package struct Merge: Sendable, Hashable {
@@ -270,7 +269,7 @@ package struct AccountMerges: Sendable {
             let plan = try await decide(merge.request(survivor, absorbed), survivor, absorbed, at: now).decision
             if case .merge = plan {} else { facts.isUnchanged = false }
             let verdict = decideMergeHandOver(facts)
-            func event(_ id: PostgresUUID, _ kind: AccountEvent.Kind) -> AccountEvent {
+            func event(_ id: AccountEvent.ID, _ kind: AccountEvent.Kind) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: kind, rule: verdict.rule, details: merge.details)
             }
             let applied: AccountStore.Applied
@@ -473,7 +472,7 @@ package struct AccountMerges: Sendable {
             let owners = try await store.restoredOwners(of: merge.journalStep)
             guard let survivor = owners.first(where: { $0.user == merge.survivor }), let version = survivor.version
             else { throw FactsMoved() }
-            func event(_ id: PostgresUUID) -> AccountEvent {
+            func event(_ id: AccountEvent.ID) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
             }
             let (ofSurvivor, ofAbsorbed) = (event(survivorEvent), event(absorbedEvent))
@@ -536,7 +535,7 @@ package struct AccountMerges: Sendable {
     }
 
     private func record(_ id: String, tenant: TenantID) async throws -> MergeRecord {
-        guard let id = PostgresUUID(text: id), let merge = try await store.merge(id, tenant: tenant) else {
+        guard let id = MergeRecord.ID(text: id), let merge = try await store.merge(id, tenant: tenant) else {
             throw Denial.merge(.unknown)
         }
         return merge

@@ -1,7 +1,6 @@
 package import AccountLinking
 package import AccountStore
 package import Delivery
-package import Postgres
 
 /// Who mails are from.
 package struct MailSender: Sendable, Hashable {
@@ -35,7 +34,7 @@ package struct MailChannel: OutboxChannel {
     package var concurrencyMax: Int { mails.concurrencyMax }
     package var sendSecondsMax: Int64 { mails.sendSecondsMax }
 
-    package func send(_ content: [UInt8], id: PostgresUUID, createdAt: Timestamp) async -> DeliveryOutcome {
+    package func send(_ content: [UInt8], id: OutboxMessage.ID, createdAt: Timestamp) async -> DeliveryOutcome {
         guard let mail = Mail(plaintext: content), let message = message(mail, id: id, createdAt: createdAt) else {
             return .refused(reason: "unreadable")
         }
@@ -47,7 +46,7 @@ package struct MailChannel: OutboxChannel {
     }
 
     /// `nil` for a mail that nothing can be made of.
-    func message(_ mail: Mail, id: PostgresUUID, createdAt: Timestamp) -> MailMessage? {
+    func message(_ mail: Mail, id: OutboxMessage.ID, createdAt: Timestamp) -> MailMessage? {
         let settings = project.settings
         guard let to = EmailAddress(mail.to),
             let said = mail.said(by: templates, in: settings, senderName: sender.from.name)

@@ -1,7 +1,6 @@
 package import AccountLinking
 package import AccountStore
 package import Delivery
-package import Postgres
 import ServiceLifecycle
 import Synchronization
 
@@ -14,7 +13,7 @@ package protocol OutboxChannel: Sendable {
     var sendSecondsMax: Int64 { get }
 
     /// Sends once what the message `id` says.
-    func send(_ content: [UInt8], id: PostgresUUID, createdAt: Timestamp) async -> DeliveryOutcome
+    func send(_ content: [UInt8], id: OutboxMessage.ID, createdAt: Timestamp) async -> DeliveryOutcome
 
     /// Ends what it keeps; nothing is sent afterwards.
     func shutDown() async

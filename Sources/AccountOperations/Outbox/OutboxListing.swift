@@ -1,7 +1,6 @@
 package import AccountLinking
 package import AccountStore
 import JSON
-package import Postgres
 
 /// A message of the outbox as operators see it: nothing of what it says, and of its recipient no more than tells which kind of
 /// address it is.
@@ -66,8 +65,8 @@ package struct OutboxListing: Sendable {
     }
 
     /// The messages with `ids`; `nil` where one of them is no UUID.
-    package static func named(_ ids: [String]) -> [PostgresUUID]? {
-        let parsed = ids.compactMap { PostgresUUID(text: $0.lowercased()) }
+    package static func named(_ ids: [String]) -> [OutboxMessage.ID]? {
+        let parsed = ids.compactMap { OutboxMessage.ID(text: $0.lowercased()) }
         return parsed.count == ids.count ? parsed : nil
     }
 
@@ -89,7 +88,7 @@ package struct OutboxListing: Sendable {
     /// `nil`. Those that have expired are not.
     /// - Returns: how many; `nil` where one of `ids` is no UUID.
     package func retry(_ ids: [String]?, at now: Timestamp) async throws -> Int? {
-        var named: [PostgresUUID]?
+        var named: [OutboxMessage.ID]?
         if let ids {
             named = Self.named(ids)
             if named == nil { return nil }

@@ -9,7 +9,7 @@ extension OutboxMessage {
     init(
         sealing plaintext: [UInt8],
         as kind: Kind,
-        id: PostgresUUID,
+        id: OutboxMessage.ID,
         tenant: TenantID,
         createdAt: Timestamp,
         expiresAt: Timestamp,
@@ -29,11 +29,11 @@ extension OutboxMessage {
     }
 
     /// - Returns: `nil` for what does not open.
-    static func plaintext(of sealed: [UInt8], id: PostgresUUID, tenant: TenantID, sealer: Sealer) -> [UInt8]? {
+    static func plaintext(of sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) -> [UInt8]? {
         try? sealer.open(sealed, context: context(id, tenant))
     }
 
-    private static func context(_ id: PostgresUUID, _ tenant: TenantID) -> String {
+    private static func context(_ id: OutboxMessage.ID, _ tenant: TenantID) -> String {
         "outbox:\(tenant.rawValue):\(id.high):\(id.low)"
     }
 }

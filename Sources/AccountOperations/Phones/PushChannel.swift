@@ -1,7 +1,6 @@
 package import AccountLinking
 package import AccountStore
 package import Delivery
-package import Postgres
 
 /// Hands the silent pushes of the outbox over.
 package struct PushChannel: OutboxChannel {
@@ -25,7 +24,7 @@ package struct PushChannel: OutboxChannel {
     /// Rounded up.
     package var sendSecondsMax: Int64 { timeout.components.seconds + 1 }
 
-    package func send(_ content: [UInt8], id: PostgresUUID, createdAt: Timestamp) async -> DeliveryOutcome {
+    package func send(_ content: [UInt8], id: OutboxMessage.ID, createdAt: Timestamp) async -> DeliveryOutcome {
         guard let push = AppPush(plaintext: content) else { return .refused(reason: "unreadable") }
         let message = SilentPush(
             id: id.text,

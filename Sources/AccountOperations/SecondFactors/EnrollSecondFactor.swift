@@ -1,7 +1,6 @@
 package import AccountLinking
 import AccountStore
 import JSON
-import Postgres
 
 /// What a client needs to set an authenticator app up (`totpSessionInfo`).
 package struct TOTPEnrollment: Sendable {
@@ -250,7 +249,7 @@ extension AccountOperations {
         _ code: String,
         _ sessionInfo: String,
         of user: UserRecord,
-        by use: PostgresUUID,
+        by use: AccountEvent.ID,
         at now: Timestamp
     ) async throws -> NewFactor {
         let found = try await usableChallenge(sessionInfo, for: .enrollment, tenant: user.tenant, at: now)

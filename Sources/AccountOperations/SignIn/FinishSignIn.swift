@@ -1,7 +1,6 @@
 package import AccountLinking
 import AccountStore
 import IdentityProviders
-import Postgres
 
 /// The second step of a sign-in (`mfaSignIn:finalize`).
 package struct FinishSignIn: Sendable {
@@ -69,7 +68,7 @@ extension AccountOperations {
     private func finish(
         _ waiting: WaitingSignIn,
         with shown: ShownFactor,
-        by use: PostgresUUID,
+        by use: AccountEvent.ID,
         at now: Timestamp
     ) async throws -> SignedIn {
         let (firstFactor, user) = (waiting.firstFactor, waiting.user)

@@ -1,6 +1,5 @@
 package import AccountLinking
 import AccountStore
-import Postgres
 
 // The second step of a sign-in, until the second factor is proven: the sign-in that waits, the code that is sent, and the one
 // that is shown.
@@ -154,7 +153,7 @@ extension AccountOperations {
         _ code: String,
         of factor: String,
         for waiting: WaitingSignIn,
-        by use: PostgresUUID,
+        by use: AccountEvent.ID,
         at now: Timestamp
     ) async throws -> ShownFactor {
         let user = waiting.user

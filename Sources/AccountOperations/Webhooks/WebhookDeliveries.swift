@@ -2,7 +2,6 @@ import AccountLinking
 import AccountStore
 import Delivery
 import JSON
-import Postgres
 import ServiceLifecycle
 import Synchronization
 
@@ -31,13 +30,13 @@ package final class WebhookDeliveries: Sendable {
 
     private struct State {
         /// Messages on their way, by endpoint, where there are any.
-        var underWay: [PostgresUUID: Int64] = [:]
+        var underWay: [WebhookEndpointRecord.ID: Int64] = [:]
         var isClaiming = false
         /// A turn came by meanwhile, after a place had got free perhaps.
         var isAskedAgain = false
 
         /// - Returns: the places that are taken; `nil` where another claims.
-        mutating func beginClaim() -> [PostgresUUID: Int64]? {
+        mutating func beginClaim() -> [WebhookEndpointRecord.ID: Int64]? {
             guard !isClaiming else {
                 isAskedAgain = true
                 return nil
@@ -101,7 +100,7 @@ package final class WebhookDeliveries: Sendable {
         return claimed
     }
 
-    private func leavePlace(of endpoint: PostgresUUID) {
+    private func leavePlace(of endpoint: WebhookEndpointRecord.ID) {
         state.withLock { state in
             let left = state.underWay[endpoint, default: 1] - 1
             state.underWay[endpoint] = left == 0 ? nil : left

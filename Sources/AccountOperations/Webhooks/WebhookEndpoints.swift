@@ -2,7 +2,6 @@ package import AccountLinking
 import AccountStore
 import Delivery
 import JSON
-package import Postgres
 
 /// A webhook endpoint as operators see it. Its id is a UUID.
 package struct WebhookEndpoint: Sendable {
@@ -64,7 +63,7 @@ extension AccountOperations {
     }
 
     package func webhookEndpoint(_ endpoint: String) async throws -> WebhookEndpoint {
-        guard let id = PostgresUUID(text: endpoint), let record = try await store.webhookEndpoint(id) else {
+        guard let id = WebhookEndpointRecord.ID(text: endpoint), let record = try await store.webhookEndpoint(id) else {
             throw Denial.webhook(.unknown)
         }
         return WebhookEndpoint(record)
@@ -97,7 +96,7 @@ extension AccountOperations {
         expectedVersion: Int64? = nil,
         idempotent: IdempotentRequest<NewWebhookSecret>? = nil
     ) async throws -> NewWebhookSecret {
-        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
+        guard let id = WebhookEndpointRecord.ID(text: endpoint) else { throw Denial.webhook(.unknown) }
         let now = effects.now()
         let (secret, sealed) = try newWebhookSecret(of: id)
         let until = now.adding(seconds: Self.webhookRotationSeconds)
@@ -119,7 +118,7 @@ extension AccountOperations {
         expectedVersion: Int64? = nil,
         idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
-        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
+        guard let id = WebhookEndpointRecord.ID(text: endpoint) else { throw Denial.webhook(.unknown) }
         try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { sideWrites in
             try await store.deleteWebhookEndpoint(id, version: expectedVersion, sideWrites: sideWrites)
         }
@@ -131,7 +130,7 @@ extension AccountOperations {
         expectedVersion: Int64? = nil,
         idempotent: IdempotentRequest<Void>? = nil
     ) async throws {
-        guard let id = PostgresUUID(text: endpoint) else { throw Denial.webhook(.unknown) }
+        guard let id = WebhookEndpointRecord.ID(text: endpoint) else { throw Denial.webhook(.unknown) }
         try await changeWebhooks(id, (), idempotent: idempotent, expectedVersion, at: effects.now()) { sideWrites in
             try await store.enableWebhookEndpoint(id, version: expectedVersion, sideWrites: sideWrites)
         }
@@ -139,7 +138,7 @@ extension AccountOperations {
 
     /// The same for an endpoint there is: in the version that was named, or not at all.
     private func changeWebhooks<Value>(
-        _ id: PostgresUUID,
+        _ id: WebhookEndpointRecord.ID,
         _ value: Value,
         idempotent: IdempotentRequest<Value>?,
         _ expectedVersion: Int64?,
@@ -178,11 +177,11 @@ extension AccountOperations {
 
     /// The newest messages to an endpoint that were given up, a hundred at most.
     package func failedWebhooks(of endpoint: String) async throws -> [FailedWebhook] {
-        guard let id = PostgresUUID(text: endpoint) else { return [] }
+        guard let id = WebhookEndpointRecord.ID(text: endpoint) else { return [] }
         return try await store.failedWebhookMessages(to: id, countMax: 100).map(FailedWebhook.init)
     }
 
-    private func newWebhookSecret(of id: PostgresUUID) throws -> (text: String, sealed: [UInt8]) {
+    private func newWebhookSecret(of id: WebhookEndpointRecord.ID) throws -> (text: String, sealed: [UInt8]) {
         let bytes = effects.randomBytes(32)
         guard let secret = WebhookSecret(bytes: bytes) else { throw UnusableWebhookSecret() }
         return (secret.text, try sealer.seal(bytes, context: WebhookSecret.context(id)))
@@ -222,35 +221,10 @@ struct UnusableWebhookSecret: Error, Sendable {}
 
 extension WebhookSecret {
     /// What a sealed secret is bound to.
-    static func context(_ endpoint: PostgresUUID) -> String { "webhook-secret:\(endpoint.text)" }
+    static func context(_ endpoint: WebhookEndpointRecord.ID) -> String { "webhook-secret:\(endpoint.text)" }
 
-    init?(sealed: [UInt8], of endpoint: PostgresUUID, sealer: Sealer) {
+    init?(sealed: [UInt8], of endpoint: WebhookEndpointRecord.ID, sealer: Sealer) {
         guard let bytes = try? sealer.open(sealed, context: Self.context(endpoint)) else { return nil }
         self.init(bytes: bytes)
-    }
-}
-
-extension PostgresUUID {
-    /// As RFC 9562 writes it, in lower case.
-    package var text: String {
-        let digits = Hexadecimal.encode(
-            [high, low].flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
-        )
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text += "-" }
-            text.append(digit)
-        }
-        return text
-    }
-
-    /// The inverse of `text`; `nil` for anything else.
-    package init?(text: String) {
-        let digits = text.filter { $0 != "-" }
-        guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
-            let low = UInt64(digits.suffix(16), radix: 16)
-        else { return nil }
-        self.init(high: high, low: low)
-        guard self.text == text else { return nil }
     }
 }

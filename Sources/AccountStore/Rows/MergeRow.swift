@@ -4,6 +4,8 @@ package import Postgres
 
 /// Two accounts that are to be one, are, or were.
 package struct MergeRecord: Sendable, Hashable {
+    package typealias ID = PostgresUUID
+
     package let tenant: TenantID
     package let id: PostgresUUID
     package let survivor: UserID

@@ -3,6 +3,8 @@ package import Postgres
 
 /// A message on its way out. Its content is sealed.
 package struct OutboxMessage: Sendable, Hashable {
+    package typealias ID = PostgresUUID
+
     /// The way out.
     package enum Kind: String, Sendable, CaseIterable {
         case mail

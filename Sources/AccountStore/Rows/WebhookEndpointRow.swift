@@ -4,6 +4,8 @@ import Synchronization
 
 /// Where events are sent.
 package struct WebhookEndpointRecord: Sendable, Hashable {
+    package typealias ID = PostgresUUID
+
     /// Why nothing is sent any more.
     package enum DisabledReason: String, Sendable {
         /// It said so itself (410).
