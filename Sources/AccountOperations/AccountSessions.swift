@@ -194,9 +194,7 @@ extension AccountOperations {
     package func endAllSessions(of id: UserID, tenant: TenantID) async throws -> UserID {
         let attempt = UpdateAttempt(effects: effects, methodProof: .administrator)
         return try await retrying(effects) {
-            guard let user = try await store.user(id, tenant: tenant) else {
-                throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
-            }
+            let user = try await accountToUpdate(id, tenant: tenant)
             _ = try await end(.all, nil, of: user, attempt, sideWrites: [])
             return id
         }

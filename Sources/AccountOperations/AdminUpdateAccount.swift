@@ -47,14 +47,12 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> Updated {
         // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
-        guard let found = try await store.user(id, tenant: tenant) else {
-            throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
-        }
+        let found = try await accountToUpdate(id, tenant: tenant)
         var email: EmailAddress?
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
-            let owner = try await store.user(owning: .email(address), tenant: tenant)
-            if let owner, owner.id != found.id { throw refused(.refusal(.emailExists), by: .adminUpdateEmailExists) }
+            let owner = try await owner(of: .email(address), tenant: tenant)
+            try requireAllowed(AdminUpdate(email: address), of: found.account, emailOwner: owner)
             email = address
         }
         let address = email ?? found.email?.address
@@ -101,9 +99,7 @@ extension AccountOperations {
         tenant: TenantID,
         _ attempt: UpdateAttempt
     ) async throws -> Updated {
-        guard let user = try await store.user(id, tenant: tenant) else {
-            throw refused(.refusal(.userNotFound), by: .adminUpdateUnknownAccount)
-        }
+        let user = try await accountToUpdate(id, tenant: tenant)
         var claim = AddressClaim.free
         if let email = update.email { claim = try await store.claim(on: email, tenant: tenant, at: attempt.now) }
         let question = UpdateByAdminQuestion(
@@ -153,6 +149,27 @@ extension AccountOperations {
             attempt,
             sideWrites: sideWrites
         )
+    }
+
+    /// The account that an administrator names.
+    func accountToUpdate(_ id: UserID, tenant: TenantID) async throws -> UserRecord {
+        let user = try await store.user(id, tenant: tenant)
+        try requireAllowed(AdminUpdate(), of: user?.account)
+        guard let user else { throw UnexpectedDecision(.adminUpdateUnknownAccount) }
+        return user
+    }
+
+    /// Asks the rules about one part of an update: where that is refused, no more is looked at.
+    private func requireAllowed(_ part: AdminUpdate, of account: Account?, emailOwner: Account? = nil) throws(Denial) {
+        let question = UpdateByAdminQuestion(
+            account: account,
+            update: part,
+            emailOwner: emailOwner,
+            phoneOwner: nil,
+            identityOwner: nil
+        )
+        let verdict = question.decide(policy)
+        if case .refuse(let refusal) = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
     }
 
     private func owner(of identifier: Identifier?, tenant: TenantID) async throws -> Account? {

@@ -27,23 +27,17 @@ extension AccountOperations {
             throw UnexpectedDecision(.accountCreatedByAdmin)
         }
         // In the order of the answers: the id, the number, the address, the password.
-        if let given = request.id, try await isTaken(given, tenant: tenant) {
-            throw refused(.refusal(.duplicateLocalID), by: .adminCreateIdentifierTaken)
-        }
+        if let given = request.id { try requireFree(isIDTaken: try await isTaken(given, tenant: tenant)) }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
             guard let number = PhoneNumber(raw) else { throw Denial.invalidPhoneNumber }
-            if try await store.user(owning: .phone(number), tenant: tenant) != nil {
-                throw refused(.refusal(.phoneNumberExists), by: .adminCreateIdentifierTaken)
-            }
+            try requireFree(isPhoneNumberTaken: try await isTaken(number, tenant: tenant))
             phoneNumber = number
         }
         var email: EmailAddress?
         if let raw = request.email {
             guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
-            if try await store.user(owning: .email(address), tenant: tenant) != nil {
-                throw refused(.refusal(.emailExists), by: .adminCreateIdentifierTaken)
-            }
+            try requireFree(isEmailTaken: try await store.user(owning: .email(address), tenant: tenant) != nil)
             email = address
         }
         if let password = request.password, let objection = objection(toNew: password, for: email) {
@@ -103,6 +97,21 @@ extension AccountOperations {
                 return user
             }
         }
+    }
+
+    /// Asks the rules as if the rest of the request were free: where one part is refused, no more is looked at.
+    private func requireFree(
+        isIDTaken: Bool = false,
+        isPhoneNumberTaken: Bool = false,
+        isEmailTaken: Bool = false
+    ) throws(Denial) {
+        let verdict = decideCreateByAdmin(
+            request: NewAccount(),
+            isIDTaken: isIDTaken,
+            isPhoneNumberTaken: isPhoneNumberTaken,
+            isEmailTaken: isEmailTaken
+        )
+        if case .refuse(let refusal) = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
     }
 
     /// Also by an account that is another one now.

@@ -210,21 +210,22 @@ extension AccountOperations {
         _ session: PresentedSession,
         isExpired: Bool,
         at now: Timestamp
-    ) throws(Denial) -> UserRecord {
-        guard let current else { throw refused(.refusal(.userNotFound), by: .tokenAccountGone) }
-        if isExpired { throw Denial.refusal(.tokenExpired) }
+    ) throws -> UserRecord {
+        if isExpired, current != nil { throw Denial.refusal(.tokenExpired) }
         let access = decideAccess(
-            account: current.account,
+            account: current?.account,
             tokenEpoch: token.sessionEpoch,
             tokenIssuedAt: token.issuedAt,
-            validSince: current.validSince,
+            validSince: current?.validSince,
             session: session,
             lifetimes: project.settings.sessionLifetimes,
             now: now
         )
         switch access.decision {
         case .refuse(let refusal): throw refused(.refusal(refusal), by: access.rule)
-        case .allow: return current
+        case .allow:
+            guard let current else { throw UnexpectedDecision(access.rule) }
+            return current
         }
     }
 }

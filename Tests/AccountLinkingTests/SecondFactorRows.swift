@@ -378,4 +378,17 @@ struct SecondFactorRows {
         #expect(goesOn(.fixture("a", disabled: true)) == Verdict(.pendingSignInAccountDisabled, .userDisabled))
         #expect(goesOn(guarded) == Verdict(.pendingSignInContinued, nil))
     }
+
+    @Test func `G20: the second factor proves nothing for another account`() {
+        let stale = Verdict<Refusal>(.pendingSignInStale, .invalidPendingSignIn)
+        func signIn(_ account: String) -> SignInDecision {
+            .signIn(user(account), AccountChange(), emailWasRecycled: false)
+        }
+        #expect(decideFinishSignIn(signIn("a"), of: user("a")) == nil)
+        #expect(decideFinishSignIn(signIn("b"), of: user("a")) == stale)
+        #expect(decideFinishSignIn(.createUser(AccountChange()), of: user("a")) == stale)
+        #expect(decideFinishSignIn(.secondFactorRequired(user("a")), of: user("a")) == stale)
+        #expect(decideFinishSignIn(.conflict(.credentialAlreadyInUse(account: user("b"))), of: user("a")) == stale)
+        #expect(decideFinishSignIn(.refuse(.userDisabled), of: user("a")) == nil)
+    }
 }

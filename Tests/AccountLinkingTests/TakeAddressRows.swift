@@ -34,6 +34,18 @@ struct TakeAddressRows {
         #expect(decideTakeAddress(.nothing, by: nil, reservation: proven) == nil)
     }
 
+    @Test func `U16: another account's address, owned or reserved, gets no password`() {
+        func link(_ taker: String, _ reservation: AddressReservation? = nil, owner: String? = nil) -> Verdict<Refusal>?
+        {
+            decideLinkAddress(ann, to: user(taker), owner: owner.map(user), reservation: reservation)
+        }
+        #expect(link("t", owner: "o") == Verdict(.passwordLinkEmailInUse, .emailExists))
+        #expect(link("t", owner: "t") == nil)
+        #expect(link("t", proven) == refused)
+        #expect(link("r", proven) == nil)
+        #expect(link("t") == nil)
+    }
+
     /// Every decision that ends in a sign-in, over its whole space.
     private let signIns = Set(
         SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + PhoneCase.verdicts

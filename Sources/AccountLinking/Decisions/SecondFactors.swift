@@ -179,3 +179,16 @@ package func decideContinueSignIn(account: Account?, sessionEpoch: Int64, isOrig
     }
     return Verdict(.pendingSignInContinued, nil)
 }
+
+/// Decides whether the second step of a sign-in ends in the account that it began for: rows G. The address or the identity may
+/// be another account's by now, and the second factor was proven for this one.
+///
+/// - `decision`: what the first factor amounts to, with the second one proven.
+/// - Returns: why not; `nil` when it does, and for a refusal, which stands.
+package func decideFinishSignIn(_ decision: SignInDecision, of user: UserID) -> Verdict<Refusal>? {
+    switch decision {
+    case .refuse: nil
+    case .signIn(let id, _, emailWasRecycled: _) where id == user: nil
+    case .signIn, .createUser, .conflict, .secondFactorRequired: Verdict(.pendingSignInStale, .invalidPendingSignIn)
+    }
+}

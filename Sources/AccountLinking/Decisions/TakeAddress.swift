@@ -20,6 +20,23 @@ package func decideTakeAddress(
     }
 }
 
+/// Decides whether another account keeps `taker` from adding an address and a password: rows P and U16. Asked before anything
+/// else about the request (`decideSignUp`), because the answer comes first.
+///
+/// - `owner`: the account that owns the address.
+/// - Returns: why not; `nil` when no other account does.
+package func decideLinkAddress(
+    _ email: EmailAddress,
+    to taker: UserID,
+    owner: UserID?,
+    reservation: AddressReservation?
+) -> Verdict<Refusal>? {
+    if let owner, owner != taker { return Verdict(.passwordLinkEmailInUse, .emailExists) }
+    var change = AccountChange()
+    change.email = .set(email, proof: nil)
+    return decideTakeAddress(change, by: taker, reservation: reservation)
+}
+
 extension Verdict<SignInDecision> {
     /// The verdict, unless it takes a reserved address (U16).
     package func respecting(_ reservation: AddressReservation?) -> Self {

@@ -75,12 +75,8 @@ extension AccountOperations {
         var attempt = attempt(waiting, with: shown)
         attempt.sideWrites = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
         let (verdict, loaded) = try await decideAgain(firstFactor, of: user, &attempt)
-        switch verdict.decision {
-        case .refuse: break
-        case .signIn(let id, _, emailWasRecycled: _) where id == user.id: break
-        // The address or the identity is another account's by now: what was shown was shown for this account.
-        case .signIn, .createUser, .conflict, .secondFactorRequired:
-            throw refused(.refusal(.invalidPendingSignIn), by: .pendingSignInStale)
+        if let stale = decideFinishSignIn(verdict.decision, of: user.id) {
+            throw refused(.refusal(stale.decision), by: stale.rule)
         }
         // One reading of the account: what is written is compared with what was read first.
         let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }

@@ -176,13 +176,12 @@ extension AccountOperations {
             let outlook = try await outlook(with: email, tenant: tenant)
             return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
         }
-        switch try await store.claim(on: email, tenant: tenant, at: effects.now()) {
-        case .free: return nil
-        case .owned(let owner): return owner.id == caller.user.id ? nil : .passwordLinkEmailInUse
-        case .reserved(let reserved):
-            var change = AccountChange()
-            change.email = .set(email, proof: nil)
-            return decideTakeAddress(change, by: caller.user.id, reservation: reserved.reservation)?.rule
-        }
+        let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
+        return decideLinkAddress(
+            email,
+            to: caller.user.id,
+            owner: claim.owner?.id,
+            reservation: claim.reservation
+        )?.rule
     }
 }
