@@ -1,6 +1,6 @@
 import Testing
 
-/// The walls that SwiftPM cannot build; `ARCHITECTURE.md` lists them as absences.
+/// The walls that SwiftPM cannot build; `ARCHITECTURE.md` lists them under "Invariants".
 struct SourceRuleTests {
     /// Read once; every rule looks at all of them.
     private static let files = Result { try Repository.files() }
