@@ -8,8 +8,8 @@ struct Concord: AsyncParsableCommand {
         commandName: "concord",
         abstract: "A self-hosted account-linking and provider-conflict service on PostgreSQL.",
         discussion: """
-            Speaks the protocol of Firebase Authentication to its SDKs. Start with `concord dev`, which brings its own \
-            database; production runs `concord migrate up` and then `concord serve`.
+            Works with the SDKs of Firebase Authentication. Start with `concord dev`, which brings its own database. \
+            In production, run `concord migrate up`, then `concord serve`.
             """,
         version: ConcordVersion.current,
         subcommands: [

@@ -4,7 +4,7 @@ import ArgumentParser
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Accounts, one by one and all of them: find, show, merge, import, export.",
+        abstract: "Find, show, merge, import and export accounts.",
         subcommands: [
             AccountFindCommand.self, AccountShowCommand.self, AccountMergeCommand.self, AccountImportCommand.self,
             AccountExportCommand.self,

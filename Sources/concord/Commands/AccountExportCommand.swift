@@ -11,25 +11,24 @@ import Synchronization
 struct AccountExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write every account into a file, in the order of their ids.",
+        abstract: "Export all accounts to a file, in the order of their uids.",
         discussion: """
-            All accounts are as they were at one instant, beside running servers. A file appears under its name when it is \
-            whole: whatever ended the command, the same command again writes it from the beginning. Only ndjson holds \
-            everything that an account has. What is read goes through a file without a name in TMPDIR, with all that is \
-            exported in it.
+            Exports all accounts as of one instant, while servers run. The file gets its name once it is complete; if \
+            the command ends early, run it again to start over. Only ndjson holds every field of an account. The \
+            exported data passes through an unnamed temporary file in TMPDIR.
             """
     )
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Option(help: "The form of the file.")
+    @Option(help: "Format of the file.")
     var format: ExportForm
 
-    @Option(help: ArgumentHelp("Where to; standard output unless given.", valueName: "file"))
+    @Option(help: ArgumentHelp("Output file; standard output by default.", valueName: "file"))
     var output: String?
 
     @Flag(
-        help: "With the hashes of passwords, which describe themselves (--hash-algo PHC). Keep such a file as a secret."
+        help: "Include password hashes, in a format that names its algorithm (--hash-algo PHC). Treat such a file as a secret."
     )
     var includePasswordHashes = false
 

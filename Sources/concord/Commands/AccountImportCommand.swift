@@ -13,11 +13,11 @@ import Synchronization
 struct AccountImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take accounts in from a file, with the hashes of their passwords.",
+        abstract: "Import accounts from a file, with their password hashes.",
         discussion: """
-            What is wrong with a row is told with its line, and all others go in. An account that is there becomes what the \
-            row says. Whatever ended the command, the same command again finishes the work: rows that are in already \
-            change nothing. Exits with 1 when a row was left out.
+            Reports each row with a mistake by its line and leaves it out; imports all other rows. A row replaces an \
+            account that exists already. If the command ends early, run it again to finish: rows that were imported \
+            before change nothing. Exits with 1 if a row was left out.
             """
     )
 
@@ -29,22 +29,22 @@ struct AccountImportCommand: AsyncParsableCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Option(help: "The form of the file.")
+    @Option(help: "Format of the file.")
     var format: AccountFormat
 
-    @Option(help: ArgumentHelp("Supabase's auth.identities, of the form of the file.", valueName: "file"))
+    @Option(help: ArgumentHelp("File with Supabase's auth.identities, in the same format.", valueName: "file"))
     var identities: String?
 
-    @Option(help: ArgumentHelp("How the passwords were hashed.", valueName: "name"))
+    @Option(help: ArgumentHelp("Algorithm of the password hashes.", valueName: "name"))
     var hashAlgo: String?
 
-    @Option(help: ArgumentHelp("The signer key, in base64. Others on this machine can see it.", valueName: "base64"))
+    @Option(help: ArgumentHelp("Signer key, in base64. Other users of this machine can see it.", valueName: "base64"))
     var hashKey: String?
 
-    @Option(help: ArgumentHelp("A file with the signer key, in base64.", valueName: "file"))
+    @Option(help: ArgumentHelp("File with the signer key, in base64.", valueName: "file"))
     var hashKeyFile: String?
 
-    @Option(help: ArgumentHelp("What SCRYPT puts behind the salt, in base64.", valueName: "base64"))
+    @Option(help: ArgumentHelp("Salt separator of SCRYPT, in base64.", valueName: "base64"))
     var saltSeparator: String?
 
     @Option(help: ArgumentHelp("Rounds of the algorithm.", valueName: "number"))
@@ -62,16 +62,16 @@ struct AccountImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Bytes of a hash of STANDARD_SCRYPT.", valueName: "number"))
     var dkLen: Int64?
 
-    @Option(help: "What was hashed first, where it is not as usual.")
+    @Option(help: "Which input was hashed first, if it is not the usual one.")
     var hashInputOrder: InputOrder?
 
-    @Flag(help: "Leave accounts that are there as they are, and say so.")
+    @Flag(help: "Leave existing accounts as they are, and report their rows.")
     var noOverwrite = false
 
-    @Option(help: ArgumentHelp("Write what is wrong there, an object on each line.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the mistakes to this file, one JSON object per line.", valueName: "file"))
     var errors: String?
 
-    @Argument(help: ArgumentHelp("The file; - is standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file; - reads standard input.", valueName: "file"))
     var file: String
 
     func validate() throws {

@@ -8,7 +8,7 @@ import JSON
 struct AccountMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Make two accounts one, or undo that.",
+        abstract: "Merge two accounts, or undo a merge.",
         subcommands: [Run.self, Show.self, Undo.self, Abort.self],
         defaultSubcommand: Run.self
     )
@@ -16,10 +16,10 @@ struct AccountMergeCommand: AsyncParsableCommand {
     struct Options: ParsableArguments {
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Option(help: ArgumentHelp("The tenant of the accounts.", valueName: "id"))
+        @Option(help: ArgumentHelp("Tenant of the accounts.", valueName: "id"))
         var tenant = ""
 
-        @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+        @Flag(help: "Print addresses, phone numbers and providers' ids of users unmasked.")
         var showIdentifiers = false
 
         var style: Style { Style(showsIdentifiers: showIdentifiers) }
@@ -63,42 +63,43 @@ extension AccountMergeCommand {
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "run",
-            abstract: "Make two accounts one: the second becomes part of the first.",
+            abstract: "Merge two accounts: the second becomes part of the first.",
             discussion: """
-                Shows first what comes of it. What both accounts have, and an account has but once, has to be chosen. The \
-                receivers of webhooks are asked, and the command waits for them. Can be undone for as long as the project says \
-                (concord.merges.undoSeconds). Exits with 1 when nothing was merged, also when the same was merged before; with \
-                --dry-run, when nothing would be; with 75 on Ctrl-C.
+                Shows the result first. If both accounts have a value that an account can have only once, choose one \
+                with --take or --keep. Concord then asks the webhook receivers, and the command waits for their \
+                answers. The merge can be undone for as long as the project allows (concord.merges.undoSeconds). Exits \
+                with 1 if nothing was merged, or if the accounts were merged before; with --dry-run, if nothing would \
+                be merged; with 75 on Ctrl-C.
                 """
         )
 
         @OptionGroup var options: Options
 
-        @Argument(help: ArgumentHelp("The account that stays.", valueName: "survivor"))
+        @Argument(help: ArgumentHelp("Uid of the account that stays.", valueName: "survivor"))
         var survivor: String
 
-        @Argument(help: ArgumentHelp("The account that goes.", valueName: "absorbed"))
+        @Argument(help: ArgumentHelp("Uid of the account that goes.", valueName: "absorbed"))
         var absorbed: String
 
         @Option(
             help: ArgumentHelp(
-                "What is taken of the account that goes: email, password, phoneNumber, displayName, photoUrl, screenName, "
+                "Values to take from the account that goes: email, password, phoneNumber, displayName, photoUrl, screenName, "
                     + "language, timeZone, dateOfBirth, customAttributes, or a provider such as google.com.",
                 valueName: "fields"
             )
         )
         var take: String?
 
-        @Option(help: ArgumentHelp("What is kept of the account that stays.", valueName: "fields"))
+        @Option(help: ArgumentHelp("Values to keep from the account that stays.", valueName: "fields"))
         var keep: String?
 
-        @Option(help: ArgumentHelp("Why both are one person's; kept with the merge.", valueName: "text"))
+        @Option(help: ArgumentHelp("Why both accounts belong to one person; stored with the merge.", valueName: "text"))
         var reason: String?
 
-        @Flag(help: "Only show what would come of it.")
+        @Flag(help: "Only show the result, and change nothing.")
         var dryRun = false
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         func validate() throws {
@@ -176,13 +177,13 @@ extension AccountMergeCommand {
     /// `concord account merge show`
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tell of a merge, by its id; or of a uid: what it is now, and every merge it was part of.",
-            discussion: "Exits with 1 when there is none."
+            abstract: "Show a merge by its id; or for a uid, its current account and its merges.",
+            discussion: "Exits with 1 if there is none."
         )
 
         @OptionGroup var options: Options
 
-        @Argument(help: ArgumentHelp("A merge's id, or a uid.", valueName: "id"))
+        @Argument(help: ArgumentHelp("Id of a merge, or a uid.", valueName: "id"))
         var id: String
 
         func run() async throws {
@@ -208,26 +209,26 @@ extension AccountMergeCommand {
     /// `concord account merge undo`
     struct Undo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make two accounts of one again, as they were.",
+            abstract: "Undo a merge: restore both accounts as they were.",
             discussion: """
-                What was changed since and would be overwritten is listed, and nothing is done. With --keep-later-changes it \
-                stays, where it can, and everything else is put back. Exits with 1 when nothing was undone; with --dry-run, \
-                when nothing would be; with 75 on Ctrl-C at the question.
+                If later changes would be overwritten, lists them and undoes nothing. With --keep-later-changes, they \
+                stay where possible, and everything else is restored. Exits with 1 if nothing was undone; with \
+                --dry-run, if nothing would be undone; with 75 on Ctrl-C at the question.
                 """
         )
 
         @OptionGroup var options: Options
 
-        @Argument(help: ArgumentHelp("The merge's id.", valueName: "merge"))
+        @Argument(help: ArgumentHelp("Id of the merge.", valueName: "merge"))
         var id: String
 
-        @Flag(help: "Leave what was changed since as it is.")
+        @Flag(help: "Keep changes that were made after the merge.")
         var keepLaterChanges = false
 
-        @Flag(help: "Only show what stands in the way, and exit as the undo would.")
+        @Flag(help: "Only show what prevents the undo, and exit as the undo would.")
         var dryRun = false
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         func run() async throws {
@@ -254,13 +255,13 @@ extension AccountMergeCommand {
     /// `concord account merge abort`
     struct Abort: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say no to a merge that waits for the receivers of webhooks.",
-            discussion: "Exits with 1 when it waits no more."
+            abstract: "Abort a merge that waits for webhook receivers.",
+            discussion: "Exits with 1 if the merge no longer waits."
         )
 
         @OptionGroup var options: Options
 
-        @Argument(help: ArgumentHelp("The merge's id.", valueName: "merge"))
+        @Argument(help: ArgumentHelp("Id of the merge.", valueName: "merge"))
         var id: String
 
         func run() async throws {

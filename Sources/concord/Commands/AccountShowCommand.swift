@@ -10,10 +10,10 @@ import Postgres
 struct AccountLookupOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("The tenant of the account.", valueName: "id"))
+    @Option(help: ArgumentHelp("Tenant of the account.", valueName: "id"))
     var tenant = ""
 
-    @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+    @Flag(help: "Print addresses, phone numbers and providers' ids of users unmasked.")
     var showIdentifiers = false
 
     /// Runs `body` on the database of the configuration.
@@ -40,17 +40,18 @@ struct AccountLookupOptions: ParsableArguments {
 struct AccountFindCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        abstract: "Find accounts by anything somebody knows of them.",
+        abstract: "Find accounts by an identifier.",
         discussion: """
-            By uid; by an address, the account's, its first one, or one that a linked provider names; by a number; by a \
-            provider's name of a user, as google.com/SUBJECT. Exits with 1 when there is none, with 65 when one of them \
-            holds what cannot be read: it is named, and the others are shown.
+            Searches by uid; by e-mail address, which may be the account's, its first one, or that of a linked \
+            provider; by phone number; and by a provider's id of the user, such as google.com/SUBJECT. Exits with 1 if \
+            no account matches, and with 65 if a matching account holds an unreadable value: that account is named, \
+            and the others are shown.
             """
     )
 
     @OptionGroup var lookup: AccountLookupOptions
 
-    @Argument(help: ArgumentHelp("What is known.", valueName: "known"))
+    @Argument(help: ArgumentHelp("A uid, an address, a phone number or a provider's id of the user.", valueName: "known"))
     var known: String
 
     func run() async throws {
@@ -74,18 +75,19 @@ struct AccountFindCommand: AsyncParsableCommand {
 struct AccountShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Tell of one account: how its user gets in, what stands in the way, what was decided and why.",
+        abstract: "Show one account: its sign-in methods, what blocks them, and what was decided and why.",
         discussion: """
-            Read only; no secrets. Exits with 1 when there is no such account, with 65 when it holds what cannot be read.
+            Read-only; prints no secrets. Exits with 1 if the account does not exist, and with 65 if it holds an \
+            unreadable value.
             """
     )
 
     @OptionGroup var lookup: AccountLookupOptions
 
-    @Option(help: ArgumentHelp("How many decisions are told, the newest first.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of decisions to show, newest first.", valueName: "number"))
     var history = 20
 
-    @Argument(help: ArgumentHelp("The account.", valueName: "uid"))
+    @Argument(help: ArgumentHelp("Uid of the account.", valueName: "uid"))
     var uid: String
 
     func validate() throws {

@@ -9,30 +9,30 @@ import Postgres
 struct AuditApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Show what a plan would do now, and do it.",
+        abstract: "Show what a plan would do now, and apply it.",
         discussion: """
-            States what the plan means for users, and asks. The whole file is checked before anything is changed. An \
-            operation whose account has changed since the plan was made is left out. Whatever ended the command, the same \
-            command again finishes the work, and does nothing twice. Exits with 1 when something was left out or undone \
-            before, or nothing was agreed to; with 75 on Ctrl-C.
+            States what the plan means for users, and asks. Checks the whole file before it changes anything. Leaves \
+            out an operation if its account has changed since the plan was made. If the command ends early, run it \
+            again to finish: it does nothing twice. Exits with 1 if an operation was left out or undone before, or if \
+            you do not agree; with 75 on Ctrl-C.
             """
     )
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Flag(help: "Apply it without asking.")
+    @Flag(help: "Apply the plan without asking.")
     var yes = false
 
-    @Flag(help: "Show what it would do and what that means for users, and change nothing.")
+    @Flag(help: "Show what the plan would do and what it means for users, and change nothing.")
     var dryRun = false
 
     @Option(help: "The form of what is shown.")
     var format: OutputFormat = .text
 
-    @Option(help: ArgumentHelp("How many operations go into one transaction.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of operations in one transaction.", valueName: "number"))
     var batch = 20
 
-    @Argument(help: ArgumentHelp("The plan, as concord audit plan has written it.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The plan, as concord audit plan wrote it.", valueName: "file"))
     var plan: String
 
     func validate() throws {

@@ -10,8 +10,8 @@ import Postgres
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Look for accounts that are broken, at risk or double, and repair them by a plan.",
-        discussion: "Nothing is written to the database, but by what is told to apply a plan or to undo it.",
+        abstract: "Find accounts that are broken, at risk or duplicated, and repair them by a plan.",
+        discussion: "Only apply and undo write to the database.",
         subcommands: [
             Run.self, Rules.self, AuditPlanCommand.self, AuditApplyCommand.self, AuditUndoCommand.self,
             AuditPlansCommand.self,
@@ -23,16 +23,16 @@ extension AuditCommand {
     /// `concord audit run`
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ask the rules about the project and its accounts, and print what they find.",
+            abstract: "Check the project and its accounts against the rules, and print the findings.",
             discussion: """
-                Findings about the project's configuration come first, unless --user, --emails or --after is given. Accounts are \
-                read as of one instant, beside running servers. Rules about several accounts need all of them: they are left \
-                out with --user, --emails and --since. Addresses, numbers and providers' names of users are masked unless \
-                --show-identifiers is given.
+                Findings about the project's configuration come first, unless --user, --emails or --after is given. \
+                Accounts are read as of one instant, while servers run. Rules about several accounts need all \
+                accounts, so --user, --emails and --since leave these rules out. Addresses, phone numbers and \
+                providers' ids of users are masked unless --show-identifiers is given.
 
-                Exits with 1 when something is found that --fail-on names, or nobody has what --user or --emails names (but for \
-                --fail-on never); with 64 where there is no such tenant. A run that was interrupted or lost the database says \
-                how to go on.
+                Exits with 1 if a finding has the severity of --fail-on or a higher one, or if no account has a uid or \
+                an address that --user or --emails names (not with --fail-on never); with 64 if the tenant does not \
+                exist. A run that was interrupted or that lost the database prints how to continue.
                 """
         )
 
@@ -44,10 +44,10 @@ extension AuditCommand {
 
         @OptionGroup var cursor: CursorOption
 
-        @Option(help: "The form of the findings.")
+        @Option(help: "Output format.")
         var format: FindingFormat = .text
 
-        @Option(help: "The least severity that makes the command exit with 1: note, warning, error, or never.")
+        @Option(help: "Lowest severity that makes the command exit with 1: note, warning, error, or never.")
         var failOn: Threshold = .error
 
         func run() async throws {
@@ -110,11 +110,11 @@ extension AuditCommand {
     /// `concord audit rules`
     struct Rules: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the rules, or explain one: what it finds, why that matters, how it is repaired.",
+            abstract: "List the rules, or explain one: what it finds, why it matters, and how to repair it.",
             discussion: "Needs no database."
         )
 
-        @Argument(help: "The rule to explain; all of them are listed without it.")
+        @Argument(help: "The rule to explain; lists all rules by default.")
         var id: String?
 
         @Option(help: "The form of the listing.")

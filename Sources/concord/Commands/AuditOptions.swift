@@ -22,7 +22,7 @@ struct AuditSelectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only the accounts that own the addresses in this file, one a line; - reads standard input.",
+            "Only the accounts that own the addresses in this file, one per line; - reads standard input.",
             valueName: "file"
         )
     )
@@ -30,7 +30,7 @@ struct AuditSelectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only accounts that something happened to since: a time as 2026-11-22T08:00:00Z, or 36h, 7d.",
+            "Only accounts that changed since a time, such as 2026-11-22T08:00:00Z, 36h or 7d.",
             valueName: "time"
         )
     )

@@ -10,15 +10,16 @@ import Synchronization
 struct AuditPlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Write down what could be done about what the rules find, for somebody to review.",
+        abstract: "Write a plan that repairs what the rules find, for a review.",
         discussion: """
-            Plans what rules of severity error find. --rule plans other rules, one by one, and --all plans every rule: \
-            their repairs can cost users their sign-in methods, so read the consequences that concord audit apply states.
+            Plans repairs of findings of severity error. --rule plans those of the rules that you name, and --all \
+            those of every rule. They can cost users their sign-in methods, so read the consequences that concord \
+            audit apply states.
 
-            Writes nothing to the database. Each line of standard output is one operation; lines can be deleted, or be \
-            commented out with #. What a person has to decide is told on standard error. concord audit apply does the rest. \
-            Exits with 1 when nobody has what --user or --emails names: the plan is whole, and of the others; with 64 where \
-            there is no such tenant.
+            Writes nothing to the database. Each line of standard output is one operation; delete lines, or comment \
+            them out with #. Standard error lists the findings that need a person's decision. Run concord audit apply \
+            next. Exits with 1 if no account has a uid or an address that --user or --emails names; the plan for the \
+            other accounts is still complete. Exits with 64 if the tenant does not exist.
             """
     )
 
@@ -26,7 +27,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
     @OptionGroup var selecting: AuditSelectionOptions
     @OptionGroup var reading: SnapshotOptions
 
-    @Flag(help: "Plan what the rules of every severity find.")
+    @Flag(help: "Plan repairs of findings of every severity.")
     var all = false
 
     func validate() throws {

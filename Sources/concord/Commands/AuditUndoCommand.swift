@@ -8,23 +8,23 @@ import JSON
 struct AuditUndoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Put back what a plan has changed.",
+        abstract: "Undo the changes of a plan.",
         discussion: """
-            The newest step first. What somebody has changed since is listed and stays. Mails about what is undone are \
-            withdrawn, unless they have left. Whatever ended the command, the same command again finishes the work. Exits with 1 when something stays, the operation was not applied or \
-            nothing was agreed to; with 75 on Ctrl-C.
+            Undoes the newest operation first. Lists and leaves out operations whose account was changed later. \
+            Withdraws mails about what is undone, unless they were sent. If the command ends early, run it again to \
+            finish. Exits with 1 if an operation stays or was not applied, or if you do not agree; with 75 on Ctrl-C.
             """
     )
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Flag(help: "Undo it without asking.")
+    @Flag(help: "Undo the plan without asking.")
     var yes = false
 
     @Option(help: ArgumentHelp("Only this operation, by its number.", valueName: "number"))
     var step: Int64?
 
-    @Argument(help: ArgumentHelp("The plan: its id, or its file.", valueName: "plan"))
+    @Argument(help: ArgumentHelp("The plan: its id or its file.", valueName: "plan"))
     var plan: String
 
     func validate() throws {
@@ -149,8 +149,8 @@ extension UndoOutcome {
 struct AuditPlansCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plans",
-        abstract: "List the plans that were applied, the newest first.",
-        discussion: "As long as they can be undone."
+        abstract: "List the applied plans, newest first.",
+        discussion: "Lists a plan for as long as it can be undone."
     )
 
     @OptionGroup var configuration: ConfigurationOptions

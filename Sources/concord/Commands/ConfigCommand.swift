@@ -17,12 +17,12 @@ extension ConfigCommand {
     /// `concord config print`
     struct Print: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print every setting in force and where it comes from; secrets are left out."
+            abstract: "Print every setting in force and its source, without secrets."
         )
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Option(help: "The form of the listing.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         func run() async throws {
@@ -44,9 +44,9 @@ extension ConfigCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that `concord serve` would accept the configuration, without starting anything.",
             discussion: """
-                Reports every mistake at once, and then exits with 78. Warns of a database that is reached over a network \
-                without verified TLS, and of what concord audit run finds in the project's configuration. If the database \
-                cannot be asked, says so and exits with 0: the settings are checked all the same.
+                Reports every mistake at once, and then exits with 78. Warns if the database is reached over a network \
+                without verified TLS, and about every finding of concord audit run in the project's configuration. If \
+                the database cannot be reached, says so and exits with 0, because the settings were checked.
                 """
         )
 

@@ -9,10 +9,10 @@ import JSON
 struct ConflictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflict",
-        abstract: "List conflicts of sign-in methods, show one, and turn one down.",
+        abstract: "List conflicts between sign-in methods, show one, or decline one.",
         discussion: """
-            A conflict keeps a provider's credential that could not be applied, until its owner has shown who they are. \
-            Addresses are masked; without the key-encryption keys none is shown.
+            A conflict holds a provider's credential that Concord could not apply, until the account's owner proves \
+            who they are. Addresses are masked; without the key-encryption keys, no address is shown.
             """,
         subcommands: [List.self, Show.self, Decline.self]
     )
@@ -44,8 +44,8 @@ extension ConflictCommand {
     /// `concord conflict list`
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print conflicts, the ones opened last first.",
-            discussion: "Where there are more, standard error says how to go on."
+            abstract: "Print conflicts, newest first.",
+            discussion: "If there are more, standard error says how to continue."
         )
 
         @OptionGroup var options: Options
@@ -56,7 +56,7 @@ extension ConflictCommand {
         @Option(help: ArgumentHelp("Only conflicts about this account.", valueName: "uid"))
         var user: String?
 
-        @Option(help: ArgumentHelp("Only conflicts that this provider's users brought: google.com.", valueName: "id"))
+        @Option(help: ArgumentHelp("Only conflicts about credentials of this provider, such as google.com.", valueName: "id"))
         var provider: String?
 
         @Option(help: "Only conflicts of this kind.")
@@ -64,19 +64,19 @@ extension ConflictCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Only conflicts opened since: a time as 2026-11-22T08:00:00Z, or 90m, 36h, 7d.",
+                "Only conflicts opened since a time, such as 2026-11-22T08:00:00Z, 90m, 36h or 7d.",
                 valueName: "time"
             )
         )
         var openedSince: String?
 
-        @Option(help: ArgumentHelp("Only conflicts opened before; a time as above.", valueName: "time"))
+        @Option(help: ArgumentHelp("Only conflicts opened before a time.", valueName: "time"))
         var openedBefore: String?
 
-        @Option(help: ArgumentHelp("How many at most.", valueName: "number"))
+        @Option(help: ArgumentHelp("Maximum number of conflicts.", valueName: "number"))
         var max = ConflictAdministration.countByDefault
 
-        @Option(help: ArgumentHelp("Go on where an earlier list ended.", valueName: "cursor"))
+        @Option(help: ArgumentHelp("Continue where an earlier list ended.", valueName: "cursor"))
         var after: String?
 
         func validate() throws {
@@ -121,12 +121,12 @@ extension ConflictCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print one conflict.",
-            discussion: "Exits with 1 when there is none with that id."
+            discussion: "Exits with 1 if there is no such conflict."
         )
 
         @OptionGroup var options: Options
 
-        @Argument(help: ArgumentHelp("The conflict, as concord conflict list names it.", valueName: "id"))
+        @Argument(help: ArgumentHelp("Id of the conflict, as concord conflict list prints it.", valueName: "id"))
         var id: String
 
         func run() async throws {
@@ -146,19 +146,20 @@ extension ConflictCommand {
     /// `concord conflict decline`
     struct Decline: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Turn a conflict down: nobody can use its credential any more.",
+            abstract: "Decline a conflict: its credential can no longer be used.",
             discussion: """
-                Shows the conflict and asks. The account stays as it is, and the next sign-in with the provider opens another \
-                conflict. Exits with 1 when it was settled, turned down or void before, or nothing was agreed to.
+                Shows the conflict and asks. The account stays as it is, and the next sign-in with the provider opens \
+                another conflict. Exits with 1 if the conflict was resolved, declined or invalid before, or if you do \
+                not agree.
                 """
         )
 
         @OptionGroup var options: Options
 
-        @Flag(help: "Turn it down without asking.")
+        @Flag(help: "Decline the conflict without asking.")
         var yes = false
 
-        @Argument(help: ArgumentHelp("The conflict, as concord conflict list names it.", valueName: "id"))
+        @Argument(help: ArgumentHelp("Id of the conflict, as concord conflict list prints it.", valueName: "id"))
         var id: String
 
         func run() async throws {

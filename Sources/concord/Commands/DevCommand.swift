@@ -15,36 +15,36 @@ import PostgresCluster
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
-        abstract: "Run the HTTP API for development, with a private PostgreSQL of its own.",
+        abstract: "Run the HTTP API for development, with a private PostgreSQL.",
         discussion: """
-            Listens on the loopback interface only, takes any API key, treats `Bearer owner` as administrator, and has \
-            every sign-in method enabled. Point the SDKs' emulator switches at it.
+            Listens on the loopback interface only, accepts any API key, treats `Bearer owner` as administrator, and \
+            enables every sign-in method. Point an SDK at it with the SDK's emulator setting.
 
-            ID tokens and session cookies say `alg: none`, because the Admin SDK for Node accepts no other from an \
-            emulator. Concord still signs them, in the claim `concord_signature`, and refuses forged ones. With \
-            --signed-tokens they are signed as in production.
+            ID tokens and session cookies say `alg: none`, because the Admin SDK for Node accepts no other algorithm \
+            from an emulator. Concord still signs them, in the claim `concord_signature`, and refuses forged ones. \
+            With --signed-tokens it signs them as in production.
             """
     )
 
-    @Option(help: ArgumentHelp("The port to listen on; 0 lets the system choose.", valueName: "number"))
+    @Option(help: ArgumentHelp("Port to listen on; 0 lets the system choose.", valueName: "number"))
     var port = 9099
 
-    @Option(help: ArgumentHelp("Where the private cluster and its key live.", valueName: "directory"))
+    @Option(help: ArgumentHelp("Directory of the private cluster and its key.", valueName: "directory"))
     var dataDir = ".concord"
 
-    @Option(help: ArgumentHelp("The project id of a new database.", valueName: "project-id"))
+    @Option(help: ArgumentHelp("Project id of a new database.", valueName: "project-id"))
     var project = "demo-concord"
 
     @Option(help: ArgumentHelp("Use this database instead of a private one.", valueName: "url"))
     var databaseURL: String?
 
-    @Flag(help: "Take every provider's email_verified at face value, as emulator test suites expect.")
+    @Flag(help: "Trust the email_verified claim of every provider, as emulator test suites expect.")
     var trustAssertedEmails = false
 
     @Flag(help: "Sign ID tokens and session cookies as production does; the Admin SDK for Node then refuses them.")
     var signedTokens = false
 
-    @Option(help: ArgumentHelp("What signs the tokens of a new database.", valueName: "algorithm"))
+    @Option(help: ArgumentHelp("Algorithm that signs the tokens of a new database.", valueName: "algorithm"))
     var signingAlgorithm = TokensConfiguration.SigningAlgorithm.ES256
 
     @OptionGroup var migrations: MigrationDirectoryOptions

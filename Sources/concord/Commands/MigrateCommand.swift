@@ -6,10 +6,10 @@ import Postgres
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the database's schema to a version, or see where it is.",
+        abstract: "Migrate the schema of the database, or show its state.",
         discussion: """
-            Needs the database's address: CONCORD_DATABASE_URL, or database.url in concord.yaml. Connect to PostgreSQL \
-            itself and not through a pooler in transaction mode: one session holds a lock for the whole run.
+            Needs the address of the database: CONCORD_DATABASE_URL, or database.url in concord.yaml. Connect to \
+            PostgreSQL directly, not through a pooler in transaction mode: one session holds a lock for the whole run.
             """,
         subcommands: [Up.self, Down.self, Status.self, Verify.self, Create.self]
     )
@@ -20,7 +20,7 @@ extension MigrateCommand {
     struct Up: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Apply pending migrations.",
-            discussion: "Each migration is a transaction of its own. If one fails, those before it stay applied."
+            discussion: "Each migration runs in a separate transaction. If one fails, the ones before it stay applied."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -42,7 +42,7 @@ extension MigrateCommand {
     /// `concord migrate down`
     struct Down: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take migrations back. What they added is lost, data included."
+            abstract: "Revert migrations. Everything they added is dropped, data included."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -52,7 +52,7 @@ extension MigrateCommand {
         @Option(help: ArgumentHelp("The last migration to keep; 0 keeps none.", valueName: "number"))
         var to: Int
 
-        @Flag(help: "Yes, drop what these migrations added.")
+        @Flag(help: "Confirm that everything these migrations added is dropped.")
         var yes = false
 
         func validate() throws {
@@ -82,7 +82,7 @@ extension MigrateCommand {
         @OptionGroup var configuration: ConfigurationOptions
         @OptionGroup var directory: MigrationDirectoryOptions
 
-        @Option(help: "The form of the listing.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         func run() async throws {
@@ -100,8 +100,8 @@ extension MigrateCommand {
     /// `concord migrate verify`
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check that every applied migration is there as it was when it was applied.",
-            discussion: "Exits with 1 and names the files if not."
+            abstract: "Check that the files of all applied migrations exist and are unchanged.",
+            discussion: "If not, names the files and exits with 1."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -128,7 +128,7 @@ extension MigrateCommand {
 
         @OptionGroup var directory: MigrationDirectoryOptions
 
-        @Argument(help: "What the migration is about, in snake_case.")
+        @Argument(help: "Name of the migration, in snake_case.")
         var name: String
 
         func run() async throws {

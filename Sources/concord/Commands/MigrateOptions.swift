@@ -8,7 +8,7 @@ struct MigrationDirectoryOptions: ParsableArguments {
     @Option(
         name: .customLong("migrations"),
         help: ArgumentHelp(
-            "The directory of the migration files. Without it: migrations in the working directory, else "
+            "Directory of the migration files. Default: migrations in the working directory, or else "
                 + "../share/concord/migrations beside the program.",
             valueName: "directory"
         )
@@ -64,7 +64,7 @@ struct MigrationRunOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for another migration that is running, with its unit.",
+            "How long to wait while another migration runs, with a unit: 90s, 5m.",
             valueName: "time"
         ),
         transform: { text in

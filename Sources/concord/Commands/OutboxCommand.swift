@@ -9,7 +9,7 @@ import JSON
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "The messages on their way out, and those that were given up.",
+        abstract: "List outgoing messages, retry them, or discard them.",
         subcommands: [List.self, Retry.self, Discard.self]
     )
 
@@ -33,12 +33,12 @@ extension OutboxCommand {
     /// `concord outbox list`
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the messages that wait and those that were given up, the oldest first.",
+            abstract: "Print pending and failed messages, oldest first.",
             discussion: """
-                Those that were discarded are printed with --state discarded.
+                --state discarded prints discarded messages.
 
-                Nothing of what they say is shown, and of an address only its first character and its domain; that takes the \
-                key-encryption keys, and without them no address is shown.
+                Does not show what messages say. Shows only the first character and the domain of an address; without \
+                the key-encryption keys, no address is shown.
                 """
         )
 
@@ -47,7 +47,7 @@ extension OutboxCommand {
         @Option(help: "Only messages in this state.")
         var state: ListedState?
 
-        @Option(help: ArgumentHelp("How many of each state at most.", valueName: "number"))
+        @Option(help: ArgumentHelp("Maximum number of messages in each state.", valueName: "number"))
         var max = 100
 
         @Option(help: "The form of the listing.")
@@ -80,16 +80,16 @@ extension OutboxCommand {
     /// `concord outbox retry`
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Have messages that were given up sent after all.",
-            discussion: "What has expired is not sent any more. Exits with 1 when nothing was changed."
+            abstract: "Send failed messages again.",
+            discussion: "Expired messages are not sent. Exits with 1 if nothing was changed."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Argument(help: ArgumentHelp("The messages, as the list names them.", valueName: "id"))
+        @Argument(help: ArgumentHelp("Ids of messages, as concord outbox list prints them.", valueName: "id"))
         var ids: [String] = []
 
-        @Flag(help: "All of them.")
+        @Flag(help: "Retry all failed messages.")
         var failed = false
 
         func validate() throws {
@@ -118,12 +118,12 @@ extension OutboxCommand {
     /// `concord outbox discard`
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Withdraw messages, so that they are never sent.",
+            abstract: "Discard messages, so that they are never sent.",
             discussion: """
-                Shows the messages and asks. What they say is deleted at once. A message that a worker is sending is left \
-                alone, and counted. Without the key-encryption keys no address is shown.
+                Shows the messages and asks. Deletes their contents at once. Skips and counts a message that a worker \
+                is sending. Without the key-encryption keys, no address is shown.
 
-                Exits with 1 when nothing was discarded, a message that was named stays, or nothing was agreed to.
+                Exits with 1 if nothing was discarded, if a message that you named remains, or if you do not agree.
                 """
         )
 
@@ -131,27 +131,27 @@ extension OutboxCommand {
 
         @Argument(
             help: ArgumentHelp(
-                "The messages, as the list names them; those that were given up as well.",
+                "Ids of pending or failed messages, as concord outbox list prints them.",
                 valueName: "id"
             )
         )
         var ids: [String] = []
 
-        @Flag(help: "All messages that wait.")
+        @Flag(help: "All pending messages.")
         var allPending = false
 
-        @Option(help: "The messages of this kind that wait: mail, sms or push.")
+        @Option(help: "Pending messages of this kind: mail, sms or push.")
         var kind: OutboxKind?
 
         @Option(
             help: ArgumentHelp(
-                "The messages that wait for longer: 90m, 36h, 7d; or that were written before 2026-11-22T08:00:00Z.",
+                "Pending messages that have waited longer, such as 90m, 36h or 7d, or that were written before a time, such as 2026-11-22T08:00:00Z.",
                 valueName: "time"
             )
         )
         var olderThan: String?
 
-        @Flag(help: "Show which messages it would discard, and change nothing.")
+        @Flag(help: "Show which messages would be discarded, and change nothing.")
         var dryRun = false
 
         @Flag(help: "Discard them without asking.")

@@ -10,7 +10,7 @@ import Synchronization
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Show the policy, simulate another one, bring it into force, and list its versions.",
+        abstract: "Show the policy, simulate another one, apply it, and list the versions.",
         discussion: "A policy is the project's configuration and which of its registered providers are enabled.",
         subcommands: [Simulate.self, Apply.self, Show.self, History.self]
     )
@@ -25,14 +25,14 @@ extension PolicyCommand {
     /// `concord policy simulate`
     struct Simulate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tell what a proposed policy would do to every account, and to the sign-ins of a while.",
+            abstract: "Predict what a proposed policy would do to every account and to recent sign-ins.",
             discussion: """
-                Nothing is written to the database, and nothing changes. Every account is judged under the policy in force \
-                and under the proposed one, as of one instant, beside running servers; and what was decided since --since is \
-                asked again. Addresses are masked unless --show-identifiers is given.
+                Writes nothing to the database. Judges every account under the policy in force and under the proposed \
+                one, as of one instant, while servers run. Also repeats the decisions since --since under the proposed \
+                policy. Addresses are masked unless --show-identifiers is given.
 
-                Exits with 1 when an account meets what --fail-on names, with 64 where there is no such tenant. A run that \
-                was interrupted or lost the database says how to go on.
+                Exits with 1 if an account meets an effect that --fail-on names; with 64 if the tenant does not exist. \
+                A run that was interrupted or that lost the database prints how to continue.
                 """
         )
 
@@ -43,18 +43,18 @@ extension PolicyCommand {
 
         @Option(
             help: ArgumentHelp(
-                "How far back decisions are asked again: a time as 2026-11-22T08:00:00Z, or 36h, 7d.",
+                "Repeat decisions since a time, such as 2026-11-22T08:00:00Z, 36h or 7d.",
                 valueName: "time"
             )
         )
         var since = "30d"
 
-        @Option(help: "The form of the output.")
+        @Option(help: "Output format.")
         var format: SimulationFormat = .text
 
         @Option(
             help: ArgumentHelp(
-                "What makes the command exit with 1: effects with commas between them, or never.",
+                "Effects that make the command exit with 1, separated by commas; or never.",
                 valueName: "effects"
             )
         )
@@ -162,16 +162,17 @@ extension PolicyCommand {
     /// `concord policy apply`
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what a policy would change, ask, and bring it into force: all of the file or nothing.",
+            abstract: "Show what a policy would change, ask, and apply the whole file or nothing.",
             discussion: """
-                Prints each field before and after, judges every account as concord policy simulate does, and counts the \
-                accounts that meet each effect. What the file does not name stays as it is. If all of it is so already, no new \
-                version is made. Nothing is changed if the policy changes between the question and the answer. Running servers \
-                follow within \(ProjectCache.stalenessSeconds) seconds, and log the version with its author and reason. To go \
-                back: concord policy show > file before, concord policy apply file after.
+                Prints each field before and after, judges every account as concord policy simulate does, and counts \
+                the accounts that meet each effect. Fields that the file does not name stay as they are. If nothing \
+                would change, no new version is made. If the policy changes between the question and the answer, \
+                nothing is changed. Running servers follow within \(ProjectCache.stalenessSeconds) seconds, and log \
+                the version with its author and reason. To be able to go back, run concord policy show > file first, \
+                and apply that file later.
 
-                Exits with 1 when nothing was changed although something was to be; with --dry-run, when more users would be \
-                locked out than --max-locked-out allows; with 75 on Ctrl-C.
+                Exits with 1 if nothing was changed although the file differs from the policy; with --dry-run, if more \
+                users would be locked out than --max-locked-out allows; with 75 on Ctrl-C.
                 """
         )
 
@@ -180,24 +181,24 @@ extension PolicyCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Only if this version is still in force: the one that was simulated against.",
+                "Apply only if this version is still in force, such as the one you simulated against.",
                 valueName: "version"
             )
         )
         var ifVersion: Int64?
 
-        @Option(help: ArgumentHelp("How many users the policy may lock out.", valueName: "number"))
+        @Option(help: ArgumentHelp("Maximum number of users that the policy may lock out.", valueName: "number"))
         var maxLockedOut: Int64 = 0
 
         @Option(
-            help: ArgumentHelp("Why; stored with the version and logged. Name no person in it.", valueName: "text")
+            help: ArgumentHelp("Reason for the change; stored with the version and logged. Name no person in it.", valueName: "text")
         )
         var reason: String?
 
         @Flag(help: "Only show what would change.")
         var dryRun = false
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         @Argument(help: ArgumentHelp("The policy, in YAML (docs/guides/policy.md).", valueName: "policy.yaml"))
@@ -342,7 +343,7 @@ extension PolicyCommand {
     /// `concord policy show`
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the policy in force, in the form of the file."
+            abstract: "Print the policy in force, in the format of the file."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -364,15 +365,15 @@ extension PolicyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the versions of the policy: when, by whom, why, and what changed.",
             discussion: """
-                The newest version comes first. The author is the operating-system user of concord policy apply (cli:), the \
-                service account of a request, or owner; unknown for versions that are older than this record. Registrations \
-                that were changed by concord providers apply or over HTTP make no version.
+                The newest version comes first. The author is the operating-system user of concord policy apply \
+                (cli:), the service account of a request, or owner; versions that are older than this record have no \
+                known author. Registrations that were changed by concord providers apply or over HTTP make no version.
                 """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Option(help: ArgumentHelp("How many versions at most.", valueName: "number"))
+        @Option(help: ArgumentHelp("Maximum number of versions.", valueName: "number"))
         var max = 20
 
         @Option(help: "The form of the listing.")

@@ -8,7 +8,7 @@ import JSON
 struct ProjectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "project",
-        abstract: "The project this database serves.",
+        abstract: "Create the project that this database serves.",
         subcommands: [Init.self]
     )
 }
@@ -18,7 +18,7 @@ extension ProjectCommand {
     struct Init: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the project and print its API key.",
-            discussion: "A database serves one project; a second call changes nothing and exits with 1."
+            discussion: "A database serves one project. A second call changes nothing and exits with 1."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -26,12 +26,12 @@ extension ProjectCommand {
         @Option(help: ArgumentHelp("4 to 63 lower-case letters, digits and hyphens.", valueName: "project-id"))
         var id: String
 
-        @Option(help: ArgumentHelp("The project number clients are told; random by default.", valueName: "number"))
+        @Option(help: ArgumentHelp("Project number that clients see; random by default.", valueName: "number"))
         var number: Int64?
 
         @Option(
             name: .customLong("authorized-domain"),
-            help: ArgumentHelp("The host of a web app of yours; may be repeated. None by default.", valueName: "host")
+            help: ArgumentHelp("Host of one of your web apps; may be repeated. Default: none.", valueName: "host")
         )
         var authorizedDomains: [String] = []
 

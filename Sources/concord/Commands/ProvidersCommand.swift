@@ -10,7 +10,7 @@ import IdentityProviders
 struct ProvidersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "providers",
-        abstract: "The identity providers this project has registered.",
+        abstract: "Register identity providers, or list them.",
         subcommands: [Apply.self, List.self]
     )
 }
@@ -19,16 +19,16 @@ extension ProvidersCommand {
     /// `concord providers apply`
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make registrations what a file says.",
+            abstract: "Register the identity providers that a file describes.",
             discussion: """
-                Each provider in the file is registered as it stands there, whatever it was; others stay as they are. \
-                All of it or nothing. Running servers follow within \(ProjectCache.stalenessSeconds) seconds.
+                Replaces the registration of each provider in the file; other providers stay as they are. Applies the \
+                whole file or nothing. Running servers follow within \(ProjectCache.stalenessSeconds) seconds.
                 """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Flag(help: "Check everything and say what would change, without changing it.")
+        @Flag(help: "Check the file and print what would change, without changing anything.")
         var dryRun = false
 
         @Argument(help: ArgumentHelp("The file, in YAML.", valueName: "providers.yaml"))

@@ -6,7 +6,7 @@ import ArgumentParser
 struct ServiceAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service-account",
-        abstract: "Backends that act as administrators and sign custom tokens.",
+        abstract: "Manage the keys of backends that act as administrators and sign custom tokens.",
         subcommands: [Create.self, List.self, Revoke.self]
     )
 }
@@ -17,9 +17,10 @@ extension ServiceAccountCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a new key and print its credentials file.",
             discussion: """
-                The file, in the form Google's client libraries read, holds the only copy of the private key: write it \
-                where only the backend can read it. Whoever holds it is an administrator. The key is registered once the \
-                file is written: where the command does not end with 0, what is in the file may be of no use.
+                The file has the format that Google's client libraries read. It holds the only copy of the private \
+                key: write it where only the backend can read it. Anyone who holds the file is an administrator. The \
+                key is registered after the file is written. If the command does not exit with 0, the key in the file \
+                may not be registered.
                 """
         )
 
@@ -28,7 +29,7 @@ extension ServiceAccountCommand {
         @Option(help: ArgumentHelp("4 to 63 lower-case letters, digits and hyphens.", valueName: "name"))
         var name: String
 
-        @Option(help: ArgumentHelp("Where the backend reaches Concord.", valueName: "url"))
+        @Option(help: ArgumentHelp("URL at which the backend reaches Concord.", valueName: "url"))
         var baseURL: String
 
         func validate() throws {
@@ -78,7 +79,7 @@ extension ServiceAccountCommand {
 
     /// `concord service-account list`
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the registered keys, the oldest first.")
+        static let configuration = CommandConfiguration(abstract: "Print the registered keys, oldest first.")
 
         @OptionGroup var configuration: ConfigurationOptions
 
@@ -97,12 +98,12 @@ extension ServiceAccountCommand {
     /// `concord service-account revoke`
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a key away; whatever it signed is refused from then on."
+            abstract: "Revoke a key. Concord then refuses everything that the key signed."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Argument(help: ArgumentHelp("The key, as the list and the credentials file name it.", valueName: "key-id"))
+        @Argument(help: ArgumentHelp("Id of the key, as in the list and in the credentials file.", valueName: "key-id"))
         var keyID: String
 
         func run() async throws {

@@ -8,7 +8,7 @@ import Synchronization
 
 /// How the tables of accounts are read.
 struct ReaderOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many connections read at once.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of connections that read in parallel.", valueName: "number"))
     var connections = 2
 
     /// Where what does not fit into memory goes: `TMPDIR`, or `/tmp`.
@@ -23,10 +23,10 @@ struct ReaderOptions: ParsableArguments {
 
 /// What every command that looks into all accounts is given.
 struct SnapshotOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only this tenant; all of them by default.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only this tenant; all tenants by default.", valueName: "id"))
     var tenant: String?
 
-    @Flag(help: "Print addresses, numbers and providers' names of users as they are.")
+    @Flag(help: "Print addresses, phone numbers and providers' ids of users unmasked.")
     var showIdentifiers = false
 
     @OptionGroup var readers: ReaderOptions
@@ -69,7 +69,7 @@ struct SnapshotOptions: ParsableArguments {
 
 /// Where a run over all accounts begins.
 struct CursorOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Go on where an earlier run stopped.", valueName: "cursor"))
+    @Option(help: ArgumentHelp("Continue where an earlier run stopped.", valueName: "cursor"))
     var after: String?
 
     var start: AccountSnapshots.Place? { after.flatMap(AccountSnapshots.Place.init(cursor:)) }

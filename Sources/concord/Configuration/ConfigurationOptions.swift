@@ -6,8 +6,8 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
-            "The configuration file. Without it: the file that CONCORD_CONFIG names, else concord.yaml in the working "
-                + "directory if there is one.",
+            "Configuration file. Default: the file that CONCORD_CONFIG names, or else concord.yaml in the working "
+                + "directory, if it exists.",
             valueName: "file"
         )
     )
