@@ -383,7 +383,7 @@ struct AuditRuleTests {
         let offers = proposals.map(\.offer)
         #expect(
             offers.filter {
-                if case .person(let reason) = $0 { reason.hasPrefix("no other method") } else { false }
+                if case .person(let reason) = $0 { reason.hasPrefix("the user would have no other") } else { false }
             }.count >= 1
         )
     }

@@ -27,13 +27,13 @@ struct ConsequenceTextTests {
                 "1 user can no longer sign in by mailed link until they open a new one; no mail is sent.",
                 "1 user is signed out on every device.",
                 "2 users are signed out on every device.",
-                "2 users lose a phone number that signs nobody in.",
+                "2 users lose a phone number that cannot be used to sign in.",
                 "Unused links mailed to 2 users stop working.",
                 "1 user becomes the owner of an identifier that their account shows.",
                 "2 users become the owners of an identifier that their account shows.",
                 "1 reserved identifier is free for other accounts.",
                 "2 reserved identifiers are free for other accounts.",
-                "2 corrections of records that no user notices.",
+                "2 corrections of records, without an effect on users.",
             ]
         )
     }

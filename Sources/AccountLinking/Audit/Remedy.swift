@@ -56,7 +56,7 @@ extension AccountSnapshot {
             )
             guard case .repair(let repair) = proposal.offer else { return proposal }
             guard unreadable.isEmpty else {
-                proposal.offer = .person("the account holds what cannot be read: put that back first")
+                proposal.offer = .person("the account holds an unreadable value: correct it first")
                 return proposal
             }
             // Two rules may find one thing.
@@ -75,7 +75,7 @@ extension AccountSnapshot {
             // Another rule has proposed as much.
             case .skip(.nothingToRepair): return nil
             case .skip(.lastSignInMethod):
-                proposal.offer = .person("no other method would let the user in: ask them, or add one first")
+                proposal.offer = .person("the user would have no other sign-in method: ask them, or add one first")
             case .skip(let refusal): proposal.offer = .person(refusal.words)
             }
             return proposal
@@ -88,7 +88,7 @@ extension AuditRule {
         switch remedy {
         case .person(let reason): .person(reason)
         case .account(let offer): offer(snapshot, evidence, terms)
-        case .group: .person("it is about several accounts")
+        case .group: .person("the finding is about several accounts")
         }
     }
 
@@ -98,7 +98,7 @@ extension AuditRule {
             switch remedy {
             case .group(let offer): offer(members)
             case .person(let reason): .person(reason)
-            case .account: .person("it is about several accounts")
+            case .account: .person("the finding is about several accounts")
             }
         switch offer {
         case .person(let reason):

@@ -53,24 +53,24 @@ extension Repair {
     /// What it does, for people; names no value that identifies somebody.
     package var words: String {
         switch self {
-        case .claim(.email): "make the account the owner of the address it shows"
-        case .claim(.phone): "make the account the owner of the number it shows"
+        case .claim(.email): "reserve the account's address for it"
+        case .claim(.phone): "reserve the account's phone number for it"
         case .claim(.federated(let provider)):
-            "make the account the owner of the identity of \(provider.rawValue) it shows"
-        case .release(let kind, _): "free a claim (\(kind)) that its account does not show"
+            "reserve the account's identity of \(provider.rawValue) for it"
+        case .release(let kind, _): "release an identifier (\(kind)) that is reserved for an account without it"
         case .deleteRecords(let table):
             "delete the rows of \(table.rawValue) that name no account"
                 + finality
-        case .forgetMethod(let method): "record \(method.name) no more: there is nothing to sign in with"
+        case .forgetMethod(let method): "remove \(method.name) from the recorded methods: its credential is missing"
         case .recordMethod(let method): "record \(method.name) as a sign-in method"
         case .unproveAddress:
-            "mark the address as unverified; who shows to have it takes the account over from what was there before"
-        case .suspend(let method, false): "suspend \(method.name); its owner is told by mail, and can bring it back"
+            "mark the address as unverified; the user who verifies it takes over the account, and older methods are suspended"
+        case .suspend(let method, false): "suspend \(method.name); its owner gets a mail and can restore it"
         case .suspend(let method, true):
-            "suspend \(method.name) and end all sessions; its owner is told by mail, and can bring it back"
+            "suspend \(method.name) and end all sessions; its owner gets a mail and can restore it"
         case .endSessions: "end all sessions"
-        case .forgetNumber: "drop a number that signs nobody in"
-        case .voidCodes(let kind, _): "drop unused codes of \(kind.rawValue)" + finality
+        case .forgetNumber: "delete a phone number that cannot be used to sign in"
+        case .voidCodes(let kind, _): "delete unused codes of \(kind.rawValue)" + finality
         case .deleteOverdue(.codes(let kind), _): "delete expired codes of \(kind.rawValue)" + finality
         case .deleteOverdue(.conflicts, _): "delete expired conflicts" + finality
         case .deleteOverdue(.sessions, _): "delete sessions that have ended" + finality

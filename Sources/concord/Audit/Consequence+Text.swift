@@ -12,14 +12,14 @@ extension ConsequenceTally.Entry {
         case .verifiedAddressLost: "\(users) \(one ? "loses" : "lose") their verified address."
         case .methodSuspended(let method): "\(users) can no longer sign in \(method.wayIn)\(mails)."
         case .signedOut: "\(users) \(one ? "is" : "are") signed out on every device."
-        case .phoneNumberLost: "\(users) \(one ? "loses" : "lose") a phone number that signs nobody in."
+        case .phoneNumberLost: "\(users) \(one ? "loses" : "lose") a phone number that cannot be used to sign in."
         case .codesVoided: "Unused links mailed to \(users) stop working."
         case .identifierClaimed:
             "\(users) \(one ? "becomes the owner" : "become the owners") of an identifier that their account shows."
         case .identifierFreed:
             "\(grouped(count)) reserved \(one ? "identifier is" : "identifiers are") free for other accounts."
         case .recordsCorrected:
-            "\(grouped(count)) \(one ? "correction" : "corrections") of records that no user notices."
+            "\(grouped(count)) \(one ? "correction" : "corrections") of records, without an effect on users."
         }
     }
 

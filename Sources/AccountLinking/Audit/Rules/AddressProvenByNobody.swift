@@ -2,10 +2,11 @@ extension AuditRule {
     static let addressProvenByNobody = AuditRule(
         id: "address-proven-by-nobody",
         severity: .note,
-        summary: "The address is marked as verified, on an administrator's or an import's word alone.",
+        summary: "The address is marked as verified only because an administrator or an import said so.",
         reason:
-            "Nobody showed to have the mailbox. If the word was wrong, the account is joined to a stranger's sign-ins.",
-        repair: "Clear emailVerified and let the user verify the address, unless the source is known to have done so.",
+            "No user proved that they own the mailbox. If the mark is wrong, Concord joins a stranger's sign-ins to the account.",
+        repair:
+            "Clear emailVerified and let the user verify the address, unless the source is known to have verified it.",
         remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, _ in
             guard case .administrator? = snapshot.account?.email?.proof, let email = snapshot.account?.email else {

@@ -2,9 +2,9 @@ extension AuditRule {
     static let addressProvenByUntrustedProvider = AuditRule(
         id: "address-proven-by-untrusted-provider",
         severity: .warning,
-        summary: "The address was verified by a provider whose word is no proof for it any more.",
+        summary: "The address was verified by a provider that is no longer trusted for it.",
         reason:
-            "A provider that lets its users write any address verifies a stranger's: account takeover by its sign-in.",
+            "A provider that lets its users enter any address can verify a stranger's address: account takeover by its sign-in.",
         repair: "Clear emailVerified and let the user verify the address.",
         remedy: .account { _, _, _ in .repair(.unproveAddress) },
         check: .account { snapshot, terms in

@@ -2,9 +2,9 @@ extension AuditRule {
     static let authorizedSharedHost = AuditRule(
         id: "authorized-shared-host",
         severity: .warning,
-        summary: "An authorized domain is a name that a shared host gives to anyone who asks.",
-        reason: "Whoever holds the name, now or later, receives sign-in codes and sessions of the project's users.",
-        repair: "Serve the app from a domain of your own, and remove the name from `authorizedDomains`.",
+        summary: "An authorized domain is a name under a shared host, where anyone can register names.",
+        reason: "The holder of the name, now or later, receives sign-in codes and sessions of the project's users.",
+        repair: "Serve the app from your own domain, and remove the name from `authorizedDomains`.",
         remedy: .person("an administrator changes `authorizedDomains`"),
         check: .project { terms in
             terms.authorizedDomains.compactMap { domain in

@@ -2,12 +2,13 @@ extension AuditRule {
     static let claimWithoutOwner = AuditRule(
         id: "claim-without-owner",
         severity: .error,
-        summary: "An address, a number or a provider's identity is reserved for an account that does not show it.",
-        reason: "Its owner can neither sign up nor link it: it is taken by nobody.",
-        repair: "Free it, or show it on the account.",
+        summary:
+            "An address, a phone number or a provider's identity is reserved for an account that does not have it.",
+        reason: "Its owner can neither sign up with it nor link it, although no account uses it.",
+        repair: "Release it, or add it to the account.",
         remedy: .account { snapshot, evidence, _ in
             guard let claim = snapshot.strayClaims.first(where: { Evidence([$0.kind: $0.evidence]) == evidence }) else {
-                return .person("the claim cannot be told from others")
+                return .person("the claim cannot be distinguished from others")
             }
             return .repair(.release(kind: claim.kind, key: claim.value))
         },

@@ -4,12 +4,12 @@ extension AuditRule {
         severity: .warning,
         summary: "The project follows the preset `firebase`, which is less safe than `strict`.",
         reason: """
-            Under `firebase` an old stolen session links a provider of the thief's, and the next owner of an expired \
-            domain enters the accounts of the last one.
+            Under `firebase`, a thief with an old stolen session can link their own provider, and the next owner of an \
+            expired domain gets into the accounts of the previous owner.
             """,
         repair: """
-            Simulate `linkPolicy: {preset: strict}` with `concord policy simulate`, then apply it. A single value can stay \
-            as it is.
+            Simulate `linkPolicy: {preset: strict}` with `concord policy simulate`, then apply it. You can still set single \
+            values.
             """,
         remedy: .person("an administrator changes `linkPolicy.preset`"),
         check: .project { terms in

@@ -2,8 +2,8 @@ extension AuditRule {
     static let disabledWithLiveSessions = AuditRule(
         id: "disabled-with-live-sessions",
         severity: .warning,
-        summary: "An account is disabled, and sessions of it have not been ended.",
-        reason: "They live again the moment the account is enabled, whoever holds them.",
+        summary: "An account is disabled, but some of its sessions were not ended.",
+        reason: "When the account is enabled, the sessions are valid again, even if a thief holds them.",
         repair: "Revoke the account's refresh tokens.",
         remedy: .account { _, _, _ in .repair(.endSessions) },
         check: .account { snapshot, _ in

@@ -2,16 +2,16 @@ extension AuditRule {
     static let identifierWithoutClaim = AuditRule(
         id: "identifier-without-claim",
         severity: .error,
-        summary: "An account shows an address, a number or a provider's identity that it does not own.",
-        reason: "Whoever signs in with it gets into another account or makes a new one.",
+        summary: "An account has an address, a phone number or a provider's identity that is not reserved for it.",
+        reason: "A sign-in with it reaches another account or creates a new one.",
         repair:
-            "Where nobody owns it, give it to the account; where another does, find out whose it is and take it off one.",
+            "If no account owns it, reserve it for this one. If another account owns it, find the owner and remove it from the other account.",
         remedy: .account { snapshot, evidence, _ in
             let found = snapshot.unclaimed.first {
                 Evidence([$0.identifier.kind: $0.identifier.evidence]).items == evidence.items
             }
-            guard let found else { return .person("the account does not show it") }
-            guard found.owner == nil else { return .person("another account owns it: find out whose it is") }
+            guard let found else { return .person("the account does not have it") }
+            guard found.owner == nil else { return .person("another account owns it: find the owner") }
             switch found.identifier {
             case .email: return .repair(.claim(.email))
             case .phone: return .repair(.claim(.phone))

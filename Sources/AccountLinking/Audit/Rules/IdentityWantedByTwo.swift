@@ -2,11 +2,12 @@ extension AuditRule {
     static let identityWantedByTwo = AuditRule(
         id: "identity-wanted-by-two-accounts",
         severity: .warning,
-        summary: "Somebody tried to link a provider's identity to this account that belongs to another.",
-        reason: "One person uses both, or somebody wants what is not theirs. The conflict is open.",
-        repair: "Let it be settled on its page, merge the accounts, or let it expire.",
+        summary: "A user tried to link a provider's identity to this account, but it belongs to another account.",
+        reason:
+            "Either one person uses both accounts, or the user tried to take another person's identity. The conflict is open.",
+        repair: "Let the user resolve the conflict on its page, merge the accounts, or let the conflict expire.",
         remedy: .person(
-            "let it be settled on its page, or let it expire; concord account merge where both are one person"
+            "let the user resolve it on its page, or let it expire; if both are one person: concord account merge"
         ),
         check: .account { snapshot, _ in
             snapshot.conflicts.compactMap { conflict in

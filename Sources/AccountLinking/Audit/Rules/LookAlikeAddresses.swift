@@ -2,13 +2,16 @@ extension AuditRule {
     static let lookAlikeAddresses = AuditRule(
         id: "look-alike-addresses",
         severity: .warning,
-        summary: "Accounts have addresses that look alike, or that their mail host takes for one.",
+        summary: "Accounts have addresses that look alike, or that their mail host delivers to one mailbox.",
         reason: """
-            Homographs fool people and support staff; dots and +tags that a host ignores give one mailbox many accounts. \
-            Concord joins neither by itself.
+            Homographs deceive users and support staff. Dots and +tags that a mail host ignores give one mailbox many \
+            accounts. Concord never joins such accounts by itself.
             """,
-        repair: "Look at both. Where they are one person's, merge them; where one imitates the other, disable it.",
-        remedy: .person("look at both: concord account merge where both are one person, disable the one that imitates"),
+        repair:
+            "Compare the accounts. If they belong to one person, merge them. If one imitates the other, disable it.",
+        remedy: .person(
+            "compare them: if both belong to one person, concord account merge; if one imitates the other, disable it"
+        ),
         check: .group(
             traits: { snapshot, _, traits in
                 guard let address = snapshot.account?.email?.address else { return }

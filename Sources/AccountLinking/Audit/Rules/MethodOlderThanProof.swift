@@ -2,9 +2,9 @@ extension AuditRule {
     static let methodOlderThanProof = AuditRule(
         id: "method-older-than-proof",
         severity: .warning,
-        summary: "A method was there before the address's owner came by a link, a reset or a provider.",
-        reason: "Pre-hijacking: whoever added it need not be the owner, and still gets in.",
-        repair: "Take the method off and end the sessions; the owner links what is theirs.",
+        summary: "A sign-in method is older than the proof of the address by a link, a password reset or a provider.",
+        reason: "Pre-hijacking: the person who added it may not be the owner of the address, and can still sign in.",
+        repair: "Suspend the method and end the sessions. The owner links their own methods again.",
         remedy: .account { _, evidence, _ in
             guard let method = evidence.text("method").flatMap(SignInMethod.init(name:)) else {
                 return .person("the method is unknown")

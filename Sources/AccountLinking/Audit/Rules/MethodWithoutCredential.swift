@@ -2,9 +2,9 @@ extension AuditRule {
     static let methodWithoutCredential = AuditRule(
         id: "method-without-credential",
         severity: .error,
-        summary: "A sign-in method is recorded without what it signs in with, or the other way round.",
-        reason: "The account shows a way in that there is not, or hides one that there is.",
-        repair: "Delete the row that stands alone, or link the method anew.",
+        summary: "A sign-in method is recorded without its credential, or a credential without its method.",
+        reason: "The account lists a sign-in method that does not exist, or hides one that exists.",
+        repair: "Delete the row without a counterpart, or link the method again.",
         remedy: .account { snapshot, evidence, _ in
             guard let method = evidence.text("method").flatMap(SignInMethod.init(name:)) else {
                 return .person("the method is unknown")

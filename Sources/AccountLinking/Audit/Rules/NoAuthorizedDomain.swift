@@ -3,8 +3,8 @@ extension AuditRule {
         id: "no-authorized-domain",
         severity: .note,
         summary: "No domain is authorized, and sign-in links or a provider are enabled.",
-        reason: "A web app that asks for a link or opens a provider's page is answered `UNAUTHORIZED_DOMAIN`.",
-        repair: "Add the host of each web app to `authorizedDomains`. A project of native apps alone needs none.",
+        reason: "A web app that asks for a link or opens a provider's page gets `UNAUTHORIZED_DOMAIN`.",
+        repair: "Add the host of each web app to `authorizedDomains`. A project with native apps only needs none.",
         remedy: .person("an administrator changes `authorizedDomains`"),
         check: .project { terms in
             guard terms.authorizedDomains.isEmpty else { return [] }

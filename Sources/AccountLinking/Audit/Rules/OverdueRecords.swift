@@ -4,8 +4,8 @@ extension AuditRule {
         severity: .warning,
         summary: "Codes, conflicts or sessions are still stored long after they ended.",
         reason:
-            "Nothing deletes them: no server purges, or it cannot. Tables grow, and personal data stays for no reason.",
-        repair: "Keep `concord serve` running and look for its complaints about purging.",
+            "No server deletes them, or deletion fails. Tables grow, and personal data is stored without a reason.",
+        repair: "Run `concord serve`, and check its log for errors about expired rows.",
         remedy: .account { _, evidence, terms in
             let cutoff = terms.now.adding(seconds: -terms.overdueSeconds)
             switch evidence.text("record") {

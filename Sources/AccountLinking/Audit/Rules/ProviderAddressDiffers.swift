@@ -2,11 +2,12 @@ extension AuditRule {
     static let providerAddressDiffers = AuditRule(
         id: "provider-address-differs",
         severity: .note,
-        summary: "A linked provider names another address than the account has.",
+        summary: "A linked provider reports an address that differs from the account's.",
         reason:
-            "Its next sign-in may be taken for somebody else's by whoever compares addresses; support looks in the wrong place.",
-        repair: "None needed: Concord knows people by the provider's subject. Tell the user if it surprises them.",
-        remedy: .person("nothing is broken: tell the user if it surprises them"),
+            "A person who compares addresses may take its next sign-in for another user's, and support may search for the wrong account.",
+        repair:
+            "None needed: Concord identifies users by the provider's subject. Inform the user if it surprises them.",
+        remedy: .person("nothing is broken: inform the user if it surprises them"),
         check: .account { snapshot, _ in
             guard !snapshot.linkedProviders.isEmpty, let address = snapshot.account?.email?.address.canonical else {
                 return []

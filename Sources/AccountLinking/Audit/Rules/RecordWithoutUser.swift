@@ -4,7 +4,7 @@ extension AuditRule {
         severity: .error,
         summary: "Rows of providers, methods, sessions, codes or conflicts name an account that does not exist.",
         reason:
-            "What hangs off nobody was left behind by a change by hand; an account made under the id would inherit it.",
+            "A manual change left these rows behind. A new account with the id would inherit them.",
         repair: "Delete the rows.",
         remedy: .account { _, evidence, _ in
             guard let table = evidence.text("table").flatMap(Repair.OrphanTable.init(rawValue:)) else {

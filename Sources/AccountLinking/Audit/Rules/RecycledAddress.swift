@@ -2,13 +2,14 @@ extension AuditRule {
     static let recycledAddress = AuditRule(
         id: "recycled-address",
         severity: .warning,
-        summary: "A provider that is linked named the account's address for somebody else.",
+        summary: "A linked provider reported the account's address for another person.",
         reason: """
-            The provider knows two people by one address: it was given to somebody new, who must not inherit the account \
-            of who had it before.
+            The provider assigned the address to a new person, who must not inherit the account of the previous \
+            holder.
             """,
-        repair: "Ask the account's owner for another address; do not link the new identity on the address alone.",
-        remedy: .person("ask the owner for another address; only they know which mailbox is still theirs"),
+        repair:
+            "Ask the account's owner for another address. Do not link the new identity because of the address alone.",
+        remedy: .person("ask the owner for another address: only they know which mailbox they still have"),
         check: .account { snapshot, _ in
             guard !snapshot.conflicts.isEmpty, snapshot.account?.hasEmail == true else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))

@@ -2,10 +2,11 @@ extension AuditRule {
     static let sameAddress = AuditRule(
         id: "same-address-in-several-accounts",
         severity: .warning,
-        summary: "Several accounts name one address, their own or that of a linked provider.",
-        reason: "One person with two accounts: data and purchases are missing in one of them, depending on the button.",
-        repair: "Merge the accounts after both owners have proven that they are one person.",
-        remedy: .person("concord account merge, after both owners have shown to be one person"),
+        summary: "Several accounts have the same address, as their own or as that of a linked provider.",
+        reason:
+            "One person may have two accounts. Depending on the sign-in button, they miss their data and purchases.",
+        repair: "Merge the accounts after the owners have proven that they are one person.",
+        remedy: .person("concord account merge, after the owners have proven that they are one person"),
         check: .group(
             traits: { snapshot, _, traits in traits.appendAddresses(of: snapshot) },
             evidence: { key, members in

@@ -4,14 +4,14 @@ extension AuditRule {
     static let sharedNumber = AuditRule(
         id: "shared-number",
         severity: .warning,
-        summary: "Several accounts have one telephone number, to sign in, as second factor or left over.",
-        reason: "Whoever holds the phone gets the codes of all of them.",
-        repair: "Find out whose it is now, and take it off the others.",
+        summary: "Several accounts have the same phone number, for sign-in, as a second factor or left over.",
+        reason: "The holder of the phone receives the codes of all these accounts.",
+        repair: "Find the current holder, and remove the number from the other accounts.",
         remedy: .group { members in
             // Who signs in with it, or is asked for it, needs it: only data that was left over goes.
             let leftOver = members.filter { $0.detail == leftOverUse }
             guard members.count - leftOver.count <= 1 else {
-                return .person("several sign in with it or have it as second factor: find out whose it is")
+                return .person("several accounts use it for sign-in or as a second factor: find the holder")
             }
             return .repairs(leftOver.map { ($0, .forgetNumber) })
         },

@@ -2,9 +2,9 @@ extension AuditRule {
     static let staleEmailChange = AuditRule(
         id: "stale-email-change",
         severity: .warning,
-        summary: "A change of address waits to be confirmed for longer than it should.",
-        reason: "Whoever gets into the new mailbox later turns the account over with an old mail.",
-        repair: "Let the user ask for the change again. Check that a server is running that purges.",
+        summary: "A change of address has waited too long for its confirmation.",
+        reason: "A later holder of the new mailbox can take over the account with the old mail.",
+        repair: "Let the user request the change again. Check that a running server deletes expired rows.",
         remedy: .account { _, _, terms in
             let cutoff = terms.now.adding(seconds: -terms.emailChangeSeconds)
             return .repair(.voidCodes(.verifyAndChangeEmail, madeBefore: cutoff))

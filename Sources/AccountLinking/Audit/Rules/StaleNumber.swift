@@ -2,9 +2,9 @@ extension AuditRule {
     static let staleNumber = AuditRule(
         id: "stale-number",
         severity: .note,
-        summary: "A telephone number signs in to an account that was left alone for long.",
-        reason: "Carriers give numbers to somebody new, within months; whoever has it now is let in.",
-        repair: "Take the number off, or ask for it again when the user comes back by another method.",
+        summary: "A phone number can sign in to an account that was not used for a long time.",
+        reason: "Carriers reassign numbers within months. The new holder of the number can sign in.",
+        repair: "Suspend the number, or verify it again when the user signs in with another method.",
         remedy: .account { _, _, _ in .repair(.suspend(.phone, endsSessions: false)) },
         check: .account { snapshot, terms in
             guard let number = snapshot.account?.phoneNumber, snapshot.account?.isDisabled == false,

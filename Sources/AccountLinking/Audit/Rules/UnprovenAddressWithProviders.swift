@@ -2,13 +2,14 @@ extension AuditRule {
     static let unprovenAddressWithProviders = AuditRule(
         id: "unproven-address-with-providers",
         severity: .warning,
-        summary: "Providers are linked to an account whose address nobody has shown to have.",
+        summary: "Providers are linked to an account whose address is not verified.",
         reason: """
-            A trojan identifier: whoever signed up with somebody else's address and linked a provider of their own gets \
-            back in after the address's owner has come.
+            A trojan identifier: an attacker who signed up with another person's address and linked their own provider can \
+            still sign in after the owner of the address uses the account.
             """,
-        repair: "Let the user verify the address; what the owner has not linked is suspended when they come by a link.",
-        remedy: .person("only the owner can show to have the address: send them a link to verify it"),
+        repair:
+            "Let the user verify the address. When the owner signs in by a link, Concord suspends what they did not link.",
+        remedy: .person("only the owner can prove the address: send them a link to verify it"),
         check: .account { snapshot, _ in
             guard snapshot.account?.isEmailVerified == false, let account = snapshot.account, let email = account.email,
                 !account.linkedProviders.isEmpty

@@ -3,9 +3,9 @@ extension AuditRule {
         id: "unreadable-value",
         severity: .error,
         summary: "A column holds a value that Concord never writes.",
-        reason: "Somebody changed the database by hand. Requests about the account fail.",
-        repair: "Put back what was there, or delete the row. Change accounts over the API.",
-        remedy: .person("what was there before is not known: put it back by hand"),
+        reason: "The database was changed by hand. Requests about the account fail.",
+        repair: "Restore the previous value, or delete the row. Change accounts over the API only.",
+        remedy: .person("the previous value is not known: restore it by hand"),
         check: .account { snapshot, _ in snapshot.unreadable.map { Evidence(["column": .text($0)]) } }
     )
 }

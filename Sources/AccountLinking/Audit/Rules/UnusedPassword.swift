@@ -3,8 +3,8 @@ extension AuditRule {
         id: "unused-password",
         severity: .note,
         summary: "The password was not used since a provider was linked.",
-        reason: "A forgotten password is a way in that nobody watches: it may be in a list of leaked ones.",
-        repair: "Offer the user to take it off.",
+        reason: "A forgotten password is an unwatched sign-in method: it may be in a list of leaked passwords.",
+        repair: "Suggest to the user that they remove it.",
         remedy: .account { _, _, _ in .repair(.suspend(.password, endsSessions: false)) },
         check: .account { snapshot, _ in
             guard snapshot.account?.hasPassword == true, let setAt = snapshot.passwordUpdatedAt,

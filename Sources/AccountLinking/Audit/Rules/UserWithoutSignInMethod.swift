@@ -2,10 +2,10 @@ extension AuditRule {
     static let userWithoutSignInMethod = AuditRule(
         id: "user-without-sign-in-method",
         severity: .warning,
-        summary: "No sign-in method of the account lets its user in now.",
-        reason: "The user is locked out: a provider was switched off, or the last method was taken off.",
-        repair: "Enable one of its methods, or set an address and send a link to reset the password.",
-        remedy: .person("enable one of its methods, or set an address and send a link to reset the password"),
+        summary: "The user cannot sign in with any method of the account now.",
+        reason: "The user is locked out: a provider was disabled, or the last method was removed.",
+        repair: "Enable one of the account's methods, or set an address and send a link to reset the password.",
+        remedy: .person("enable one of the account's methods, or set an address and send a link to reset the password"),
         check: .account { snapshot, terms in
             guard snapshot.account?.isLockedOut(under: terms) == true, let account = snapshot.account else { return [] }
             let enabled = Set(account.linkedProviders.keys.filter(terms.isEnabled))

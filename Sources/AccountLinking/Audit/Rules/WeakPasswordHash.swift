@@ -5,13 +5,14 @@ extension AuditRule {
     static let weakPasswordHash = AuditRule(
         id: "weak-password-hash",
         severity: .warning,
-        summary: "The password's hash was made in another way than those of today.",
-        reason: "Whoever gets a copy of the table finds passwords behind weak hashes first.",
-        repair: "It is replaced when the user next signs in. For those who never do: delete the password.",
+        summary: "The password hash was not made with the current algorithm and parameters.",
+        reason: "A thief with a copy of the table finds passwords behind weak hashes first.",
+        repair:
+            "Concord replaces it when the user next signs in with the password. If they never do, delete the password.",
         remedy: .account { snapshot, _, terms in
             // Who signs in replaces it by doing so.
             guard terms.now.seconds(since: snapshot.lastUsedAt) > terms.dormantSeconds else {
-                return .person("it is replaced when the user next signs in")
+                return .person("Concord replaces it when the user next signs in")
             }
             return .repair(.suspend(.password, endsSessions: false))
         },
