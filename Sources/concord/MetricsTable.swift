@@ -24,18 +24,18 @@ enum MetricsTable {
         let listener = MetricFamily.Label(
             "listener",
             ListenerMetrics.Name.allCases.map(\.rawValue),
-            "where they are accepted"
+            "the listener that accepts them"
         )
-        let status = MetricFamily.Label("status", HTTPMetrics.statusClasses, "class of the answer's status")
+        let status = MetricFamily.Label("status", HTTPMetrics.statusClasses, "class of the response status")
         return [
             MetricFamily(HTTPMetrics.requests, .counter, [route, status], "Requests that were answered"),
             MetricFamily(
                 HTTPMetrics.seconds,
                 .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
                 [route],
-                "From a request's last byte to its answer"
+                "Time from the last byte of a request to its answer"
             ),
-            MetricFamily(ListenerMetrics.open, .gauge, [listener], "Connections of clients that are open now"),
+            MetricFamily(ListenerMetrics.open, .gauge, [listener], "Open client connections"),
             MetricFamily(
                 ListenerMetrics.shortages,
                 .counter,
@@ -44,10 +44,10 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "reason",
                         ListenerMetrics.Reason.allCases.map(\.rawValue),
-                        "what there were too few of"
+                        "what ran out"
                     ),
                 ],
-                "Times in which newcomers had to wait for a place"
+                "Number of times that new connections had to wait"
             ),
         ]
     }
@@ -56,7 +56,7 @@ enum MetricsTable {
         let provider = MetricFamily.Label(
             "provider",
             MethodClass.providers.map(\.rawValue),
-            "the provider the conflict's credential is of; `oidc`, `saml`, `other`"
+            "the provider of the conflict's credential; `oidc`, `saml`, `other`"
         )
         return [
             MetricFamily(
@@ -69,7 +69,7 @@ enum MetricsTable {
                         "a row of [decisions.md](decisions.md)"
                     )
                 ],
-                "Decisions that took effect, and those that refused"
+                "Decisions that took effect, and decisions that refused"
             ),
             MetricFamily(
                 OperationMetrics.conflicts,
@@ -78,22 +78,22 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "step",
                         OperationMetrics.ConflictStep.allCases.map(\.rawValue),
-                        "what became of the conflict"
+                        "the step of the conflict"
                     ),
                     provider,
                     MetricFamily.Label(
                         "account",
                         MethodClass.allCases.map(\.rawValue),
-                        "how the account could be signed in to when the conflict was opened"
+                        "the sign-in method of the account when the conflict was opened"
                     ),
                 ],
-                "Conflicts by what became of them; how one ended is counted within `purge.interval`"
+                "Conflicts by step; the end of a conflict is counted within `purge.interval`"
             ),
             MetricFamily(
                 OperationMetrics.resolutionSeconds,
                 .histogram(bounds: [10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400]),
                 [provider],
-                "From when a conflict was opened until it was resolved"
+                "Time from the opening of a conflict to its resolution"
             ),
             MetricFamily(
                 OutboxMetrics.waiting,
@@ -102,10 +102,10 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "kind",
                         OutboxMetrics.kinds,
-                        "what the message is"
+                        "the kind of message"
                     )
                 ],
-                "Messages that wait to be sent, up to \(OutboxMetrics.countMax), as of the last quarter of a minute"
+                "Messages that wait to be sent, up to \(OutboxMetrics.countMax), updated every 15 seconds"
             ),
             MetricFamily(
                 OutboxMetrics.oldest,
@@ -114,20 +114,20 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "kind",
                         OutboxMessage.Kind.allCases.map(\.rawValue),
-                        "what the message is"
+                        "the kind of message"
                     )
                 ],
-                "How long the oldest of them has waited, in seconds; 0 where none waits"
+                "Age of the oldest waiting message, in seconds; 0 if none waits"
             ),
             MetricFamily(
                 OperationMetrics.limitedRows,
                 .counter,
                 [
-                    MetricFamily.Label("row", LimitedRow.allCases.map(\.rawValue), "what was to be made"),
+                    MetricFamily.Label("row", LimitedRow.allCases.map(\.rawValue), "the row that was not created"),
                     MetricFamily.Label(
                         "scope",
                         OperationMetrics.limitScopes.map(\.rawValue),
-                        "whose limit was reached"
+                        "the scope of the limit"
                     ),
                 ],
                 "Requests refused because a limit of `concord.signUps`, `concord.providerFlows` or `concord.conflicts` was reached"
@@ -136,14 +136,14 @@ enum MetricsTable {
                 OperationMetrics.messageAttempts,
                 .counter,
                 [
-                    MetricFamily.Label("kind", OutboxMessage.Kind.allCases.map(\.rawValue), "what the message is"),
+                    MetricFamily.Label("kind", OutboxMessage.Kind.allCases.map(\.rawValue), "the kind of message"),
                     MetricFamily.Label(
                         "result",
                         OperationMetrics.MessageResult.allCases.map(\.rawValue),
-                        "what came of it"
+                        "the result of the attempt"
                     ),
                 ],
-                "Messages taken from the outbox, each attempt by itself"
+                "Attempts to send a message from the outbox"
             ),
             MetricFamily(
                 OperationMetrics.webhookAttempts,
@@ -152,17 +152,17 @@ enum MetricsTable {
                     MetricFamily.Label(
                         "result",
                         OperationMetrics.WebhookResult.allCases.map(\.rawValue),
-                        "what came of it"
+                        "the result of the attempt"
                     )
                 ],
-                "Webhooks sent, each attempt by itself"
+                "Attempts to send a webhook"
             ),
         ]
     }()
 
     private static let database: [MetricFamily] = {
-        let lane = MetricFamily.Label("queue", PostgresMetrics.lanes, "what the connections are for")
-        let queue = MetricFamily.Label("queue", PostgresMetrics.queues, "what a connection is waited for")
+        let lane = MetricFamily.Label("queue", PostgresMetrics.lanes, "the purpose of the connections")
+        let queue = MetricFamily.Label("queue", PostgresMetrics.queues, "the purpose of the connection")
         let bounds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
         return [
             MetricFamily(
@@ -175,45 +175,45 @@ enum MetricsTable {
                         "the transaction, or the first table that is read"
                     )
                 ],
-                "From asking for a statement or transaction to its answer, the wait for a connection included"
+                "Time from the request for a statement or transaction to its answer, including the wait for a connection"
             ),
             MetricFamily(
                 PostgresMetrics.queueWaitSeconds,
                 .histogram(bounds: bounds),
                 [queue],
-                "How long was waited for a connection"
+                "Time spent waiting for a connection"
             ),
-            MetricFamily(PostgresMetrics.queued, .gauge, [queue], "What waits for a connection now"),
+            MetricFamily(PostgresMetrics.queued, .gauge, [queue], "Callers that wait for a connection now"),
             MetricFamily(PostgresMetrics.busyConnections, .gauge, [queue], "Connections in use now"),
-            MetricFamily(PostgresMetrics.connections, .gauge, [lane], "Connections that stand now"),
+            MetricFamily(PostgresMetrics.connections, .gauge, [lane], "Open connections"),
             MetricFamily(
                 PostgresMetrics.refusals,
                 .keptCounter,
-                [lane, MetricFamily.Label("reason", PostgresMetrics.refusalReasons, "why")],
-                "What was refused because the queue was full, or no connection became free in time"
+                [lane, MetricFamily.Label("reason", PostgresMetrics.refusalReasons, "the reason")],
+                "Callers refused because the queue was full or no connection became free in time"
             ),
             MetricFamily(
                 PostgresMetrics.lostConnections,
                 .keptCounter,
                 [lane],
-                "Connections that broke"
+                "Lost connections"
             ),
             MetricFamily(PostgresMetrics.writesRefused, .gauge, "1 while the database refuses writes, else 0"),
             MetricFamily(
                 ClockWatch.difference,
                 .gauge,
-                "This server's clock minus PostgreSQL's, in seconds, as of the last quarter of a minute"
+                "This server's clock minus PostgreSQL's, in seconds, updated every 15 seconds"
             ),
         ]
     }()
 
     private static let passwords: [MetricFamily] = [
         MetricFamily(PasswordHasherMetrics.queued, .gauge, "Passwords that wait for a thread now"),
-        MetricFamily(PasswordHasherMetrics.busy, .gauge, "Passwords that are hashed now"),
+        MetricFamily(PasswordHasherMetrics.busy, .gauge, "Passwords being hashed now"),
         MetricFamily(
             PasswordHasherMetrics.waitSeconds,
             .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
-            "How long passwords waited for a thread"
+            "Time that passwords waited for a thread"
         ),
         MetricFamily(
             PasswordHasherMetrics.refusals,
@@ -222,10 +222,10 @@ enum MetricsTable {
                 MetricFamily.Label(
                     "reason",
                     HashQueue.Refusal.allCases.map(\.rawValue),
-                    "no place was free, or another network had fewer that waited"
+                    "the queue was full, or another network had fewer passwords waiting"
                 )
             ],
-            "Passwords refused because too many waited"
+            "Passwords refused because too many were waiting"
         ),
     ]
 
@@ -233,8 +233,8 @@ enum MetricsTable {
         MetricFamily(ProcessReadings.residentBytes, .gauge, "Memory in use, in bytes"),
         MetricFamily(ProcessReadings.cpuSeconds, .keptCounter, "Processor time used, in seconds"),
         MetricFamily(ProcessReadings.openFiles, .gauge, "Open file descriptors"),
-        MetricFamily(ProcessReadings.openFilesMax, .gauge, "How many there may be"),
-        MetricFamily(ProcessReadings.startTime, .gauge, "When the process started, in seconds since 1970"),
+        MetricFamily(ProcessReadings.openFilesMax, .gauge, "Maximum number of open file descriptors"),
+        MetricFamily(ProcessReadings.startTime, .gauge, "Start time of the process, in seconds since 1970"),
     ]
 
     /// The table in `docs/reference/metrics.md`.

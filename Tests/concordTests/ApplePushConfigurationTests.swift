@@ -75,7 +75,7 @@ struct ApplePushConfigurationTests {
         ),
         (
             team.merging(["CERTIFICATES": "com.example.app=/etc/concord/app.pem"]) { $1 },
-            "apns.certificates: com.example.app is pushed to twice"
+            "apns.certificates: com.example.app is given twice"
         ),
         (["CERTIFICATE_AUTHORITIES": "/etc/concord/text"], "apns.certificate_authorities: the file holds no PEM"),
         (["PRODUCTION_URL": "http://127.0.0.1"], "apns.production_url: HTTP/2 needs TLS"),

@@ -275,8 +275,8 @@ private func mistake(_ variable: String, _ value: String) -> String {
         ]) { $1 }
         #expect(
             mistakes(configurationSources(nil, settings))
-                == "CONCORD_LISTEN_HOST: listen.host: \(host.debugDescription) is every address and no link can lead "
-                + "there; set listen.public_url to what mail readers reach, such as https://id.example.com"
+                == "CONCORD_LISTEN_HOST: listen.host: \(host.debugDescription) is every address, so links need another "
+                + "one; set listen.public_url to the address that users reach, such as https://id.example.com"
         )
         let isSet = settings.merging(["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com"]) { $1 }
         #expect(mistakes(configurationSources(nil, isSet)).isEmpty)
@@ -319,7 +319,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         let yaml = "listen: {tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}"
         #expect(
             mistakes(configurationSources(yaml, required, files: files))
-                == "concord.yaml:1: listen.tls_key: the key is not that of the certificate"
+                == "concord.yaml:1: listen.tls_key: the key does not belong to the certificate"
         )
     }
 

@@ -69,18 +69,18 @@ struct PlanFileTests {
 
     private static let mistakes: [(lines: [String], line: Int, text: String)] = [
         ([], 1, "is empty"), (["# nothing"], 1, "is empty"),
-        ([operation(1), end(1)], 1, "is no plan of an audit"), (["{}"], 1, "is no plan of an audit"),
-        (["\"plan\""], 1, "has a line that is no JSON object"),
+        ([operation(1), end(1)], 1, "is not an audit plan"), (["{}"], 1, "is not an audit plan"),
+        (["\"plan\""], 1, "has a line that is not a JSON object"),
         ([header.replacing("\"format\":1", with: "\"format\":2"), end(0)], 1, "has format 2"),
-        ([header.replacing("01990000", with: "zzzz"), end(0)], 1, "does not say which plan"),
-        ([header.replacing("2026-11-22", with: "yesterday"), end(0)], 1, "does not say which plan"),
-        ([header], 1, "breaks off"), ([header, operation(1)], 2, "breaks off"),
-        ([header, operation(1), String(end(1).dropLast(3))], 3, "has a line that is no JSON object"),
+        ([header.replacing("01990000", with: "zzzz"), end(0)], 1, "has a header without a plan"),
+        ([header.replacing("2026-11-22", with: "yesterday"), end(0)], 1, "has a header without a plan"),
+        ([header], 1, "is incomplete"), ([header, operation(1)], 2, "is incomplete"),
+        ([header, operation(1), String(end(1).dropLast(3))], 3, "has a line that is not a JSON object"),
         ([header, operation(1), operation(1), end(2)], 3, "has operation 1 twice, or out of order"),
         ([header, operation(2), operation(1), end(2)], 3, "has operation 1 twice, or out of order"),
         ([header, operation(1), operation(2), end(1)], 4, "has more operations than it says"),
-        ([header, operation(1), end(1), operation(2)], 3, "goes on after its last line"),
-        ([header, header, end(0)], 2, "has a second beginning"),
+        ([header, operation(1), end(1), operation(2)], 3, "continues after its last line"),
+        ([header, header, end(0)], 2, "has a second header"),
         ([header, "{\"type\":\"note\"}", end(0)], 2, "has a line of an unknown type"),
         ([header, operation(0), end(1)], 2, "without a number"),
         (
@@ -92,18 +92,24 @@ struct PlanFileTests {
         ([header, operation(1).replacing("\"tenant\":\"\"", with: "\"tenant\":null"), end(1)], 2, "names no account"),
         (
             [header, operation(1).replacing("\"version\":3", with: "\"version\":\"3\""), end(1)], 2,
-            "version is no number"
+            "version is not a number"
         ),
-        ([header, operation(1).replacing("\"version\":3", with: "\"version\":0"), end(1)], 2, "version is no number"),
+        (
+            [header, operation(1).replacing("\"version\":3", with: "\"version\":0"), end(1)], 2,
+            "version is not a number"
+        ),
         ([header, operation(1).replacing("end-sessions", with: "drop-table"), end(1)], 2, "does not know"),
         (
             [header, operation(1).replacing("\"end-sessions\"", with: "\"end-sessions\",\"force\":true"), end(1)], 2,
             "does not know"
         ),
-        ([header, "\u{0}", end(0)], 2, "has a line that is no JSON object"),
-        ([header, "{\"type\":\"operation\"", end(1)], 2, "has a line that is no JSON object"),
+        ([header, "\u{0}", end(0)], 2, "has a line that is not a JSON object"),
+        ([header, "{\"type\":\"operation\"", end(1)], 2, "has a line that is not a JSON object"),
         ([header, String(repeating: " ", count: 70_000), end(0)], 2, "more than 65536 bytes"),
-        ([header, "{\"a\":" + String(repeating: "[", count: 60_000), end(0)], 2, "has a line that is no JSON object"),
+        (
+            [header, "{\"a\":" + String(repeating: "[", count: 60_000), end(0)], 2,
+            "has a line that is not a JSON object"
+        ),
     ]
 
     @Test func `what is wrong with a file is told with its line, before anything is done`() throws {

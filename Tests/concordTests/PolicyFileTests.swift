@@ -134,7 +134,7 @@ struct PolicyFileTests {
             "smsRegionConfig: {allowlistOnly: {allowedRegions: [TW]}, allowByDefault: {disallowedRegions: [TH]}}",
             "exclude each other"
         ),
-        (String(repeating: "#", count: YAMLValues.fileBytesMax + 1), "longer than a mebibyte"),
+        (String(repeating: "#", count: YAMLValues.fileBytesMax + 1), "longer than 1 MiB"),
     ])
     func `what is no such file is refused`(_ text: String, _ problem: String) throws {
         #expect(try Self.mistakes(text).description.contains(problem))
@@ -150,7 +150,7 @@ struct PolicyFileTests {
         for level in 1...10 {
             text += "    - &a\(level) [\((0..<9).map { _ in "*a\(level - 1)" }.joined(separator: ", "))]\n"
         }
-        #expect(try Self.mistakes(text).description.contains("the file says too much"))
+        #expect(try Self.mistakes(text).description.contains("the file has too many values"))
     }
 
     @Test func `providers that are not registered are told with their lines`() throws {

@@ -107,7 +107,7 @@ struct ProvidersFileTests {
         ("providers: {}\nother: {}", "give `providers`, and below it each provider by its id"),
         ("providers: [", "not YAML"),
         ("providers: {google.com: {}, google.com: {}}", "given twice in one group: google.com"),
-        (String(repeating: "#", count: ProvidersFile.bytesMax + 1), "longer than a mebibyte"),
+        (String(repeating: "#", count: ProvidersFile.bytesMax + 1), "longer than 1 MiB"),
     ])
     func `what is no such file is refused as a whole`(_ text: String, _ problem: String) throws {
         let mistakes = try Self.mistakes(text, [:])
@@ -122,7 +122,7 @@ struct ProvidersFileTests {
             let names = (0..<9).map { "k\($0): *a\(level - 1)" }.joined(separator: ", ")
             text += "    x\(level): &a\(level) {\(names)}\n"
         }
-        #expect(try Self.mistakes(text, [:]).description.contains("the file says too much"))
+        #expect(try Self.mistakes(text, [:]).description.contains("the file has too many values"))
     }
 
     @Test func `a file that is not there, or not text, is named`() throws {

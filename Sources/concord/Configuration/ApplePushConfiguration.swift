@@ -24,56 +24,56 @@ extension ApplePushConfiguration {
     private static let keyFileKey = ConfigurationKey(
         optional: "apns.key_file",
         .path,
-        "A team's key for Apple's push service (AuthKey_….p8), by which its apps for iOS are asked to prove themselves"
+        "Key of a team for Apple's push service (AuthKey_….p8); its pushes verify that requests come from the team's iOS apps"
     )
     private static let keyIDKey = ConfigurationKey(
         optional: "apns.key_id",
         .identifier("the ID of a key"),
-        "The ID of that key"
+        "ID of that key"
     )
     private static let teamIDKey = ConfigurationKey(
         optional: "apns.team_id",
         .identifier("the ID of a team"),
-        "The ID of its team"
+        "ID of the team"
     )
     private static let bundleIDsKey = ConfigurationKey(
         list: "apns.bundle_ids",
         .text("a bundle identifier"),
-        "The apps of that team that are pushed to"
+        "Apps of that team that receive pushes"
     )
     private static let certificatesKey = ConfigurationKey(
         list: "apns.certificates",
         .text("BUNDLE-ID=PATH"),
-        "Apps with a certificate of their own instead, each with the PEM file that holds it and its key"
+        "Apps that use a certificate instead, each with the PEM file that holds the certificate and its key"
     )
     private static let productionURLKey = ConfigurationKey(
         "apns.production_url",
         .gatewayURL,
         default: APNsHosts().production,
-        "Where Apple's push service is reached"
+        "URL of Apple's push service"
     )
     private static let sandboxURLKey = ConfigurationKey(
         "apns.sandbox_url",
         .gatewayURL,
         default: APNsHosts().sandbox,
-        "Where it is reached for apps that were built for development"
+        "URL of the push service for apps that were built for development"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "apns.certificate_authorities",
         .path,
-        "PEM certificates that those of the push service may come from, beside those the system believes"
+        "PEM certificates of authorities to trust for the push service, in addition to those of the system"
     )
     private static let timeoutKey = ConfigurationKey(
         "apns.timeout",
         .duration(milliseconds: 500...8000),
         default: .seconds(4),
-        "How long handing over one push may take"
+        "Time for sending one push"
     )
     private static let connectionsKey = ConfigurationKey(
         "apns.connections",
         .wholeNumber(1...32),
         default: 4,
-        "Pushes that one server hands over at once"
+        "Pushes that one server sends in parallel"
     )
 
     /// Reads the `apns` keys; leaves what is wrong with the reader.
@@ -104,7 +104,7 @@ extension ApplePushConfiguration {
                 continue
             }
             guard apps[parts[0]] == nil else {
-                reader.refuse(Self.certificatesKey, "\(parts[0]) is pushed to twice; keep one")
+                reader.refuse(Self.certificatesKey, "\(parts[0]) is given twice; keep one")
                 continue
             }
             guard let pem = reader.contents(of: parts[1], named: Self.certificatesKey) else { continue }
@@ -140,7 +140,7 @@ extension ApplePushConfiguration {
         else {
             reader.refuse(
                 keyFileKey,
-                "the file holds no key of Apple's: a PEM text that begins -----BEGIN PRIVATE KEY-----"
+                "the file holds no key from Apple: give a PEM file that begins -----BEGIN PRIVATE KEY-----"
             )
             return nil
         }

@@ -23,7 +23,7 @@ extension DatabaseConfiguration {
         optional: "database.url",
         .connectionString,
         secrecy: .hidesPassword,
-        "The database; `serve` and `migrate` need it"
+        "Connection string of the database; `serve` and `migrate` need it"
     )
     private static let readConnectionsKey = ConfigurationKey(
         optional: "database.read_connections",
@@ -47,7 +47,7 @@ extension DatabaseConfiguration {
         "database.queue_length_max",
         .wholeNumber(1...65536),
         default: 4096,
-        "Callers that may wait for a connection, per kind; beyond it requests are answered 503"
+        "Callers that may wait for a connection, per kind; further requests are answered with 503"
     )
     private static let queueWaitTimeoutKey = ConfigurationKey(
         "database.queue_wait_timeout",
@@ -71,7 +71,7 @@ extension DatabaseConfiguration {
         "database.lock_timeout",
         .duration(milliseconds: 100...300_000),
         default: .seconds(2),
-        "How long a write may wait for what another holds"
+        "How long a write may wait for a lock"
     )
     private static let connectTimeoutKey = ConfigurationKey(
         "database.connect_timeout",

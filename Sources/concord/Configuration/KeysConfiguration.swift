@@ -40,12 +40,12 @@ extension KeysConfiguration {
         list: "keys.encryption",
         .keyEncryptionKey,
         secrecy: .hidden,
-        "Key-encryption keys; the first seals, all of them open. `serve` needs one"
+        "Key-encryption keys: the first one encrypts, all of them decrypt. `serve` needs one"
     )
     private static let encryptionFileKey = ConfigurationKey(
         optional: "keys.encryption_file",
         .path,
-        "File with such keys instead, one in a line; `#` begins a comment"
+        "File with the keys instead, one per line; `#` begins a comment"
     )
 
     /// Reads the `keys` keys; `nil` when there is no key, which is a mistake left with the reader where `isRequired`.
@@ -70,7 +70,7 @@ extension KeysConfiguration {
             reader.requires(encryptionKey)
         }
         if Set(keys.map(\.id)).count < keys.count {
-            reader.refuse(mistakenKey, "one id stands before two keys; give each key its own id")
+            reader.refuse(mistakenKey, "two keys have the same id; give each key another id")
         }
         return keys.first.map { Self(sealing: $0, opening: Array(keys.dropFirst())) }
     }

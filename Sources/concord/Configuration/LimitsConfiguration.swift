@@ -27,25 +27,25 @@ extension LimitsConfiguration {
         "limits.connections",
         .wholeNumber(1...1_000_000),
         default: 10_000,
-        "Connections of clients that may be open; beyond it the longest silent are closed, and newcomers wait"
+        "Open client connections; at the limit, idle ones are closed and new ones wait"
     )
     private static let requestTimeoutKey = ConfigurationKey(
         "limits.request_timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(10),
-        "Time for a request to arrive in full, and from there for its answer; what takes longer is cut or answered 503"
+        "Time for a request to arrive completely, and then for its answer; a slower request is cut off or answered with 503"
     )
     private static let bodyBytesMaxKey = ConfigurationKey(
         "limits.body_bytes_max",
         .byteCount(1024...(64 << 20)),
         default: 1 << 20,
-        "Size of a request body"
+        "Maximum size of a request body"
     )
     private static let jsonDepthMaxKey = ConfigurationKey(
         "limits.json_depth_max",
         .wholeNumber(8...64),
         default: 64,
-        "Nesting of arrays and objects in a request body"
+        "Maximum nesting of arrays and objects in a request body"
     )
     private static let drainTimeoutKey = ConfigurationKey(
         "limits.drain_timeout",
@@ -57,7 +57,7 @@ extension LimitsConfiguration {
         "limits.provider_call_timeout",
         .duration(milliseconds: 100...60_000),
         default: .seconds(5),
-        "Time for everything one look at an identity provider fetches"
+        "Time for everything that one operation fetches from an identity provider"
     )
     private static let passwordHashingThreadsKey = ConfigurationKey(
         "limits.password_hashing_threads",
@@ -69,7 +69,7 @@ extension LimitsConfiguration {
         "limits.password_hashing_queue_length_max",
         .wholeNumber(1...65536),
         default: 64,
-        "Passwords that may wait for such a thread, shared by networks in turns; beyond it sign-ins are answered 503"
+        "Passwords that may wait for such a thread, shared fairly among networks; further sign-ins are answered with 503"
     )
 
     /// Reads the `limits` keys; leaves what is wrong with the reader.

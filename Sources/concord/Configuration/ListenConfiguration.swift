@@ -52,7 +52,7 @@ extension ListenConfiguration {
     private static let certificateKey = ConfigurationKey(
         optional: "listen.tls_certificate",
         .path,
-        "PEM certificate chain, the server's own first; turns TLS on, together with `listen.tls_key`"
+        "PEM certificate chain, the server's certificate first; turns on TLS, together with `listen.tls_key`"
     )
     private static let privateKeyKey = ConfigurationKey(
         optional: "listen.tls_key",
@@ -63,24 +63,24 @@ extension ListenConfiguration {
         "listen.allow_plain_http",
         .truth,
         default: false,
-        "Allows a `listen.host` other than loopback without TLS; for a proxy on a private network"
+        "Allows plain HTTP on a `listen.host` other than loopback, for a proxy on a private network"
     )
     private static let trustedProxiesKey = ConfigurationKey(
         list: "listen.trusted_proxies",
         .network,
-        "Peers whose `X-Forwarded-For` is believed when it says who the client is"
+        "Proxies whose `X-Forwarded-For` header is trusted for the client's address"
     )
     private static let publicURLKey = ConfigurationKey(
         optional: "listen.public_url",
         .publicURL,
-        "What clients and mail readers see as the address of this service; base of the links it hands out; required where "
-            + "`listen.host` is every address"
+        "URL of this service for clients and mail readers, and the base of all links; required if `listen.host` is every "
+            + "address"
     )
     private static let adminSocketKey = ConfigurationKey(
         optional: "listen.admin_socket",
         .socketPath,
         absent: "off",
-        "Unix socket on which whoever can open it is an administrator (`Bearer owner`)"
+        "Unix socket for administrators: anyone who can open it is one (`Bearer owner`)"
     )
     private static let adminAddressKey = ConfigurationKey(
         optional: "listen.admin_address",
@@ -93,7 +93,7 @@ extension ListenConfiguration {
         optional: "listen.metrics_address",
         .hostAndPort,
         absent: "off",
-        "Where `/metrics` is answered, without a credential and in the clear, to whoever can reach it; a private network"
+        "Address that serves `/metrics` to anyone, unencrypted and without a credential; use a private network"
     )
 
     /// Reads the `listen` keys; leaves what is wrong with the reader.
@@ -116,8 +116,8 @@ extension ListenConfiguration {
         if publicURL == nil, isEveryAddress(host: host) {
             reader.refuse(
                 Self.hostKey,
-                "\(host.debugDescription) is every address and no link can lead there; set listen.public_url to what mail "
-                    + "readers reach, such as https://id.example.com"
+                "\(host.debugDescription) is every address, so links need another one; set listen.public_url to the "
+                    + "address that users reach, such as https://id.example.com"
             )
         }
     }

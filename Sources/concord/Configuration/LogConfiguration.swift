@@ -21,13 +21,13 @@ extension LogConfiguration {
         "log.level",
         .choice,
         default: Logger.Level.info,
-        "The least severe message that is logged"
+        "Lowest level that is logged"
     )
     private static let formatKey = ConfigurationKey(
         "log.format",
         .choice,
         default: Format.text,
-        "One JSON object in each line, or text for people"
+        "One JSON object per line, or text for people"
     )
 
     /// Reads the `log` keys; leaves what is wrong with the reader.

@@ -19,74 +19,74 @@ extension MailConfiguration {
     private static let hostKey = ConfigurationKey(
         optional: "mail.host",
         .text("a host name or address such as smtp.example.com"),
-        "The relay that takes mails (SMTP); without it they wait in the outbox until they expire"
+        "SMTP relay that sends mails; without one, mails wait in the outbox until they expire"
     )
     private static let portKey = ConfigurationKey(
         optional: "mail.port",
         .wholeNumber(1...65535),
         absent: "as mail.security has it",
-        "Its port: by default 587 with `starttls`, 465 with `tls`, 25 with `none`"
+        "Port of the relay; by default 587 with `starttls`, 465 with `tls`, 25 with `none`"
     )
     private static let securityKey = ConfigurationKey(
         "mail.security",
         .choice,
         default: SMTPConfiguration.Security.startTLS,
-        "How the way to the relay is protected; without the TLS asked for nothing is sent"
+        "Encryption of the connection to the relay; if the relay does not offer it, nothing is sent"
     )
     private static let allowPlainKey = ConfigurationKey(
         "mail.allow_plain",
         .truth,
         default: false,
-        "Allows `none` to a relay that is not on this machine: codes and links pass readable"
+        "Allows `none` for a relay on another machine; codes and links are then sent unencrypted"
     )
     private static let userKey = ConfigurationKey(
         optional: "mail.user",
         .text("a user name"),
-        "Who to log in as; needs a password"
+        "User name at the relay; needs a password"
     )
     private static let passwordKey = ConfigurationKey(
         optional: "mail.password",
         .text("the relay's password for mail.user"),
         secrecy: .hidden,
-        "The password of `mail.user`"
+        "Password of `mail.user`"
     )
     private static let passwordFileKey = ConfigurationKey(
         optional: "mail.password_file",
         .path,
-        "File whose first line is that password instead"
+        "File whose first line is that password, instead of `mail.password`"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "mail.certificate_authorities",
         .path,
-        "PEM certificates that the relay's may come from, in place of those the system believes"
+        "PEM certificates of authorities to trust for the relay, instead of those of the system"
     )
     private static let fromKey = ConfigurationKey(
         optional: "mail.from",
         .mailbox,
-        "Who mails are from; the relay has to accept it"
+        "Sender of mails; the relay has to accept it"
     )
     private static let replyToKey = ConfigurationKey(
         optional: "mail.reply_to",
         .mailbox,
-        "Where answers go"
+        "Address for replies"
     )
     private static let idDomainKey = ConfigurationKey(
         optional: "mail.message_id_domain",
         .domainName,
         absent: "that of mail.from",
-        "What `Message-ID` ends with"
+        "Domain at the end of `Message-ID`"
     )
     private static let connectionsKey = ConfigurationKey(
         "mail.connections",
         .wholeNumber(1...32),
         default: 2,
-        "Connections to the relay of one server, each of which is handed one mail at a time"
+        "Connections from one server to the relay; each sends one mail at a time"
     )
     private static let timeoutKey = ConfigurationKey(
         "mail.timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(15),
-        "How long handing over one mail may take; a mail that a server died over is sent again after four times that and 4s"
+        "Time for sending one mail; if a server dies while it sends, the mail is sent again after 4 times this plus 4s"
     )
     private static let templatesKey = ConfigurationKey(
         optional: "mail.templates",
@@ -113,8 +113,8 @@ extension MailConfiguration {
         if security == .none, !allowsPlain, !isLoopback(host: host) {
             reader.refuse(
                 securityKey,
-                "\(host.debugDescription) is not this machine, and codes would pass readable; use starttls or tls, or set "
-                    + "mail.allow_plain: true where something else protects the way"
+                "\(host.debugDescription) is not this machine, and codes would be sent unencrypted; use starttls or tls, "
+                    + "or set mail.allow_plain: true if something else protects the connection"
             )
         }
         guard let from else {

@@ -27,58 +27,58 @@ extension MessagesConfiguration {
     private static let webhookURLKey = ConfigurationKey(
         optional: "sms.webhook_url",
         .gatewayURL,
-        "Where messages to phones are posted, signed; without a gateway they wait in the outbox until they expire"
+        "URL that receives signed messages to phones; without a gateway, they wait in the outbox until they expire"
     )
     private static let webhookSecretKey = ConfigurationKey(
         optional: "sms.webhook_secret",
         .text("whsec_ and base64 of 24 to 64 bytes"),
         secrecy: .hidden,
-        "What signs them (Standard Webhooks)"
+        "Secret that signs them (Standard Webhooks)"
     )
     private static let accountKey = ConfigurationKey(
         optional: "sms.twilio_account_sid",
         .identifier("the SID of an account"),
-        "The account at a gateway that speaks Twilio's API, in place of `sms.webhook_url`"
+        "Account at a gateway with Twilio's API, instead of `sms.webhook_url`"
     )
     private static let tokenKey = ConfigurationKey(
         optional: "sms.twilio_auth_token",
         .text("the account's token"),
         secrecy: .hidden,
-        "The password of that account"
+        "Token of that account"
     )
     private static let fromKey = ConfigurationKey(
         optional: "sms.twilio_from",
         .text("a number or a sender's name"),
-        "Who messages are from"
+        "Sender of messages"
     )
     private static let serviceKey = ConfigurationKey(
         optional: "sms.twilio_messaging_service_sid",
         .text("the SID of a messaging service"),
-        "The service that chooses who messages are from, in place of `sms.twilio_from`"
+        "Messaging service that chooses the sender, instead of `sms.twilio_from`"
     )
     private static let baseKey = ConfigurationKey(
         "sms.twilio_url",
         .gatewayURL,
         default: "https://api.twilio.com",
-        "Where that API is reached"
+        "URL of that API"
     )
     private static let timeoutKey = ConfigurationKey(
         "sms.timeout",
         .duration(milliseconds: 1000...60_000),
         default: .seconds(10),
-        "How long handing over one message may take"
+        "Time for sending one message"
     )
     private static let connectionsKey = ConfigurationKey(
         "sms.connections",
         .wholeNumber(1...32),
         default: 4,
-        "Messages that one server hands over at once"
+        "Messages that one server sends in parallel"
     )
     private static let allowUnverifiedAppsKey = ConfigurationKey(
         "sms.allow_unverified_apps",
         .truth,
         default: false,
-        "Sends codes to numbers for requests that do not prove to come from an app of the project; costs what strangers like"
+        "Sends codes for requests that do not prove that they come from an app of the project; strangers can then cause costs"
     )
 
     /// Reads the `sms` keys; leaves what is wrong with the reader.

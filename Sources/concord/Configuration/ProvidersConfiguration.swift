@@ -14,12 +14,12 @@ extension ProvidersConfiguration {
         "providers.allow_private_networks",
         .truth,
         default: false,
-        "Allows issuers of `oidc.*` providers and webhook endpoints that are not on the public internet; over HTTPS only"
+        "Allows `oidc.*` issuers and webhook endpoints outside the public internet, over HTTPS only"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "providers.certificate_authorities",
         .path,
-        "PEM certificates that those of issuers and webhook endpoints may come from, beside those the system believes"
+        "PEM certificates of authorities to trust for issuers and webhook endpoints, in addition to those of the system"
     )
 
     /// Reads the `providers` keys; leaves what is wrong with the reader.

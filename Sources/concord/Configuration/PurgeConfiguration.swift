@@ -16,25 +16,25 @@ extension PurgeConfiguration {
         "purge.interval",
         .duration(milliseconds: 1000...86_400_000),
         default: .seconds(60),
-        "How often each server deletes what has expired, give or take a quarter"
+        "How often each server deletes expired rows, plus or minus 25 %"
     )
     private static let keepKey = ConfigurationKey(
         "purge.keep",
         .duration(milliseconds: 0...(366 * 86_400_000)),
         default: .seconds(7 * 86_400),
-        "How long expired conflicts, codes and messages stay, so that their holders are told that they expired"
+        "Retention of expired conflicts, codes and messages; until then, their holders learn that they expired"
     )
     private static let keepUndoKey = ConfigurationKey(
         "purge.keep_undo",
         .duration(milliseconds: 86_400_000...(366 * 86_400_000)),
         default: .seconds(30 * 86_400),
-        "How long what an audit's plan has changed can be undone, from when it is applied"
+        "How long an audit plan can be undone after it was applied"
     )
     private static let rowsMaxKey = ConfigurationKey(
         "purge.rows_max",
         .wholeNumber(1...10_000),
         default: 1000,
-        "Rows deleted in one transaction; a run goes on until nothing is left, and rests after each as long as it took"
+        "Rows deleted in one transaction; a run continues until nothing is left, and pauses after each for as long as it took"
     )
 
     /// Reads the `purge` keys; leaves what is wrong with the reader.

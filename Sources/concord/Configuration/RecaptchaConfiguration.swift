@@ -16,7 +16,7 @@ extension RecaptchaConfiguration {
     private static let siteKeyKey = ConfigurationKey(
         optional: "recaptcha.site_key",
         .text("the site key of an invisible reCAPTCHA v2"),
-        "Site key of the challenge that people solve before codes are sent to their phones; needs recaptcha.secret"
+        "Site key of the challenge that people solve before a code is sent to their phones; needs recaptcha.secret"
     )
     private static let secretKey = ConfigurationKey(
         optional: "recaptcha.secret",
@@ -28,18 +28,18 @@ extension RecaptchaConfiguration {
         "recaptcha.script_url",
         .text("an https URL"),
         default: "https://www.google.com/recaptcha/api.js",
-        "Script of the challenge; another one that speaks like it, such as hCaptcha's or Turnstile's, will do"
+        "Script of the challenge; a compatible one also works, such as that of hCaptcha or Turnstile"
     )
     private static let verifyURLKey = ConfigurationKey(
         "recaptcha.verify_url",
         .text("an https URL"),
         default: "https://www.google.com/recaptcha/api/siteverify",
-        "Where tokens of the challenge are verified"
+        "URL that verifies tokens of the challenge"
     )
     private static let originsKey = ConfigurationKey(
         list: "recaptcha.origins",
         .text("an origin such as https://www.gstatic.com"),
-        "Where that script takes more from; Google's unless others are given"
+        "Origins from which that script loads more; those of Google by default"
     )
 
     private static let googleOrigins = [
@@ -106,13 +106,13 @@ extension AssessmentConfiguration {
     private static let projectKey = ConfigurationKey(
         optional: "recaptcha.enterprise_project",
         .projectID,
-        "The project whose reCAPTCHA Enterprise assesses who asks for codes; needs recaptcha.enterprise_api_key and a site key"
+        "Project whose reCAPTCHA Enterprise assesses requests for codes; needs recaptcha.enterprise_api_key and a site key"
     )
     private static let apiKeyKey = ConfigurationKey(
         optional: "recaptcha.enterprise_api_key",
         .text("an API key of that project"),
         secrecy: .hidden,
-        "What assessments are asked for with"
+        "API key for assessments"
     )
     private static let webKey = ConfigurationKey(
         optional: "recaptcha.enterprise_web_key",
@@ -133,13 +133,13 @@ extension AssessmentConfiguration {
         "recaptcha.enterprise_score_min",
         .score,
         default: 0.5,
-        "What a request has to score: from 0.0, surely a robot, to 1.0, surely a person"
+        "Lowest score of an accepted request: from 0.0, surely a robot, to 1.0, surely a person"
     )
     private static let urlKey = ConfigurationKey(
         "recaptcha.enterprise_url",
         .gatewayURL,
         default: "https://recaptchaenterprise.googleapis.com",
-        "Where assessments are asked for"
+        "URL of the assessments API"
     )
 
     /// Reads the keys; `nil` when nothing is configured, or when there is a mistake, which is left with the reader.

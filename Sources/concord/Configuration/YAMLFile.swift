@@ -17,7 +17,7 @@ func composeYAMLFile(
     guard let bytes = readFile(path) else {
         throw mistaken("the file cannot be read; check its path and permissions")
     }
-    guard bytes.count <= YAMLValues.fileBytesMax else { throw mistaken("longer than a mebibyte") }
+    guard bytes.count <= YAMLValues.fileBytesMax else { throw mistaken("longer than 1 MiB") }
     guard let text = String(validating: bytes, as: UTF8.self) else { throw mistaken("not UTF-8 text") }
     do {
         return try compose(yaml: text)
@@ -52,7 +52,7 @@ struct YAMLValues {
 
     mutating func json(_ node: Node) throws(Unreadable) -> JSONValue {
         nodesLeft -= 1
-        guard nodesLeft > 0 else { throw Unreadable(description: "the file says too much") }
+        guard nodesLeft > 0 else { throw Unreadable(description: "the file has too many values") }
         switch node {
         case .scalar(let scalar):
             return scalar.isNothing ? .null : .string(scalar.string)
@@ -74,7 +74,7 @@ struct YAMLValues {
             }
             return .object(members)
         case .alias:
-            throw Unreadable(description: "an alias stands for nothing")
+            throw Unreadable(description: "an alias refers to nothing")
         }
     }
 
