@@ -24,7 +24,7 @@ final class ClockWatch: Sendable {
         outage = SharedOutage(
             Outage(
                 logger,
-                failure: "clock differs from PostgreSQL's: nothing is deleted",
+                failure: "clock differs from PostgreSQL's: expired rows are not deleted",
                 recovery: "clock agrees with PostgreSQL's again"
             )
         )

@@ -86,8 +86,8 @@ struct Core: Service, CustomStringConvertible {
             let refusals = SharedOutage(
                 Outage(
                     composition.logger,
-                    failure: "the database refuses to tell its schema",
-                    recovery: "the database tells its schema again"
+                    failure: "the schema cannot be read from the database",
+                    recovery: "the schema can be read from the database again"
                 )
             )
             let clocks = ClockWatch(
@@ -397,7 +397,7 @@ struct Core: Service, CustomStringConvertible {
 
     /// Moves merges on that wait for the receivers of webhooks, whoever prepared them.
     private func moveMerges(_ operations: AccountOperations) async {
-        var outage = Outage(composition.logger, failure: "merges not moved on", recovery: "merges moved on again")
+        var outage = Outage(composition.logger, failure: "merges not advanced", recovery: "merges advanced again")
         await periodically(every: Self.mergesInterval) {
             do {
                 try await operations.merges.advanceAll()
@@ -415,7 +415,11 @@ struct Core: Service, CustomStringConvertible {
         let deliveries = OutboxDeliveries(operations, over: channel)
         let kind = channel.kind.rawValue
         let outage = SharedOutage(
-            Outage(composition.logger, failure: "\(kind) not sent: it waits", recovery: "\(kind) sent again")
+            Outage(
+                composition.logger,
+                failure: "\(kind) not sent: it waits in the outbox",
+                recovery: "\(kind) sent again"
+            )
         )
         await withTaskGroup { workers in
             for _ in 0..<channel.concurrencyMax {

@@ -30,14 +30,14 @@ struct DatabaseFailure: Error, CustomStringConvertible {
                 "the schema of \(place) is not the one that this Concord needs: \(error.message). Run `concord migrate up`"
         case .server(.insufficientPrivilege):
             return
-                "\(place) refuses that: \(error.message). Use the role that owns the tables, or grant it what it lacks"
+                "\(place) refuses that: \(error.message). Use the role that owns the tables, or grant the missing privilege"
         case .server(.queryCanceled), .statementTimeout:
             return """
                 \(place) took too long: \(error.message). Try again, or raise database.read_statement_timeout and \
                 database.write_statement_timeout
                 """
         case .server(.lockNotAvailable):
-            return "\(place) is busy: \(error.message). Find who waits in pg_stat_activity, or try again"
+            return "\(place) is busy: \(error.message). Find the blocking session in pg_stat_activity, or try again"
         case .server where error.isUnreachable:
             return "\(place) cannot serve this: \(error.message). Try again in a moment"
         case .unavailable:
@@ -46,8 +46,8 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             return "lost the connection to \(place): \(error.message). Run the command again"
         case .commitOutcomeUnknown:
             return """
-                lost the connection to \(place) while it was told to commit: \(error.message). What was to be changed may be \
-                changed: check before you run the command again
+                lost the connection to \(place) during a commit: \(error.message). The change may have been made: check \
+                before you run the command again
                 """
         case .queueFull, .queueTimeout:
             return
@@ -64,7 +64,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         switch error.sqlState {
         case SQLState.readOnlyTransaction:
             "Connect to the server that takes them: target_session_attrs=primary in database.url"
-        case SQLState.diskFull: "Make room on its disk"
+        case SQLState.diskFull: "Free space on its disk"
         default: "Run VACUUM there"
         }
     }
@@ -87,7 +87,8 @@ extension ConnectFailure {
         case SQLState.invalidAuthorization: nextStepForRole
         case SQLState.insufficientPrivilege:
             "Allow it: GRANT CONNECT ON DATABASE \(identifier(database)) TO \(identifier(user))"
-        case SQLState.tooManyConnections: "Raise max_connections of PostgreSQL, or lower what its clients use"
+        case SQLState.tooManyConnections:
+            "Raise max_connections of PostgreSQL, or reduce the connections of its clients"
         case SQLState.cannotConnectNow: "Try again in a moment"
         case nil: nextStepWithoutServer
         default: "Check user, database and sslmode in database.url"
@@ -106,7 +107,7 @@ extension ConnectFailure {
                 """
         }
         if reason.contains("not permitted to log in") { return "Allow it: ALTER ROLE \(identifier(user)) LOGIN" }
-        return "Check that the role exists, and that pg_hba.conf lets it in"
+        return "Check that the role exists and that pg_hba.conf allows it"
     }
 
     private var nextStepWithoutServer: String {

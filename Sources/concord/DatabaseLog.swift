@@ -17,14 +17,14 @@ final class DatabaseLog: PostgresObserver {
     init(logger: Logger) {
         self.logger = logger
         writes = SharedOutage(
-            Outage(logger, failure: "database refuses writes", recovery: "database takes writes again")
+            Outage(logger, failure: "database refuses writes", recovery: "database accepts writes again")
         )
         let lane = Lane(
             lost: Outage(logger, failure: "database connection lost", recovery: "database connected again"),
             refused: Outage(
                 logger,
-                failure: "database does not accept a connection",
-                recovery: "database accepts again"
+                failure: "database accepts no connection",
+                recovery: "database accepts connections again"
             )
         )
         lanes = Mutex(Dictionary(uniqueKeysWithValues: PostgresLane.allCases.map { ($0, lane) }))

@@ -10,7 +10,7 @@ final class Interrupt: Sendable {
     private let notice: String?
 
     /// - `notice`: what whoever waits for the end is told.
-    init(saying notice: String? = "told to stop; finishing what is under way") {
+    init(saying notice: String? = "stopping after the work in progress") {
         self.notice = notice
     }
 

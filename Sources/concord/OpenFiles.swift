@@ -43,7 +43,7 @@ struct OpenFiles {
         let room = limit - reserve
         if room < configured {
             logger.warning(
-                "fewer connections than limits.connections: the process may not open as many files",
+                "fewer connections than limits.connections: the limit on open files is too low",
                 metadata: [
                     "connections": "\(room)", "limits.connections": "\(configured)", "open_files_max": "\(limit)",
                 ]

@@ -19,7 +19,7 @@ func agree(to question: String, isAgreed: Bool) async throws {
         }
     }
     guard ["y", "yes"].contains(answer?.lowercased()) else {
-        complain("nothing was changed; agree, or give --yes")
+        complain("nothing was changed; answer y, or give --yes")
         throw ExitCode.answerIsNo
     }
 }

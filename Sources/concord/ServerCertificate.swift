@@ -45,7 +45,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
     func run() async throws {
         var outage = Outage(
             logger,
-            failure: "the new TLS certificate cannot be used, the old one stays",
+            failure: "the new TLS certificate cannot be used, the old one stays in use",
             recovery: "the TLS certificate can be used again"
         )
         var hasFailed = false
@@ -82,7 +82,7 @@ struct TLSFiles: Equatable {
         case unreadable = "a file cannot be read"
         case noCertificate = "the file holds no PEM certificate"
         case noKey = "the file holds no PEM private key"
-        case noPair = "the key is not that of the certificate"
+        case noPair = "the key does not belong to the certificate"
 
         var description: String { rawValue }
     }

@@ -115,7 +115,7 @@ struct AccountCommandTests {
                     database
                 )
                 #expect(answer.status == .exited(1))
-                #expect(answer.error.contains("ann: the hash of the password was left out by the export"))
+                #expect(answer.error.contains("ann: the export left out the password hash"))
                 #expect(answer.output.hasSuffix("1 unchanged, 1 left out\n"), "\(answer.output)\(answer.error)")
             }
         }
@@ -201,7 +201,7 @@ struct AccountCommandTests {
                 (["import", "--format", "json", "--identities", "g", "f"], 64, "--identities"),
                 (
                     ["import", "--format", "ndjson", "--hash-algo", "ROT13", folder.path("users")], 64,
-                    "--hash-algo is none of"
+                    "--hash-algo: give one of"
                 ),
                 (
                     ["import", "--format", "ndjson", "--hash-algo", "SCRYPT", folder.path("users")], 64,
@@ -226,7 +226,7 @@ struct AccountCommandTests {
                 ),
                 (
                     ["import", "--format", "ndjson", folder.path("users")], 64,
-                    "line 1: a password is hashed, and nothing says how: give --hash-algo"
+                    "line 1: the algorithm of a password hash is not known: give --hash-algo"
                 ),
                 (["export", "--format", "json", "--output", folder.path("no/where")], 78, "No such file or directory"),
             ]
@@ -264,7 +264,7 @@ struct AccountCommandTests {
                     database
                 )
                 #expect(ended.status == .exited(64), "\(errors) \(ended.error)")
-                #expect(ended.error.contains("is what is to be read"))
+                #expect(ended.error.contains("is read by this command"))
             }
             #expect(try String(contentsOfFile: folder.path("users"), encoding: .utf8) == text)
             #expect(try names.allSatisfy { try !Data(contentsOf: URL(filePath: folder.path($0))).isEmpty })
@@ -293,7 +293,7 @@ struct AccountCommandTests {
             #expect(ended.status == .exited(64))
             #expect(
                 ended.error
-                    == "concord: line 1, index 1500: a password is hashed, and nothing says how: give --hash-algo\n"
+                    == "concord: line 1, index 1500: the algorithm of a password hash is not known: give --hash-algo\n"
             )
             #expect(try await database.count("SELECT count(*) FROM users") == 0)
             // A stream is read once.
@@ -309,7 +309,7 @@ struct AccountCommandTests {
             try folder.write("redacted", "{\"localId\":\"eve\",\"passwordHash\":\"UkVEQUNURUQ=\"}")
             let redacted = try await Self.concord(["import", "--format", "ndjson", folder.path("redacted")], database)
             #expect(redacted.status == .exited(1))
-            #expect(redacted.error == "concord: line 1: eve: the hash of the password was left out by the export\n")
+            #expect(redacted.error == "concord: line 1: eve: the export left out the password hash\n")
         }
     }
 
@@ -321,7 +321,7 @@ struct AccountCommandTests {
             let ended = try await Self.concord(arguments, database)
             let lines = ended.error.split(separator: "\n")
             #expect(lines.count == 101)
-            #expect(lines.last == "concord: 50 more rows were left out; --errors FILE tells all")
+            #expect(lines.last == "concord: 50 more rows were left out; --errors FILE lists all of them")
             _ = try await Self.concord(arguments + ["--errors", folder.path("errors")], database)
             let all = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
             #expect(all.split(separator: "\n").count == 150)
@@ -350,7 +350,7 @@ struct AccountCommandTests {
                 database
             )
             #expect(ended.output == "2 accounts: 1 created, 0 replaced, 0 unchanged, 1 left out\n")
-            #expect(ended.error.hasPrefix("concord: line 3: u-2: passwordHash does not say"))
+            #expect(ended.error.hasPrefix("concord: line 3: u-2: passwordHash does not name"))
             #expect(try await database.count("SELECT count(*) FROM linked_providers WHERE subject = 'g-1'") == 1)
             try await ServeProcess.run(database: database.url) { server in
                 let body: JSONValue = [
@@ -399,7 +399,7 @@ struct AccountCommandTests {
             let ended = try await ConcordCommand.interrupted(
                 ["account", "export", "--format", "json", "--output", folder.path("users")],
                 database,
-                until: signal == SIGKILL ? nil : "told to stop"
+                until: signal == SIGKILL ? nil : "stopping after"
             ) { process, _ in
                 #expect(kill(process, signal) == 0)
             }
@@ -466,7 +466,7 @@ struct AccountCommandTests {
                 return error
             }
             #expect(ended.terminationStatus == .exited(75), "\(ended.closureResult)")
-            #expect(ended.closureResult.contains("interrupted; what was written is not all"))
+            #expect(ended.closureResult.contains("interrupted; what was written is incomplete"))
         }
     }
 

@@ -94,8 +94,8 @@ struct AccountLookupTests {
             #expect(ending.status == .exited(65), "\(ending.error)")
             #expect(
                 ending.error == """
-                    concord: account ada holds what cannot be read, in sign_in_methods.proof, users.email_proof
-                    concord: put that back first; what else is wrong: concord audit run --user ada
+                    concord: account ada holds an unreadable value in sign_in_methods.proof, users.email_proof
+                    concord: correct that first; to see what else is wrong: concord audit run --user ada
 
                     """
             )
@@ -123,7 +123,7 @@ struct AccountLookupTests {
                 let found = try await ConcordCommand.run(["account", "find", "ada@example.com"], database)
                 #expect(found.status == .exited(65), "\(found)")
                 #expect(found.output == "ada  A…@Example.com  password, phone, google.com\n", "\(found)")
-                #expect(found.error == "concord: account bob holds what cannot be read, in \(column)\n")
+                #expect(found.error == "concord: account bob holds an unreadable value in \(column)\n")
                 let shown = try await ConcordCommand.run(["account", "show", "bob"], database)
                 #expect(shown.status == .exited(65) && shown.error.hasPrefix(found.error), "\(shown)")
             }

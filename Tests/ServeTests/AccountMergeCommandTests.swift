@@ -123,7 +123,7 @@ struct AccountMergeCommandTests {
             for options in [["--dry-run"], ["--yes"], ["--dry-run", "--keep-later-changes"]] {
                 let refused = try await Self.concord(["undo", id] + options, database)
                 #expect(refused.status == .exited(1), "\(refused)")
-                #expect(refused.output.contains("  ada: phone number, which prevents it\n"), "\(refused.output)")
+                #expect(refused.output.contains("  ada: phone number, which prevents the undo\n"), "\(refused.output)")
                 #expect(!refused.error.contains("--keep-later-changes"), "it would not help: \(refused.error)")
                 #expect(!refused.output.contains("_") && !refused.output.contains("0002222"))
             }
@@ -135,7 +135,7 @@ struct AccountMergeCommandTests {
             )
             let undone = try await Self.concord(["undo", id, "--yes", "--keep-later-changes"], database)
             #expect(undone.status == .exited(0), "\(undone.error)")
-            for text in ["undone: bob is an account again", "left as it is: picture\n"] {
+            for text in ["undone: bob is an account again", "later changes that stay: picture\n"] {
                 #expect(undone.output.contains(text), "\(undone.output)")
             }
             #expect(try await Self.concord(["undo", id, "--yes"], database).status == .exited(1))
@@ -158,7 +158,7 @@ struct AccountMergeCommandTests {
             let ending = try await ConcordCommand.asked(
                 ["account", "merge"] + arguments,
                 database,
-                question: "goes on without this command",
+                question: "continues without this command",
                 answer: .signal(SIGINT)
             )
             #expect(ending.status == .exited(75), "\(ending)")

@@ -153,7 +153,7 @@ struct AuditCommandTests {
     @Test func `who is not there is told, and rules that were not asked are not counted`() async throws {
         try await Self.withAccounts { database in
             let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
-            let unasked = "concord: not asked, because they need all accounts: \(three)\n"
+            let unasked = "concord: rules left out, because they need all accounts: \(three)\n"
             let one = try await Self.concord(["run", "--user", "user-1", "--user", "nobody"], database)
             #expect(one.status == .exited(1) && one.output == "1 account, nothing found by 20 rules\n", "\(one)")
             #expect(one.error == unasked + "concord: no account has the uid nobody\n")
@@ -195,14 +195,14 @@ struct AuditCommandTests {
             let ending = try await ConcordCommand.interrupted(
                 ["audit", "run", "--format", "ndjson"],
                 database,
-                until: "told to stop"
+                until: "stopping after"
             ) {
                 process,
                 _ in
                 #expect(kill(process, SIGINT) == 0)
             }
             #expect(ending.status == .exited(75), "\(ending.error)")
-            #expect(ending.output == "" && ending.error.contains("interrupted; nothing was told yet"))
+            #expect(ending.output == "" && ending.error.contains("interrupted; nothing was printed yet"))
         }
     }
 
@@ -230,7 +230,7 @@ struct AuditCommandTests {
                 var complaints = execution.standardError.strings().makeAsyncIterator()
                 var (told, error) = (try await output.next().map { [$0] } ?? [], "")
                 #expect(kill(execution.processIdentifier.value, SIGINT) == 0)
-                while !error.contains("told to stop"), let line = try await complaints.next() { error += line }
+                while !error.contains("stopping after"), let line = try await complaints.next() { error += line }
                 while let line = try await output.next() { told.append(line) }
                 while let line = try await complaints.next() { error += line }
                 return (told: told, error: error)
@@ -260,7 +260,7 @@ struct AuditCommandTests {
                 )
             }
             #expect(ending.status == .exited(69), "\(ending.error)")
-            #expect(ending.error.contains("stopped; nothing was told yet"))
+            #expect(ending.error.contains("stopped; nothing was printed yet"))
         }
     }
 }

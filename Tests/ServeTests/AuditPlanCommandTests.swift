@@ -165,9 +165,9 @@ struct AuditPlanCommandTests {
                 #expect(ending.status == .exited(status) && ending.error.contains(text), "\(arguments) \(ending)")
             }
             try folder.write("cut", String(plan.text.dropLast(30)))
-            try await expect(["apply", "--yes", folder.path("cut")], 65, "no JSON object")
+            try await expect(["apply", "--yes", folder.path("cut")], 65, "not a JSON object")
             try folder.write("short", plan.text.split(separator: "\n").dropLast().joined(separator: "\n"))
-            try await expect(["apply", "--yes", folder.path("short")], 65, "breaks off: its last line is missing")
+            try await expect(["apply", "--yes", folder.path("short")], 65, "is incomplete: its last line is missing")
             try folder.write("other", plan.text.replacing("\"project\":\"", with: "\"project\":\"other-"))
             try await expect(
                 ["apply", "--yes", folder.path("other")],
@@ -199,9 +199,9 @@ struct AuditPlanCommandTests {
                 for (answer, status, words) in [
                     (.signal(SIGINT), 75, "\nconcord: interrupted; nothing was changed\n"),
                     (.signal(SIGTERM), 75, "\nconcord: interrupted; nothing was changed\n"),
-                    (.text("n\n"), 1, "concord: nothing was changed; agree, or give --yes\n"),
+                    (.text("n\n"), 1, "concord: nothing was changed; answer y, or give --yes\n"),
                     // Ctrl-D.
-                    (.text("\u{4}"), 1, "\nconcord: nothing was changed; agree, or give --yes\n"),
+                    (.text("\u{4}"), 1, "\nconcord: nothing was changed; answer y, or give --yes\n"),
                 ] as [(ConcordCommand.Answer, Int32, String)] {
                     let ending = try await ConcordCommand.asked(arguments, database, answer: answer)
                     #expect(ending.status == .exited(status) && ending.error.hasSuffix(words), "\(command) \(ending)")
@@ -248,7 +248,7 @@ struct AuditPlanCommandTests {
                 #expect(plan.text.hasSuffix("{\"type\":\"end\",\"operations\":0}\n"), "\(plan.text)")
                 #expect(plan.error.contains("left out: 2,010 findings of lower severity than error"), "\(plan.error)")
                 #expect(plan.error.contains("1,005  address-proven-by-nobody  note"), "\(plan.error)")
-                #expect(plan.error.hasSuffix("with --rule ID, all of them with --all\n"), "\(plan.error)")
+                #expect(plan.error.hasSuffix("of one rule: --rule ID; of all rules: --all\n"), "\(plan.error)")
                 let one = try await Self.plan(database, folder, ["--rule", "weak-password-hash"])
                 #expect(!one.error.contains("left out"), "\(one.error)")
             }
@@ -294,7 +294,7 @@ struct AuditPlanCommandTests {
                 #expect(try await database.count("SELECT count(*) FROM outbox") == 2)
                 let undo = try await Self.concord(["undo", plan.path, "--yes"], database)
                 #expect(
-                    undo.output.hasSuffix("1,007 undone, 0 stay\n2 mails withdrawn, 0 had left before\n"),
+                    undo.output.hasSuffix("1,007 undone, 0 stay\n2 mails withdrawn, 0 sent before\n"),
                     "\(undo)"
                 )
                 let withdrawn: Query<Int64?> = """
@@ -410,7 +410,7 @@ struct AuditPlanCommandTests {
                 kill(execution.processIdentifier.value, SIGINT)
                 var lines = execution.standardError.strings().makeAsyncIterator()
                 var error = ""
-                while !error.contains("told to stop"), let line = try await lines.next() { error += line }
+                while !error.contains("stopping after"), let line = try await lines.next() { error += line }
                 try blocker.execute(script: "ROLLBACK")
                 while let line = try await lines.next() { error += line }
                 return error
@@ -418,7 +418,7 @@ struct AuditPlanCommandTests {
             #expect(result.terminationStatus == .exited(75) && result.closureResult.contains("no whole plan"))
             try folder.write("plan", result.standardOutput)
             let ending = try await Self.concord(["apply", "--yes", folder.path("plan")], database)
-            #expect(ending.status == .exited(65) && ending.error.contains("breaks off"), "\(ending.error)")
+            #expect(ending.status == .exited(65) && ending.error.contains("is incomplete"), "\(ending.error)")
         }
     }
 

@@ -51,7 +51,7 @@ struct ConflictCommandTests {
             let recent = try await Self.concord(["list", "--opened-since", "90m", "--user", "user-2"], database)
             #expect(recent.output.split(separator: "\n").count == 2, "\(recent.output)")
             let none = try await Self.concord(["list", "--state", "declined", "--provider", "google.com"], database)
-            #expect(none.status == .exited(0) && none.output == "there is no such conflict\n")
+            #expect(none.status == .exited(0) && none.output == "no conflict matches\n")
 
             let shown = try await Self.concord(["show", ids[0]], database)
             #expect(shown.status == .exited(0) && shown.output.contains("account       user-1\n"), "\(shown.output)")
@@ -72,7 +72,7 @@ struct ConflictCommandTests {
             let again = try await Self.concord(["decline", ids[0], "--yes"], database)
             #expect(again.status == .exited(1) && again.error.contains("the conflict is declined"), "\(again)")
             let asked = try await ConcordCommand.asked(["conflict", "decline", ids[1]], database, answer: .text("y\n"))
-            #expect(asked.status == .exited(0) && asked.output.contains("turned down; decision "), "\(asked)")
+            #expect(asked.status == .exited(0) && asked.output.contains("declined; decision "), "\(asked)")
             #expect(try await database.count(open) == 1)
             let events: Query<Int64?> = """
                 SELECT count(*) FROM account_events WHERE kind = 'conflict-declined' AND rule = 'J17'

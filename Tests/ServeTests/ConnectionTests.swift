@@ -109,7 +109,7 @@ import Testing
             try await database.makeProject()
             try await ServeProcess.run(database: database.url, openFilesMax: 256) { server in
                 let line = await server.log.line(
-                    saying: "fewer connections than limits.connections: the process may not open as many files"
+                    saying: "fewer connections than limits.connections: the limit on open files is too low"
                 )
                 #expect(line?["connections"]?.string == "128" && line?["open_files_max"]?.string == "256")
                 let silent = try await connect(300, to: server)

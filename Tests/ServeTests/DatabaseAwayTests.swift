@@ -97,7 +97,7 @@ import Testing
                     let ready = try await server.send(.GET, "/readyz", key: nil)
                     return ready.status == 503 && ready.text == "not ready: the database refused: SQLSTATE 42703\n"
                 }
-                let refusal = await server.log.line(saying: "the database refuses to tell its schema")
+                let refusal = await server.log.line(saying: "the schema cannot be read from the database")
                 #expect(refusal?["level"] == "warning")
                 try await ServeProcess.launch(database: database.url, endsWith: .exited(78)) { starting in
                     await #expect(throws: (any Error).self) { _ = try await starting.ready() }
@@ -167,7 +167,7 @@ import Testing
 
                 try await cluster.promote()
                 try await Self.expectRecovery(server, idToken: idToken)
-                #expect(await server.log.line(saying: "database takes writes again")?["level"] == "warning")
+                #expect(await server.log.line(saying: "database accepts writes again")?["level"] == "warning")
                 #expect(server.log.text.components(separatedBy: "database refuses writes").count == 2)
                 #expect(server.log.lines(of: "error") == [])
             }
@@ -197,7 +197,7 @@ import Testing
                 try await Self.eventually { try await server.send(.GET, "/readyz", key: nil).status == 200 }
                 try await database.execute("DROP TRIGGER no_room ON users")
                 #expect(try await server.post("/v1/accounts:signUp", [:]).status == 200)
-                #expect(await server.log.line(saying: "database takes writes again") != nil)
+                #expect(await server.log.line(saying: "database accepts writes again") != nil)
                 #expect(server.log.lines(of: "error") == [])
             }
         }

@@ -31,9 +31,9 @@ import Testing
 
                     try folder.write("a.pem", new.pem)
                     let line = await server.log.line(
-                        saying: "the new TLS certificate cannot be used, the old one stays"
+                        saying: "the new TLS certificate cannot be used, the old one stays in use"
                     )
-                    #expect(line?["error"]?.string == "the key is not that of the certificate")
+                    #expect(line?["error"]?.string == "the key does not belong to the certificate")
                     try await expectShown(old, by: server)
 
                     try folder.write("a.key", new.keyPEM)

@@ -81,7 +81,7 @@ import Testing
             try await ServeProcess.run(database: database.url, settings, endsWith: .signaled(SIGKILL)) { server in
                 // Nobody listens there: the request is answered, and the mail waits.
                 try await ask(for: "ada@example.com", at: server)
-                #expect(await server.log.line(saying: "mail not sent: it waits") != nil)
+                #expect(await server.log.line(saying: "mail not sent: it waits in the outbox") != nil)
                 let untried: Query<Int64?> = """
                     SELECT count(*) FROM outbox WHERE reason = 'unreachable' AND attempts = 0
                     """
@@ -161,7 +161,9 @@ import Testing
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
                 #expect(
-                    await server.log.line(saying: "no relay is configured: mails wait until they expire; see mail.host")
+                    await server.log.line(
+                        saying: "no mail relay is configured: mails wait in the outbox until they expire. Set mail.host"
+                    )
                         != nil
                 )
                 try await ask(for: "ada@example.com", at: server)

@@ -105,12 +105,12 @@ struct PolicyCommandTests {
                       user-5                        methods: password
                       user-6                        methods: password
                       user-8                        methods: password
-                      and 1 more; --format ndjson tells of all
+                      and 1 more; --format ndjson lists all
 
                     method-lost
                       user-7                        methods: password
 
-                    Since 2024-12-01T00:00:00.000Z: 1 decision asked again, 1 question
+                    Since 2024-12-01T00:00:00.000Z: repeated 1 decision, 1 question
                       COUNT  ACCOUNTS  PROVIDER  NOW                                                   PROPOSED                                                     FOR EXAMPLE
                           1         1  -         wrongPassword (S4) refused (invalidLoginCredentials)  passwordSignInNotEnabled (S1) refused (operationNotAllowed)  user-7, 019387d0-0000-7000-8000-000000000001
 
@@ -195,7 +195,7 @@ struct PolicyCommandTests {
             #expect(shown.output.contains("allowDuplicateEmails: true\n"))
             #expect(shown.output.contains("providers:\n  github.com: {enabled: false}\n"))
             let again = try await Self.concord(["simulate"], shown.output, database)
-            #expect(again.output.contains("nothing that is not so already") && again.status == .exited(0))
+            #expect(again.output.contains("  no change") && again.status == .exited(0))
             let idle = try await Self.concord(["apply"], shown.output, database)
             #expect(
                 idle.status == .exited(0)
@@ -267,7 +267,7 @@ struct PolicyCommandTests {
                 (["--dry-run"], Self.noPasswords, 1, "11 users would be locked out"),
                 (["--dry-run", "--max-locked-out", "11"], Self.noPasswords, 0, ""),
                 (["--dry-run", "--yes"], harmless, 0, ""),
-                ([], harmless, 1, "concord: nothing was changed; agree, or give --yes\n"),
+                ([], harmless, 1, "concord: nothing was changed; answer y, or give --yes\n"),
                 (["--yes", "--reason", "two\nlines"], harmless, 64, "--reason"),
                 (["--yes", "--reason", ""], harmless, 64, "--reason"),
                 (["--yes", "--max-locked-out", "-1"], harmless, 64, ""),
@@ -476,13 +476,13 @@ struct PolicyCommandTests {
             defer { try? FileManager.default.removeItem(atPath: path) }
             try Self.noPasswords.write(toFile: path, atomically: true, encoding: .utf8)
             let arguments = ["policy", "simulate", "--format", "ndjson", path]
-            let ending = try await ConcordCommand.interrupted(arguments, database, until: "told to stop") {
+            let ending = try await ConcordCommand.interrupted(arguments, database, until: "stopping after") {
                 process,
                 _ in
                 #expect(kill(process, SIGINT) == 0)
             }
             #expect(ending.status == .exited(75), "\(ending.error)")
-            #expect(ending.output == "" && ending.error.contains("interrupted; nothing was told yet"))
+            #expect(ending.output == "" && ending.error.contains("interrupted; nothing was printed yet"))
             // After user-6.
             let rest = try await ConcordCommand.run(arguments + ["--after", "H3VzZXItNg"], database)
             let told = rest.output.split(separator: "\n").filter { $0.contains("effect\":\"") }
@@ -495,7 +495,7 @@ struct PolicyCommandTests {
                     """
                 )
             }
-            #expect(lost.status == .exited(69) && lost.error.contains("stopped; nothing was told yet"))
+            #expect(lost.status == .exited(69) && lost.error.contains("stopped; nothing was printed yet"))
         }
     }
 }

@@ -149,7 +149,7 @@ struct ProvidersCommandTests {
                 )
                 let refused = try await Self.concord(["apply", path], database)
                 #expect(refused.status == .exited(1))
-                #expect(refused.error.contains("oidc.google: the issuer is that of google.com"), "\(refused.error)")
+                #expect(refused.error.contains("oidc.google: the issuer belongs to google.com"), "\(refused.error)")
             }
         }
     }

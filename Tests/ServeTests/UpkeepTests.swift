@@ -74,7 +74,9 @@ struct UpkeepTests {
                 #expect(ready.status == 503, "\(ready.text)")
                 let told = "not ready: this server's clock is 40 days ahead of PostgreSQL's: synchronise both machines"
                 #expect(ready.text.hasPrefix(told), "\(ready.text)")
-                let line = await server.log.line(saying: "clock differs from PostgreSQL's: nothing is deleted")
+                let line = await server.log.line(
+                    saying: "clock differs from PostgreSQL's: expired rows are not deleted"
+                )
                 #expect(line?["level"] == "warning")
                 #expect(line?["error"]?.string?.contains("40 days") == true)
                 #expect(try await server.send(.GET, "/healthz", key: nil).status == 200)

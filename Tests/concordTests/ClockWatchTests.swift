@@ -42,7 +42,7 @@ struct ClockWatchTests {
         // What the purge measured counts alike.
         watch.note(ClockComparison(before: now, database: now.adding(seconds: 200), after: now))
         #expect(gauge() == "concord_clock_difference_seconds -200")
-        #expect(recorded.entries.map(\.message) == ["clock differs from PostgreSQL's: nothing is deleted"])
+        #expect(recorded.entries.map(\.message) == ["clock differs from PostgreSQL's: expired rows are not deleted"])
         #expect(recorded.lines.first?.contains("40 days ahead") == true)
 
         // While PostgreSQL is away nothing is known of its clock: that it is away others report.
@@ -54,7 +54,7 @@ struct ClockWatchTests {
         for _ in 1...3 { #expect(await watch.problem() == nil) }
         #expect(
             recorded.entries.map(\.message) == [
-                "clock differs from PostgreSQL's: nothing is deleted", "clock agrees with PostgreSQL's again",
+                "clock differs from PostgreSQL's: expired rows are not deleted", "clock agrees with PostgreSQL's again",
             ]
         )
     }

@@ -34,7 +34,7 @@ struct DatabaseFailureTests {
         ),
         (
             connect("28000", "Rolle »concord« existiert nicht"),
-            "cannot connect to db.example.com:5432: Rolle »concord« existiert nicht. Check that the role exists, and that pg_hba.conf lets it in",
+            "cannot connect to db.example.com:5432: Rolle »concord« existiert nicht. Check that the role exists and that pg_hba.conf allows it",
             .databaseUnreachable
         ),
         (
@@ -72,7 +72,7 @@ struct DatabaseFailureTests {
         ),
         (
             connect("53300", "sorry, too many clients already"),
-            "cannot connect to db.example.com:5432: sorry, too many clients already. Raise max_connections of PostgreSQL, or lower what its clients use",
+            "cannot connect to db.example.com:5432: sorry, too many clients already. Raise max_connections of PostgreSQL, or reduce the connections of its clients",
             .databaseUnreachable
         ),
         (
@@ -122,7 +122,7 @@ struct DatabaseFailureTests {
         ),
         (
             PostgresError(.server("42501"), "permission denied for table users"),
-            "db.example.com:5432 refuses that: permission denied for table users. Use the role that owns the tables, or grant it what it lacks",
+            "db.example.com:5432 refuses that: permission denied for table users. Use the role that owns the tables, or grant the missing privilege",
             .badConfiguration
         ),
         (
@@ -137,7 +137,7 @@ struct DatabaseFailureTests {
         ),
         (
             PostgresError(.server("55P03"), "canceling statement due to lock timeout"),
-            "db.example.com:5432 is busy: canceling statement due to lock timeout. Find who waits in pg_stat_activity, or try again",
+            "db.example.com:5432 is busy: canceling statement due to lock timeout. Find the blocking session in pg_stat_activity, or try again",
             .databaseUnreachable
         ),
         (
@@ -147,7 +147,7 @@ struct DatabaseFailureTests {
         ),
         (
             PostgresError(.commitOutcomeUnknown, "connection lost while committing"),
-            "lost the connection to db.example.com:5432 while it was told to commit: connection lost while committing. What was to be changed may be changed: check before you run the command again",
+            "lost the connection to db.example.com:5432 during a commit: connection lost while committing. The change may have been made: check before you run the command again",
             .databaseUnreachable
         ),
         (
@@ -179,7 +179,7 @@ struct DatabaseFailureTests {
             ),
             (
                 PostgresError(.server("55P03"), "canceling statement due to lock timeout"),
-                "is busy: canceling statement due to lock timeout. Find who waits in pg_stat_activity, or try again",
+                "is busy: canceling statement due to lock timeout. Find the blocking session in pg_stat_activity, or try again",
                 .answerIsNo
             ),
         ] {

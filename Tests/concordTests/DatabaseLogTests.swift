@@ -31,7 +31,7 @@ struct DatabaseLogTests {
         #expect(
             lines(of: recorded) == [
                 "warning write database connection lost: connection_lost: connection to the server lost",
-                "warning write database does not accept a connection: unavailable: nobody listens",
+                "warning write database accepts no connection: unavailable: nobody listens",
             ]
         )
         log.postgresEvent(.connectionLost(.read, lost))
@@ -40,7 +40,7 @@ struct DatabaseLogTests {
         for _ in 1...8 { log.postgresEvent(.connected(.write)) }
         #expect(
             lines(of: recorded).dropFirst(3) == [
-                "warning write database connected again", "warning write database accepts again",
+                "warning write database connected again", "warning write database accepts connections again",
             ]
         )
         log.postgresEvent(.connectionLost(.write, lost))
@@ -56,7 +56,7 @@ struct DatabaseLogTests {
         #expect(
             lines(of: recorded) == [
                 "warning database refuses writes: server_25006: cannot execute INSERT in a read-only transaction",
-                "warning database takes writes again",
+                "warning database accepts writes again",
             ]
         )
     }

@@ -64,7 +64,7 @@ struct OutboxCommandTests {
             #expect(!json.text.contains("bob") && !json.text.contains("oobCode"))
             let blind = try await OutboxListing(service.operations.store, sealer: nil).messages(.pending, countMax: 10)
             #expect(blind.map(\.recipient) == [nil])
-            #expect(OutboxCommand.text([], at: service.clock.now) == "no message waits, and none was given up")
+            #expect(OutboxCommand.text([], at: service.clock.now) == "no message is pending or failed")
         }
     }
 

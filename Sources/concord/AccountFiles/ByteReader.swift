@@ -77,7 +77,7 @@ enum AccountFileError: Error, CustomStringConvertible {
         switch self {
         case .unreadable(let text): text
         case .broken(let text, let line): "line \(line): the file \(text)"
-        case .unnamedHash(let place): "\(place): a password is hashed, and nothing says how: give --hash-algo"
+        case .unnamedHash(let place): "\(place): the algorithm of a password hash is not known: give --hash-algo"
         }
     }
 }
@@ -138,7 +138,7 @@ enum RowDefect: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .notUTF8: "the row is not in UTF-8"
         case .notJSON: "the row is not valid JSON"
-        case .notAnObject: "the row is no JSON object"
+        case .notAnObject: "the row is not a JSON object"
         case .tooLong: "the row is longer than \(Self.rowBytesMax) bytes"
         case .columns(let found): "the row has \(found) columns"
         case .unusable(let name): "\(name) cannot be read"

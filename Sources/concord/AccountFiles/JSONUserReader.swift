@@ -36,7 +36,7 @@ final class JSONUserReader {
             case UInt8(ascii: "]"):
                 try finish()
                 return nil
-            default: throw broken("has something else than a comma between two users")
+            default: throw broken("has no comma between two users")
             }
         }
         let line = bytes.line
@@ -71,7 +71,9 @@ final class JSONUserReader {
             let key = try value(keeping: true) ?? []
             guard try nextToken() == UInt8(ascii: ":") else { throw broken("is not valid JSON") }
             if key == Array("\"users\"".utf8) {
-                guard try nextToken() == UInt8(ascii: "[") else { throw broken("has users that are no list") }
+                guard try nextToken() == UInt8(ascii: "[") else {
+                    throw broken("has a value of users that is not a list")
+                }
                 return
             }
             _ = try skipSpace()
@@ -100,7 +102,7 @@ final class JSONUserReader {
             default: throw broken("is not valid JSON")
             }
         }
-        guard try skipSpace() == nil else { throw broken("goes on after its end") }
+        guard try skipSpace() == nil else { throw broken("continues after its end") }
     }
 
     /// The bytes of the next value; `nil` where they are too many. Only brackets and strings are looked at.

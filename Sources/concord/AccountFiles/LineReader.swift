@@ -49,7 +49,7 @@ final class CSVReader {
                 count += 1
                 // One quote that is missing would otherwise take the rest of the file for a field.
                 if count > RowDefect.rowBytesMax {
-                    if isQuoted { throw .broken("has a quote that nothing closes", line: line) }
+                    if isQuoted { throw .broken("has a quote that is never closed", line: line) }
                     isTooLong = true
                 }
                 if byte == UInt8(ascii: "\"") {

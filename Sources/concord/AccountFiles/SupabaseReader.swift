@@ -16,7 +16,7 @@ final class SupabaseReader {
         let identityRows = try Self.rows(try ByteReader(path: path), key: "user_id")
         while let row = try identityRows() {
             guard case .success(let identity) = row.content, let user = identity["user_id"]?.string else {
-                throw .broken("of identities has a row that is none", line: row.line)
+                throw .broken("of identities has an invalid row", line: row.line)
             }
             identities[user, default: []].append(identity)
         }

@@ -177,7 +177,7 @@ struct Style: Sendable {
                 )
             }
         }
-        lines.append("concord audit rules RULE explains one")
+        lines.append("to explain a rule: concord audit rules RULE")
         return lines.joined(separator: "\n")
     }
 

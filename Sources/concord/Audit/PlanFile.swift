@@ -117,7 +117,7 @@ final class PlanReader {
         try bytes.skipByteOrderMark()
         guard let (first, object) = try Self.nextObject(bytes) else { throw .broken("is empty", line: 1) }
         guard object["type"]?.string == "plan", let format = object["format"]?.integer else {
-            throw .broken("is no plan of an audit", line: first)
+            throw .broken("is not an audit plan", line: first)
         }
         guard format == PlanFile.format else {
             throw .broken("has format \(format), and this program reads \(PlanFile.format)", line: first)
@@ -125,7 +125,7 @@ final class PlanReader {
         guard let plan = object["plan"]?.string.flatMap({ AppliedPlan.ID(text: $0) }),
             let project = object["project"]?.string,
             let madeAt = object["madeAt"]?.string.flatMap(RFC3339.instant)
-        else { throw .broken("does not say which plan it is, of which project and when", line: first) }
+        else { throw .broken("has a header without a plan, a project or a time", line: first) }
         header = PlanFile.Header(plan: plan, project: project, madeAt: madeAt)
     }
 
@@ -133,7 +133,7 @@ final class PlanReader {
     func next() throws(AccountFileError) -> Line? {
         if operationCount != nil { return nil }
         guard let (number, object) = try Self.nextObject(bytes) else {
-            throw .broken("breaks off: its last line is missing", line: bytes.line)
+            throw .broken("is incomplete: its last line is missing", line: bytes.line)
         }
         switch object["type"]?.string {
         case "operation"?:
@@ -147,10 +147,12 @@ final class PlanReader {
             guard let count = object["operations"]?.integer, count >= lastNumber else {
                 throw .broken("has more operations than it says", line: number)
             }
-            guard try Self.nextObject(bytes) == nil else { throw .broken("goes on after its last line", line: number) }
+            guard try Self.nextObject(bytes) == nil else {
+                throw .broken("continues after its last line", line: number)
+            }
             operationCount = count
             return nil
-        case "plan"?: throw .broken("has a second beginning", line: number)
+        case "plan"?: throw .broken("has a second header", line: number)
         default: throw .broken("has a line of an unknown type", line: number)
         }
     }
@@ -167,7 +169,7 @@ final class PlanReader {
         }
         let version = object["version"]
         guard version == nil || version == .null || version?.integer.map({ $0 >= 1 }) == true else {
-            throw .broken("has an operation whose version is no number", line: line)
+            throw .broken("has an operation whose version is not a number", line: line)
         }
         guard let repair = object["operation"]?.object.flatMap(Repair.init(json:)) else {
             throw .broken("has an operation that this program does not know", line: line)
@@ -202,7 +204,7 @@ final class PlanReader {
                 throw .broken("is not in UTF-8", line: number)
             }
             guard let object = try? JSONValue(parsing: line).object else {
-                throw .broken("has a line that is no JSON object", line: number)
+                throw .broken("has a line that is not a JSON object", line: number)
             }
             return (number, object)
         }

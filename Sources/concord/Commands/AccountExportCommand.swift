@@ -28,7 +28,9 @@ struct AccountExportCommand: AsyncParsableCommand {
     var output: String?
 
     @Flag(
-        help: "Include password hashes, in a format that names its algorithm (--hash-algo PHC). Treat such a file as a secret."
+        help: """
+            Include password hashes, in a format that names its algorithm (--hash-algo PHC). Treat such a file as a secret.
+            """
     )
     var includePasswordHashes = false
 
@@ -51,7 +53,7 @@ struct AccountExportCommand: AsyncParsableCommand {
         )
         let walk = SnapshotWalk(
             total: try await export.estimatedCount(),
-            advice: output.map { "\($0) was not written" } ?? "what was written is not all"
+            advice: output.map { "\($0) was not written" } ?? "what was written is incomplete"
         )
         let sink = try ExportSink(path: output)
         let done: ExportedPart
@@ -65,7 +67,7 @@ struct AccountExportCommand: AsyncParsableCommand {
         complain("\(done.count) \(done.count == 1 ? "account" : "accounts")")
         if done.leftOut > 0 {
             complain(
-                "\(done.leftOut) linked identities have no place in this form and were left out; ndjson has them"
+                "left out \(done.leftOut) linked identities that this format cannot hold; --format ndjson exports them"
             )
         }
     }

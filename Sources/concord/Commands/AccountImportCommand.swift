@@ -76,10 +76,10 @@ struct AccountImportCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard identities == nil || format == .supabase else {
-            throw ValidationError("--identities belongs to --format supabase")
+            throw ValidationError("--identities needs --format supabase")
         }
         guard hashKey == nil || hashKeyFile == nil else {
-            throw ValidationError("give --hash-key or --hash-key-file")
+            throw ValidationError("give --hash-key or --hash-key-file, not both")
         }
     }
 
@@ -122,7 +122,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 try complaints.finish()
                 if end.counts.refused > 0 { throw ExitCode.answerIsNo }
             case .stopped(let place):
-                complain("stopped; \(place.before). The same command again finishes the work")
+                complain("stopped; \(place.before). Run the same command again to finish")
                 throw ExitCode.stopped
             case .failed(let error, let place):
                 if let error = error as? PostgresError {
@@ -130,7 +130,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 } else {
                     complain("\(error)")
                 }
-                complain("\(place.before). The same command again finishes the work")
+                complain("\(place.before). Run the same command again to finish")
                 throw ExitCode(for: error)
             }
         }
@@ -160,8 +160,9 @@ struct AccountImportCommand: AsyncParsableCommand {
             ][field] ?? field
         }
         return switch defect {
-        case .unknownAlgorithm: "--hash-algo is none of " + HashParameters.algorithms.joined(separator: ", ")
-        case .missing("argon2Parameters"): "ARGON2 comes in over HTTP only; hashes that describe themselves are PHC"
+        case .unknownAlgorithm: "--hash-algo: give one of " + HashParameters.algorithms.joined(separator: ", ")
+        case .missing("argon2Parameters"):
+            "ARGON2 can be imported over HTTP only; give PHC for hashes that name their algorithm"
         case .missing(let field): "\(option(field)) is missing"
         case .outOfRange(let field, let range): "\(option(field)) has to be \(range)"
         case .tooManyKeys: defect.explanation
@@ -175,7 +176,10 @@ struct AccountImportCommand: AsyncParsableCommand {
         var key = hashKey
         if let hashKeyFile {
             guard let bytes = FileManager.default.contents(atPath: hashKeyFile) else {
-                throw StartupFailure("\(hashKeyFile): cannot be read", .badConfiguration)
+                throw StartupFailure(
+                    "\(hashKeyFile): cannot be read; check its path and permissions",
+                    .badConfiguration
+                )
             }
             key = String(decoding: bytes, as: UTF8.self)
         }
@@ -242,7 +246,7 @@ final class RowComplaints: Sendable {
         if let identity = FileIdentity(descriptor: opened) {
             guard !inputs.contains(where: { FileIdentity(path: $0) == identity }) else {
                 close(opened)
-                throw ValidationError("--errors: \(path) is what is to be read; give another file")
+                throw ValidationError("--errors: \(path) is read by this command; give another file")
             }
             ftruncate(opened, 0)
         }
@@ -280,7 +284,7 @@ final class RowComplaints: Sendable {
     func tellHowManyMore() {
         let more = count.withLock { $0 } - Self.toldMax
         guard more > 0 else { return }
-        complain("\(more) more \(more == 1 ? "row was" : "rows were") left out; --errors FILE tells all")
+        complain("\(more) more \(more == 1 ? "row was" : "rows were") left out; --errors FILE lists all of them")
     }
 }
 
@@ -405,7 +409,7 @@ struct FileImport {
             if let id = account.id, !seen.insert(id.hashValue).inserted {
                 refuse(ImportRefusal.repeatedLocalID.message, id: id)
             } else if account.isRedacted {
-                refuse("the hash of the password was left out by the export", id: account.id)
+                refuse("the export left out the password hash", id: account.id)
             } else if options.hashing == nil, account.hasHash {
                 throw .unnamedHash(row.place)
             } else {
@@ -423,7 +427,7 @@ struct FileImport {
     private func message(_ refusal: ImportRefusal) -> String {
         // Of Supabase nobody has named an algorithm.
         guard refusal == .invalidPasswordHash, case .selfDescribing = options.hashing else { return refusal.message }
-        return "passwordHash does not say how it was made, or names a key that is not here"
+        return "passwordHash does not name its algorithm, or names an unknown key"
     }
 
     private func write(_ batch: Batch) async -> BatchResult {

@@ -103,12 +103,12 @@ extension AccountMergeCommand {
         var yes = false
 
         func validate() throws {
-            for uid in [survivor, absorbed] where UserID(uid) == nil { throw ValidationError("no uid: \(uid)") }
+            for uid in [survivor, absorbed] where UserID(uid) == nil { throw ValidationError("not a uid: \(uid)") }
             _ = try choices()
             if dryRun { return }
             guard let reason, AccountMerges.isReason(reason) else {
                 throw ValidationError(
-                    "--reason: say in at most 500 characters why both accounts are one person's, or give --dry-run"
+                    "--reason: say in at most 500 characters why both accounts belong to one person, or give --dry-run"
                 )
             }
         }
@@ -120,10 +120,10 @@ extension AccountMergeCommand {
             {
                 for name in text?.split(separator: ",") ?? [] {
                     guard let field = MergeField(name: String(name)) else {
-                        throw ValidationError("\(option): no account has \(name)")
+                        throw ValidationError("\(option): accounts have no field \(name)")
                     }
                     guard choices.updateValue(side, forKey: field) == nil else {
-                        throw ValidationError("\(name) is named twice")
+                        throw ValidationError("\(name) is given twice; keep one")
                     }
                 }
             }
@@ -155,12 +155,12 @@ extension AccountMergeCommand {
                     if merge.state == .prepared {
                         try await interrupt.watching {
                             complain(
-                                "waiting for the receivers of webhooks; merge \(merge.id) goes on without this command"
+                                "waiting for webhook receivers; merge \(merge.id) continues without this command"
                             )
                             while merge.state == .prepared {
                                 try await Task.sleep(for: .milliseconds(500))
                                 if interrupt.hasCome {
-                                    complain("interrupted; how it ends: concord account merge show \(merge.id)")
+                                    complain("interrupted; to see how it ends: concord account merge show \(merge.id)")
                                     throw ExitCode.stopped
                                 }
                                 merge = try await merges.advance(merge.id, tenant: tenant)
@@ -196,7 +196,7 @@ extension AccountMergeCommand {
                     var (found, current): ([Merge], UserID?) = ([], nil)
                     if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
                     guard !found.isEmpty else {
-                        complain("there is no such merge, and none of such an account")
+                        complain("there is no such merge, and no account with this uid was merged")
                         throw ExitCode.answerIsNo
                     }
                     if let current { try say("\(id) is now \(current.rawValue)\n") }
@@ -363,44 +363,44 @@ enum MergeText {
     }
 
     static func changes(_ changes: [LaterChange]) -> String {
-        changes.map { "  \($0.user): \($0.part.words), which \($0.canStay ? "can stay" : "prevents it")" }
+        changes.map { "  \($0.user): \($0.part.words), which \($0.canStay ? "can stay" : "prevents the undo")" }
             .joined(separator: "\n")
     }
 
     /// Why later changes keep a merge from being undone, and what helps.
     static func prevented(by changes: [LaterChange]) -> String {
         guard changes.allSatisfy(\.canStay) else {
-            return "nothing was done: the merge stays, unless what prevents it is put back to what the merge left"
+            return "nothing was undone: revert the changes that prevent the undo, and try again"
         }
         return """
-            nothing was done: later changes would be overwritten; with --keep-later-changes they stay, and everything else is \
-            put back
+            nothing was undone: later changes would be overwritten. With --keep-later-changes, they stay and everything else \
+            is restored
             """
     }
 
     static func undone(_ undone: UndoneMerge) -> String {
         let kept = undone.kept.map(\.part.words).joined(separator: ", ")
         return "undone: \(undone.merge.absorbed.rawValue) is an account again"
-            + (kept.isEmpty ? "" : "; changed since, and left as it is: \(kept)")
+            + (kept.isEmpty ? "" : "; later changes that stay: \(kept)")
     }
 
     static func denial(_ denial: MergeDenial) -> String {
         switch denial {
         case .refused(let refusal): "refused: \(refusal.rawValue)"
-        case .undecided(let fields): "choose, with --take or --keep: \(fields.map(\.name).joined(separator: ","))"
-        case .absorbedSessionMissing: "the other account was not shown"
+        case .undecided(let fields): "choose with --take or --keep: \(fields.map(\.name).joined(separator: ","))"
+        case .absorbedSessionMissing: "proof of ownership of the other account is required"
         case .alreadyMerging(let merge):
             """
-            merge \(merge.id), \(merge.absorbed.rawValue) into \(merge.survivor.rawValue), waits for the receivers of webhooks, \
-            until \(RFC3339.text(merge.deadlineAt)) at the latest; before it has ended there is no other of these accounts
-            to see how far it is: concord account merge show \(merge.id)
-            to end it: concord account merge abort \(merge.id)
+            merge \(merge.id), \(merge.absorbed.rawValue) into \(merge.survivor.rawValue), waits for webhook receivers until \
+            \(RFC3339.text(merge.deadlineAt)) at the latest; until it ends, these accounts cannot be merged again
+            to see its state: concord account merge show \(merge.id)
+            to abort it: concord account merge abort \(merge.id)
             """
-        case .alreadyMerged(let merge): "nothing was done: this merge was committed before\n" + committed(merge)
+        case .alreadyMerged(let merge): "nothing was changed: this merge was committed before\n" + committed(merge)
         case .mergedAway(let merge): "refused: \(MergeRefusal.accountNotFound.rawValue)\n" + committed(merge)
         case .unknown: "there is no such merge"
-        case .closed(let state): "the merge is \(state.rawValue); nothing was done"
-        case .tooLate: "the time to undo it is over"
+        case .closed(let state): "nothing was changed: the merge is \(state.rawValue)"
+        case .tooLate: "the merge can no longer be undone"
         case .laterChanges(let changes): prevented(by: changes) + "\n" + Self.changes(changes)
         }
     }

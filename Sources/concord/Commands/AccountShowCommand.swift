@@ -51,7 +51,9 @@ struct AccountFindCommand: AsyncParsableCommand {
 
     @OptionGroup var lookup: AccountLookupOptions
 
-    @Argument(help: ArgumentHelp("A uid, an address, a phone number or a provider's id of the user.", valueName: "known"))
+    @Argument(
+        help: ArgumentHelp("A uid, an address, a phone number or a provider's id of the user.", valueName: "known")
+    )
     var known: String
 
     func run() async throws {
@@ -60,7 +62,7 @@ struct AccountFindCommand: AsyncParsableCommand {
             try await lookup.withReports { reports, tenant in
                 let found = try await reports.accounts(namedBy: known, tenant: tenant)
                 guard !found.users.isEmpty || !found.unreadable.isEmpty else {
-                    complain("no account is known by that")
+                    complain("no account matches")
                     throw ExitCode.answerIsNo
                 }
                 for user in found.users { try say(AccountText.line(user, style)) }
@@ -91,7 +93,7 @@ struct AccountShowCommand: AsyncParsableCommand {
     var uid: String
 
     func validate() throws {
-        guard UserID(uid) != nil else { throw ValidationError("no uid: \(uid)") }
+        guard UserID(uid) != nil else { throw ValidationError("not a uid: \(uid)") }
         guard (0...1000).contains(history) else { throw ValidationError("--history: give a number from 0 to 1000") }
     }
 
@@ -103,7 +105,7 @@ struct AccountShowCommand: AsyncParsableCommand {
                     if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
                         complain("merged into \(successor.rawValue): concord account merge show \(id.rawValue)")
                     } else {
-                        complain("there is no such account; concord account find looks for one by what is known of it")
+                        complain("there is no such account; to search by another identifier: concord account find")
                     }
                     throw ExitCode.answerIsNo
                 }
@@ -125,7 +127,7 @@ struct AccountShowCommand: AsyncParsableCommand {
             throw StartupFailure(
                 """
                 \(AccountText.unreadable(id, columns))
-                put that back first; what else is wrong: concord audit run --user \(id.rawValue)
+                correct that first; to see what else is wrong: concord audit run --user \(id.rawValue)
                 """,
                 .badData
             )
@@ -146,7 +148,7 @@ enum AccountText {
     }
 
     static func unreadable(_ id: UserID, _ columns: [String]) -> String {
-        "account \(id.rawValue) holds what cannot be read, in \(columns.joined(separator: ", "))"
+        "account \(id.rawValue) holds an unreadable value in \(columns.joined(separator: ", "))"
     }
 
     static func report(_ report: AccountReport, _ style: Style) -> String {
@@ -178,7 +180,7 @@ enum AccountText {
             lines += listed(
                 "Conflicts",
                 report.snapshot.conflicts.map {
-                    "\($0.provider.rawValue), \($0.kind.rawValue): \($0.count), of which \($0.liveCount) can be settled"
+                    "\($0.provider.rawValue), \($0.kind.rawValue): \($0.count), of which \($0.liveCount) can be resolved"
                 }
             )
         }
@@ -199,7 +201,7 @@ enum AccountText {
             report.history.map { entry in
                 "\(RFC3339.text(entry.occurredAt))  \(entry.kind), \(Rule(rawValue: entry.rule)?.title ?? entry.rule): \(entry.sentence ?? "unknown")"
             },
-            none: "nothing is kept"
+            none: "nothing is stored"
         )
         return TextTable.text(lines)
     }

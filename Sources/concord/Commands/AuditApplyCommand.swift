@@ -40,7 +40,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
             throw ValidationError("--batch: give a number from 1 to \(AuditRepairs.stepsMax)")
         }
         guard !dryRun || !yes else { throw ValidationError("give --dry-run or --yes, not both") }
-        guard plan != "-" else { throw ValidationError("a plan is read more than once: give a file") }
+        guard plan != "-" else { throw ValidationError("give a file: the plan is read more than once") }
     }
 
     func run() async throws {
@@ -77,7 +77,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
                 try await repairs.finish(header.plan, skipped: result.skippedCount)
                 try say(format == .json ? result.json(isDryRun: false) : result.report)
                 if format == .text, result.count(of: .applied) > 0 {
-                    try say("to take it back: concord audit undo \(header.plan.text)")
+                    try say("to undo it: concord audit undo \(header.plan.text)")
                 }
                 let undone = result.count(of: .undoneBefore)
                 if undone > 0 {
@@ -174,7 +174,7 @@ struct PlanApplication: Sendable {
                 complain(
                     isForecast
                         ? "\(end); nothing was changed"
-                        : "\(end) before line \(first.number). The same command again finishes the work"
+                        : "\(end) before line \(first.number). Run the same command again to finish"
                 )
                 throw error is Interrupted ? ExitCode.stopped : error
             }
@@ -307,7 +307,7 @@ extension StepOutcome {
         switch self {
         case .applied, .appliedBefore, .undoneBefore: nil
         case .skipped(let refusal): refusal.words
-        case .unreadable: "the account holds what cannot be read"
+        case .unreadable: "the account holds an unreadable value"
         }
     }
 }

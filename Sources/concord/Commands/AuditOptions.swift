@@ -43,7 +43,7 @@ struct AuditSelectionOptions: ParsableArguments {
         guard [!users.isEmpty, emails != nil, since != nil].filter(\.self).count <= 1 else {
             throw ValidationError("give one of --user, --emails and --since")
         }
-        for user in users where UserID(user) == nil { throw ValidationError("--user: no uid: \(user)") }
+        for user in users where UserID(user) == nil { throw ValidationError("--user: not a uid: \(user)") }
         if let since { try SnapshotOptions.validate(since: since) }
     }
 
@@ -53,7 +53,7 @@ struct AuditSelectionOptions: ParsableArguments {
         let unanswered = Set(Audit.unanswered(rules, by: selection).map(\.id))
         if !unanswered.isEmpty {
             let ids = rules.map(\.id).filter(unanswered.contains)
-            complain("not asked, because they need all accounts: \(ids.joined(separator: ", "))")
+            complain("rules left out, because they need all accounts: \(ids.joined(separator: ", "))")
         }
         // Who names accounts asks about these, and about the project only by a rule's name.
         let namesAccounts = if case .users = selection { ruleIDs.isEmpty } else { false }

@@ -70,7 +70,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
         let total: Int64? = if case .all = selection { try await snapshots.estimatedCount() } else { nil }
         let header = PlanFile.Header(plan: Effects.system.newPlanID(), project: project.id, madeAt: now)
         let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
-        let walk = SnapshotWalk(total: total, advice: "what was written is no whole plan; make it again")
+        let walk = SnapshotWalk(total: total, advice: "the plan is incomplete; make it again")
         let summary = Mutex(PlanSummary())
         let planned = all || !selecting.ruleIDs.isEmpty ? rules : rules.filter { $0.severity == .error }
         let inProject = rules.flatMap { $0.findings(inProjectOf: terms) }
@@ -111,7 +111,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
             + rows.map {
                 "\(PlanSummary.number(findings[$0.id, default: 0]))  \(padded($0.id, to: width))  \($0.severity.rawValue)"
             }
-            + ["plan those of one rule with --rule ID, all of them with --all"])
+            + ["to plan the findings of one rule: --rule ID; of all rules: --all"])
             .joined(separator: "\n")
     }
 
@@ -155,7 +155,7 @@ struct PlanSummary: Sendable {
         var lines = ["\(grouped(accounts)) \(accounts == 1 ? "account" : "accounts"), \(operations(total(repairs)))"]
         lines += Self.lines(repairs)
         if !left.isEmpty {
-            lines.append("left to people: \(grouped(total(left)))")
+            lines.append("for a person to decide: \(grouped(total(left)))")
             lines += Self.lines(left)
         }
         return lines.joined(separator: "\n")

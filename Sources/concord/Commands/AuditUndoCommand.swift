@@ -41,7 +41,9 @@ struct AuditUndoCommand: AsyncParsableCommand {
             try await withClient(configuration.database.postgres) { client in
                 let store = AccountStore(client: client)
                 guard let plan = try await store.plan(id) else {
-                    complain("no such plan was applied, or its time is over; concord audit plans lists them")
+                    complain(
+                        "no such plan was applied, or it can no longer be undone; to list plans: concord audit plans"
+                    )
                     throw ExitCode.answerIsNo
                 }
                 // Whether anybody is told of what is back.
@@ -115,7 +117,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
             }
         } catch {
             try report()
-            complain("\(error is Interrupted ? "interrupted" : "stopped"). The same command again finishes the work")
+            complain("\(error is Interrupted ? "interrupted" : "stopped"). Run the same command again to finish")
             throw error is Interrupted ? ExitCode.stopped : error
         }
         try report()
@@ -127,7 +129,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
         guard !mails.isEmpty else { return nil }
         let (withdrawn, hadLeft) = (mails[.withdrawn, default: 0], mails[.hadLeft, default: 0])
         return
-            "\(grouped(withdrawn)) \(withdrawn == 1 ? "mail" : "mails") withdrawn, \(grouped(hadLeft)) had left before"
+            "\(grouped(withdrawn)) \(withdrawn == 1 ? "mail" : "mails") withdrawn, \(grouped(hadLeft)) sent before"
     }
 }
 
@@ -136,10 +138,10 @@ extension UndoOutcome {
     fileprivate var reason: String? {
         switch self {
         case .undone, .undoneBefore: nil
-        case .expired: "it can be undone no more"
-        case .final: "deleted sessions, codes, conflicts and rows without an account do not come back"
+        case .expired: "it can no longer be undone"
+        case .final: "deleted sessions, codes, conflicts and rows without an account cannot be restored"
         case .clashes(let clashes):
-            "somebody has changed since: "
+            "changed since: "
                 + Set(LaterChange.all(clashes).map(\.part.words)).sorted().joined(separator: ", ")
         }
     }

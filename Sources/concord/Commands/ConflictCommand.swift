@@ -56,7 +56,12 @@ extension ConflictCommand {
         @Option(help: ArgumentHelp("Only conflicts about this account.", valueName: "uid"))
         var user: String?
 
-        @Option(help: ArgumentHelp("Only conflicts about credentials of this provider, such as google.com.", valueName: "id"))
+        @Option(
+            help: ArgumentHelp(
+                "Only conflicts about credentials of this provider, such as google.com.",
+                valueName: "id"
+            )
+        )
         var provider: String?
 
         @Option(help: "Only conflicts of this kind.")
@@ -83,15 +88,17 @@ extension ConflictCommand {
             guard (1...ConflictAdministration.countMax).contains(max) else {
                 throw ValidationError("--max: give a number from 1 to \(ConflictAdministration.countMax)")
             }
-            if let user, UserID(user) == nil { throw ValidationError("--user: no uid: \(user)") }
+            if let user, UserID(user) == nil { throw ValidationError("--user: not a uid: \(user)") }
             if let provider, ProviderID(provider) == nil {
-                throw ValidationError("--provider: no id of a provider: \(provider)")
+                throw ValidationError("--provider: not the id of a provider: \(provider)")
             }
             for (option, time) in [("--opened-since", openedSince), ("--opened-before", openedBefore)] {
                 guard let time, SnapshotOptions.instant(time, before: Timestamp(secondsSinceEpoch: 0)) == nil else {
                     continue
                 }
-                throw ValidationError("\(option): give a time as 2026-11-22T08:00:00Z, or a span as 90m, 36h or 7d")
+                throw ValidationError(
+                    "\(option): give a time such as 2026-11-22T08:00:00Z, or a duration such as 90m, 36h or 7d"
+                )
             }
         }
 
@@ -134,7 +141,9 @@ extension ConflictCommand {
                 let (id, format) = (id, options.format)
                 try await options.withConflicts { conflicts, _ in
                     guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
-                        complain("there is no such conflict, or its time is over; concord conflict list shows all")
+                        complain(
+                            "there is no such conflict, or it was deleted after it expired; to list all: concord conflict list"
+                        )
                         throw ExitCode.answerIsNo
                     }
                     try say(ConflictText.text(of: conflict, format))
@@ -167,7 +176,9 @@ extension ConflictCommand {
                 let (id, format, yes) = (id, options.format, yes)
                 try await options.withConflicts { conflicts, store in
                     guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
-                        complain("there is no such conflict, or its time is over; concord conflict list shows all")
+                        complain(
+                            "there is no such conflict, or it was deleted after it expired; to list all: concord conflict list"
+                        )
                         throw ExitCode.answerIsNo
                     }
                     guard [.open, .proven].contains(conflict.state) else {
@@ -176,7 +187,7 @@ extension ConflictCommand {
                     }
                     if format == .text { try say(ConflictText.text(of: conflict, .text)) }
                     try flushOutput()
-                    try await agree(to: "Turn this conflict down?", isAgreed: yes)
+                    try await agree(to: "Decline this conflict?", isAgreed: yes)
                     // Whether anybody is told of it.
                     try await store.refreshWebhooks()
                     do {
@@ -184,7 +195,7 @@ extension ConflictCommand {
                         try say(
                             format == .json
                                 ? ConflictText.text(of: declined.conflict, .json)
-                                : "turned down; decision \(declined.decision.text)"
+                                : "declined; decision \(declined.decision.text)"
                         )
                     } catch is Denial {
                         let state = try await conflicts.conflict(id, tenant: .project)?.state.rawValue
@@ -201,7 +212,7 @@ extension ConflictCommand {
 enum ConflictText {
     /// Seven columns with a heading; a line that says so where there is nothing.
     static func table(_ conflicts: [ReportedConflict], at now: Timestamp) -> String {
-        guard !conflicts.isEmpty else { return "there is no such conflict" }
+        guard !conflicts.isEmpty else { return "no conflict matches" }
         let rows =
             [["ID", "STATE", "AGE", "PROVIDER", "AS", "USER", "KIND"]]
             + conflicts.map { conflict in
@@ -243,7 +254,7 @@ enum ConflictText {
                 lines.append(
                     (
                         "proof",
-                        "\(proof.binding.kind.rawValue), \(left) tries left, until \(RFC3339.text(proof.expiresAt))"
+                        "\(proof.binding.kind.rawValue), \(left) attempts left, until \(RFC3339.text(proof.expiresAt))"
                     )
                 )
             }

@@ -114,7 +114,7 @@ extension MigrateCommand {
                     complain(refusals.map(\.description).joined(separator: "\n"))
                     throw ExitCode.answerIsNo
                 }
-                try say("all applied migrations are as they were")
+                try say("all applied migrations are unchanged")
             }
         }
     }

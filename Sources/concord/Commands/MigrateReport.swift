@@ -38,7 +38,7 @@ enum MigrateReport {
     }
 
     private static func summary(of status: MigrationStatus) -> String {
-        guard status.refusals.isEmpty else { return "nothing will run until the above is put right" }
+        guard status.refusals.isEmpty else { return "nothing will run until the above is fixed" }
         let pending = status.entries.filter { $0.condition == .pending || $0.condition == .interrupted }.count
         return pending == 0 ? "up to date" : "\(pending) to run: concord migrate up"
     }

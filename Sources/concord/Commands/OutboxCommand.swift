@@ -94,7 +94,7 @@ extension OutboxCommand {
 
         func validate() throws {
             guard ids.isEmpty == failed else {
-                throw ValidationError("name messages, or give --failed for all of them")
+                throw ValidationError("give the ids of messages, or --failed for all failed messages")
             }
         }
 
@@ -107,10 +107,10 @@ extension OutboxCommand {
                 }
                 guard let count else { throw ValidationError("an id is a UUID, as concord outbox list prints it") }
                 guard count > 0 else {
-                    complain("none of that was given up and is still worth sending; nothing was changed")
+                    complain("no such message has failed and is still valid; nothing was changed")
                     throw ExitCode.answerIsNo
                 }
-                try say("\(count) \(count == 1 ? "message is" : "messages are") due again")
+                try say("\(count) \(count == 1 ? "message is" : "messages are") due to be sent again")
             }
         }
     }
@@ -165,14 +165,16 @@ extension OutboxCommand {
 
         func validate() throws {
             guard ids.isEmpty == (allPending || kind != nil || olderThan != nil) else {
-                throw ValidationError("name messages, or give --all-pending, --kind or --older-than")
+                throw ValidationError("give the ids of messages, or --all-pending, --kind or --older-than")
             }
             guard !dryRun || !yes else { throw ValidationError("give --dry-run or --yes, not both") }
             guard OutboxListing.named(ids) != nil else {
                 throw ValidationError("an id is a UUID, as concord outbox list prints it")
             }
             if let olderThan, SnapshotOptions.instant(olderThan, before: Timestamp(secondsSinceEpoch: 0)) == nil {
-                throw ValidationError("--older-than: a time as 2026-11-22T08:00:00Z, or 90m, 36h, 7d")
+                throw ValidationError(
+                    "--older-than: give a time such as 2026-11-22T08:00:00Z, or a duration such as 90m, 36h or 7d"
+                )
             }
         }
 
@@ -211,7 +213,7 @@ extension OutboxCommand {
             var discarded: Int64 = 0
             if count.unclaimed > 0 {
                 let question =
-                    "Discard \(messages(count.unclaimed))? What they say is deleted, and they are never sent."
+                    "Discard \(messages(count.unclaimed))? Their contents are deleted, and they are never sent."
                 try await agree(to: question, isAgreed: yes)
                 discarded = try await listing.discard(selection, at: Effects.system.now())
             }
@@ -227,7 +229,7 @@ extension OutboxCommand {
 
     /// Seven columns with a heading; a line that says so where there is nothing.
     static func text(_ messages: [ListedMessage], at now: Timestamp) -> String {
-        guard !messages.isEmpty else { return "no message waits, and none was given up" }
+        guard !messages.isEmpty else { return "no message is pending or failed" }
         let rows =
             [["ID", "STATE", "KIND", "AGE", "ATTEMPTS", "REASON", "TO"]]
             + messages.map { message in

@@ -75,7 +75,7 @@ extension PolicyCommand {
                 guard let effect = SimulatedEffect(rawValue: String(name)) else {
                     throw ValidationError(
                         """
-                        --fail-on: there is no effect \(name); there are never, \
+                        --fail-on: there is no effect \(name); give never, or some of \
                         \(SimulatedEffect.allCases.map(\.rawValue).joined(separator: ", "))
                         """
                     )
@@ -191,7 +191,10 @@ extension PolicyCommand {
         var maxLockedOut: Int64 = 0
 
         @Option(
-            help: ArgumentHelp("Reason for the change; stored with the version and logged. Name no person in it.", valueName: "text")
+            help: ArgumentHelp(
+                "Reason for the change; stored with the version and logged. Name no person in it.",
+                valueName: "text"
+            )
         )
         var reason: String?
 
@@ -263,7 +266,9 @@ extension PolicyCommand {
             try output.begin()
             try flushOutput()
             if changes.contains(where: { $0.judges == .requests }) {
-                complain("some changes affect requests only; concord policy simulate \(file) asks recorded ones again")
+                complain(
+                    "some changes affect requests only; to repeat recorded requests: concord policy simulate \(file)"
+                )
             }
             guard changes.contains(where: { $0.judges == .accounts }) else { return }
             let snapshots = AccountSnapshots(
@@ -332,7 +337,7 @@ extension PolicyCommand {
             let newest = try await store.projectVersions(after: version, countMax: 1).first
             let what =
                 newest.map { "version \($0.version) by \($0.attribution.author ?? "an unknown author") is in force" }
-                ?? "a provider's registration is another one, or version \(version) never was"
+                ?? "a provider's registration was changed, or version \(version) never existed"
             complain(
                 "the policy was changed meanwhile: \(what); nothing was changed. Simulate again: concord policy simulate \(file)"
             )

@@ -44,7 +44,7 @@ extension ProjectCommand {
             if let number, number <= 0 { throw ValidationError("a project number is positive") }
             for host in authorizedDomains where AuthorizedDomain(host) == nil {
                 throw ValidationError(
-                    "--authorized-domain: not a host name, perhaps with a port, or *. before it: \(host)"
+                    "--authorized-domain: not a host name with an optional port and leading *.: \(host)"
                 )
             }
         }
@@ -86,13 +86,13 @@ extension ProjectCommand {
             let names = domains.isEmpty ? "none" : domains.map(\.text).joined(separator: ", ")
             let warnings = domains.compactMap { domain in
                 SharedHosts.sharedHost(of: domain.host).map { sharedHost in
-                    "warning: \(domain.text): \(sharedHost) gives names to anyone; use a domain of your own"
+                    "warning: \(domain.text): anyone can get a name under \(sharedHost); use your own domain"
                 }
             }
             let lines = [
                 "authorized domains: \(names)",
                 domains.isEmpty
-                    ? "Sign-in links and providers' pages lead to no web app until you list its host:"
+                    ? "Sign-in links and providers cannot return to a web app until you list its host:"
                     : "To change the list:",
                 "  echo 'authorizedDomains: [app.example.com]' >domains.yaml",
                 "  concord policy apply domains.yaml",

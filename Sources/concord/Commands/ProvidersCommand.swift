@@ -108,7 +108,7 @@ extension ProviderConfigDenial {
         case .invalidAddress(let name): "addresses.\(name.rawValue) has to be an https URL without fragment"
         case .tooManyEmailDomains: "emailDomains may name \(ProviderConfig.emailDomainsMax) domains at most"
         case .emailDomainsOfKnownIssuer(let known):
-            "the issuer is that of \(known.rawValue), whose addresses have rules of their own; leave emailDomains out"
+            "the issuer belongs to \(known.rawValue), which has separate rules for addresses; remove emailDomains"
         case .tooLong: "a value is too long"
         }
     }

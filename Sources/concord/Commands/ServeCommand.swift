@@ -61,7 +61,9 @@ struct ServeCommand: AsyncParsableCommand {
                     projectToCreate: nil,
                     whenReady: { address in
                         if configuration.mail == nil {
-                            logger.notice("no relay is configured: mails wait until they expire; see mail.host")
+                            logger.notice(
+                                "no mail relay is configured: mails wait in the outbox until they expire. Set mail.host"
+                            )
                         }
                         var metadata: Logger.Metadata = ["address": "\(address.map { "\($0)" } ?? "unknown")"]
                         switch configuration.listen.adminListener {

@@ -69,7 +69,9 @@ extension ServiceAccountCommand {
                             )
                         )
                     } catch {
-                        complain("the key in the file was perhaps not registered: use the file only if it is listed")
+                        complain(
+                            "the key in the file may not be registered: use it only if concord service-account list prints it"
+                        )
                         throw error
                     }
                 }

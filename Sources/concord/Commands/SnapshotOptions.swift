@@ -50,7 +50,7 @@ struct SnapshotOptions: ParsableArguments {
 
     static func validate(since: String) throws {
         guard instant(since, before: Effects.system.now()) != nil else {
-            throw ValidationError("--since: give a time as 2026-11-22T08:00:00Z, or a span as 36h or 7d")
+            throw ValidationError("--since: give a time such as 2026-11-22T08:00:00Z, or a duration such as 36h or 7d")
         }
     }
 
@@ -139,7 +139,8 @@ final class SnapshotWalk: Sendable {
             // Where what was told could not be written there is nothing to go on from.
             try breakOff()
             let advice =
-                advice ?? reached.withLock { $0 }.map { "go on with: --after \($0.cursor)" } ?? "nothing was told yet"
+                advice ?? reached.withLock { $0 }.map { "continue with: --after \($0.cursor)" }
+                ?? "nothing was printed yet"
             if error is Interrupted {
                 complain("interrupted; \(advice)")
                 throw ExitCode.stopped

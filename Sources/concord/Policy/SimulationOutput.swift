@@ -47,7 +47,7 @@ final class SimulationOutput: Sendable {
         switch format {
         case .text:
             try say("Version \(subject.version) is in force; \(subject.file) proposes:")
-            if subject.changes.isEmpty { try say("  nothing that is not so already") }
+            if subject.changes.isEmpty { try say("  no change") }
             for line in PolicyText.lines(subject.changes, simulated: subject.simulated) { try say("  \(line)") }
         case .ndjson: break
         case .csv: try say("effect,tenant,user,others,evidence", terminator: "\r\n")
@@ -118,11 +118,11 @@ final class SimulationOutput: Sendable {
         var lines = ["\(Self.count(result.accounts, "account"))\(isComplete ? "" : ", before it was stopped")"]
         if result.unreadable > 0 {
             lines.append(
-                "\(grouped(result.unreadable)) of them hold values that cannot be read; nothing is said of those"
+                "\(grouped(result.unreadable)) of them hold unreadable values and were not judged"
             )
         }
         let found = Self.found(result)
-        guard !found.isEmpty else { return lines + ["nothing becomes of any"] }
+        guard !found.isEmpty else { return lines + ["no account is affected"] }
         let nameWidth = found.map(\.effect.rawValue.count).max() ?? 0
         let countWidth = found.map { grouped($0.count).count }.max() ?? 0
         for (effect, count) in found {
@@ -143,7 +143,7 @@ final class SimulationOutput: Sendable {
                 lines.append("  \(padded(user, to: Style.userWidth))  \(style.found(prediction.evidence))")
             }
             let rest = count - Int64(some.count)
-            if rest > 0 { lines.append("  and \(grouped(rest)) more; --format ndjson tells of all") }
+            if rest > 0 { lines.append("  and \(grouped(rest)) more; --format ndjson lists all") }
         }
         return lines.joined(separator: "\n")
     }
@@ -151,18 +151,20 @@ final class SimulationOutput: Sendable {
     private func text(_ history: PolicySimulation.History) -> String {
         var lines = [
             """
-            Since \(RFC3339.text(subject.since)): \(Self.count(history.events, "decision")) asked again, \
+            Since \(RFC3339.text(subject.since)): repeated \(Self.count(history.events, "decision")), \
             \(Self.count(history.questions, "question"))
             """
         ]
-        if history.unreadable > 0 { lines.append("\(grouped(history.unreadable)) of them only another version knows") }
+        if history.unreadable > 0 {
+            lines.append("\(grouped(history.unreadable)) of them are known only to another version of Concord")
+        }
         if history.answeredOtherwiseNow > 0 {
             lines.append(
-                "\(grouped(history.answeredOtherwiseNow)) of them version \(subject.version) answers otherwise than was answered then"
+                "\(grouped(history.answeredOtherwiseNow)) of them have another answer under version \(subject.version) than they had then"
             )
         }
         let changes = Self.ordered(history)
-        guard !changes.isEmpty else { return (lines + ["none would be answered otherwise"]).joined(separator: "\n") }
+        guard !changes.isEmpty else { return (lines + ["no answer would change"]).joined(separator: "\n") }
         let rows =
             [["COUNT", "ACCOUNTS", "PROVIDER", "NOW", "PROPOSED", "FOR EXAMPLE"]]
             + changes.map { change, count in
