@@ -9,11 +9,11 @@ package struct AuthorizationRequest: Sendable, Hashable {
         "nonce", "code_challenge", "code_challenge_method", "response_mode", "request", "request_uri",
     ]
 
-    /// Where the provider sends the browser back to.
+    /// The URL to which the provider sends the browser back.
     package var redirectURI: String
     /// Comes back with the browser; unguessable.
     package var state: String
-    /// What an ID token of this flow is bound to; unguessable.
+    /// The unguessable value that binds an ID token to this flow.
     package var nonce: String
     /// RFC 7636 §4.1; unguessable.
     package var codeVerifier: String
@@ -23,7 +23,7 @@ package struct AuthorizationRequest: Sendable, Hashable {
     package var customParameters: [String: String]
     /// The address the user will probably sign in with.
     package var loginHint: String?
-    /// Whether the user has to sign in at the provider anew, whatever session it remembers there.
+    /// True if the user must sign in at the provider again, even if they have a session there.
     package var reauthenticates: Bool
 
     package init(
@@ -47,7 +47,7 @@ package struct AuthorizationRequest: Sendable, Hashable {
     }
 }
 
-/// Whether a sign-in can begin.
+/// The outcome of preparing a sign-in.
 package enum AuthorizationPreparation: Sendable, Hashable {
     case prepared(PreparedAuthorization)
     case invalid(InvalidCredential)
@@ -56,7 +56,7 @@ package enum AuthorizationPreparation: Sendable, Hashable {
 /// A sign-in that begins when the browser opens `address`.
 package struct PreparedAuthorization: Sendable, Hashable {
     package var address: String
-    /// What the provider's answer will be judged by; secret.
+    /// The secret facts by which the provider's answer is verified.
     package var flow: AuthorizationFlow
 
     package init(address: String, flow: AuthorizationFlow) {
@@ -65,12 +65,12 @@ package struct PreparedAuthorization: Sendable, Hashable {
     }
 }
 
-/// What is known about a flow when its answer comes in; secret until then, and used once.
+/// The facts about a flow that are known when its answer arrives; secret until then, and used once.
 package struct AuthorizationFlow: Sendable, Hashable {
     package var redirectURI: String
     package var nonce: String?
     package var codeVerifier: String?
-    /// Microsoft: the tenant that was asked for, by whatever name.
+    /// Microsoft: the requested tenant, by its id, its domain or an alias.
     package var tenant: String?
     /// OAuth 1.0a: the temporary credentials (RFC 5849 §2.1).
     package var requestToken: String?

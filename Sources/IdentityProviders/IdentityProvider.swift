@@ -4,7 +4,7 @@ package import AccountLinking
 ///
 /// An implementation talks to the network if it has to, so it is called before anything is read or held.
 package protocol IdentityProvider: Sendable {
-    /// Whether credentials of `provider` are judged here.
+    /// Returns true if this verifies credentials of `provider`.
     func speaks(for provider: ProviderID) -> Bool
 
     /// Judges `credential`.

@@ -8,7 +8,7 @@ package enum InvalidCredential: Sendable, Hashable {
     case unsupportedProvider
     /// The user turned the provider's consent page down.
     case cancelledByUser
-    /// What is named as a tenant of the provider cannot be one.
+    /// The named tenant of the provider is invalid.
     case unknownTenant
     /// The registration lacks what this sign-in needs: a client id, or a secret that opens.
     case incompleteConfiguration

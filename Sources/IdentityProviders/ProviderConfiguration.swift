@@ -1,6 +1,6 @@
 package import AccountLinking
 
-/// What the project registered about one provider. Passed in with every call: nothing here is loaded or kept.
+/// The project's registration of one provider. Passed in with every call: nothing here is loaded or stored.
 package struct ProviderConfiguration: Sendable, Hashable {
     package var provider: ProviderID
     package var isEnabled: Bool
@@ -18,7 +18,7 @@ package struct ProviderConfiguration: Sendable, Hashable {
     package var appleBundleIDs: [String]
     /// Apple only: what its client secret is made with.
     package var appleKey: AppleKey?
-    /// Where the provider is reached, where that is not where everybody reaches it.
+    /// The provider's addresses that differ from its usual ones.
     package var addresses: [ProviderAddress: String]
 
     package init(
@@ -48,7 +48,7 @@ package struct ProviderConfiguration: Sendable, Hashable {
     /// Every audience a token for this provider may name. An empty client id is no audience.
     var audiences: Set<String> { Set(clientIDs + appleBundleIDs).subtracting([""]) }
 
-    /// Where `address` is, which is at `usual` unless the project says otherwise.
+    /// The URL of `address`: `usual`, unless the project registered another one.
     func address(_ address: ProviderAddress, usual: String) -> String { addresses[address] ?? usual }
 }
 
@@ -58,20 +58,20 @@ package enum ProviderAddress: String, Sendable, Hashable, CaseIterable {
     case requestToken
     /// The page on which the user consents.
     case authorization
-    /// Where codes, or authorized temporary credentials, become access tokens.
+    /// The endpoint that exchanges codes, or authorized temporary credentials, for access tokens.
     case token
     /// The keys ID tokens are signed with.
     case keySet
-    /// Who an access token belongs to.
+    /// The endpoint that names the owner of an access token.
     case profile
-    /// GitHub: the addresses of whoever an access token belongs to.
+    /// GitHub: the endpoint for the e-mail addresses of an access token's owner.
     case emails
     /// Whom an access token was issued to.
     case tokenInfo
-    /// Where tokens are revoked (RFC 7009).
+    /// The endpoint that revokes tokens (RFC 7009).
     case revocation
 
-    /// Those of `addresses` whose names are known here.
+    /// The members of `addresses` that have known names.
     package static func named(_ addresses: [String: String]) -> [Self: String] {
         Dictionary(addresses.compactMap { name, address in Self(rawValue: name).map { ($0, address) } }) { $1 }
     }

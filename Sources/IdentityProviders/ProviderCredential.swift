@@ -13,7 +13,7 @@ package struct ProviderCredential: Sendable, Hashable {
     package var refreshToken: String?
     /// An authorization code still to be exchanged at the provider.
     package var authorizationCode: String?
-    /// Seconds the access token lives, as the provider told the client.
+    /// Lifetime of the access token in seconds, as the provider reported it to the client.
     package var expiresInSeconds: Int64?
     /// The nonce before hashing.
     package var rawNonce: String?
@@ -28,7 +28,7 @@ package struct ProviderCredential: Sendable, Hashable {
     package var verifier: String?
     /// Twitter: the temporary credentials that the user turned down.
     package var deniedToken: String?
-    /// Who says it answered (RFC 9207).
+    /// The issuer that the answer names (RFC 9207).
     package var answeringIssuer: String?
     /// The flow of this server that is answered; `nil` for a credential that the client got by itself.
     package var flow: AuthorizationFlow?
@@ -85,7 +85,7 @@ package struct ProviderCredential: Sendable, Hashable {
 /// The parameters of a provider in a request to sign in, before the provider is known.
 package struct ProviderParameters: Sendable, Hashable {
     private let values: [String: String]
-    /// What the client presents as its session.
+    /// The session that the client presents.
     package let sessionID: String?
 
     /// Reads the query of `requestURI`, overridden by `postBody`, overridden by the fragment of `requestURI`
@@ -101,12 +101,13 @@ package struct ProviderParameters: Sendable, Hashable {
         self.sessionID = sessionID
     }
 
-    /// Whether one of them holds U+0000, so that what it says could not be kept.
+    /// True if a value holds U+0000, so that it could not be stored.
     package var holdsNUL: Bool { values.values.contains { $0.utf8.contains(0) } }
 
     /// The state of the flow that these parameters answer; `nil` for a credential that the client got by itself.
     ///
-    /// A code counts with its flow only, whoever names the provider beside it: without, it could be anybody's.
+    /// A code counts only with its flow, even if the client names the provider: without the flow, any user's code would
+    /// do.
     package var state: String? {
         guard let state = values["state"].nonEmpty else { return nil }
         let isCode = values["code"].nonEmpty != nil || values["oauth_verifier"].nonEmpty != nil

@@ -5,7 +5,7 @@ package struct ProviderRegistry: Sendable {
     private let providers: [any IdentityProvider]
     private let network: ProviderNetwork
     private let fakes: FakeProvider?
-    /// Those that may be used without being registered: none, but in development.
+    /// Providers that need no registration: none in production.
     package let unregistered: Set<ProviderID>
 
     /// - Parameters:
@@ -26,22 +26,23 @@ package struct ProviderRegistry: Sendable {
             + [
                 GitHub(network: network), Twitter(network: network),
                 OpenIDConnect(verifier: verifier, network: network),
-                // The next one that verifies in a way of its own goes here.
+                // The next provider with a separate verification goes here.
             ]
         self.network = network
         self.fakes = fakes
         self.unregistered = fakes != nil || isBesideDevelopment ? FakeProvider.providers : []
     }
 
-    /// Whether fake tokens are accepted, and issuers on this machine may be registered.
+    /// True if fake tokens are accepted, and issuers on this machine may be registered.
     package var isForDevelopment: Bool { fakes != nil }
 
-    /// Whether credentials of `provider` may be used: registered and switched on, or known to development without it.
+    /// Returns true if credentials of `provider` may be used: it is registered and enabled, or development needs no
+    /// registration.
     package func isEnabled(_ provider: ProviderID, configuration: ProviderConfiguration?) -> Bool {
         configuration?.isEnabled ?? unregistered.contains(provider)
     }
 
-    /// Whether somebody can be signed in by `provider` now: it is enabled, and its credentials can be verified.
+    /// Returns true if users can sign in with `provider` now: it is enabled, and its credentials can be verified.
     package func canSignIn(_ provider: ProviderID, configuration: ProviderConfiguration?) -> Bool {
         isEnabled(provider, configuration: configuration)
             && (providers.contains { $0.speaks(for: provider) } || unregistered.contains(provider))

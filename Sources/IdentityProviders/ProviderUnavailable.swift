@@ -19,7 +19,7 @@ package enum ProviderUnavailable: String, Error, Sendable, Hashable, CaseIterabl
     case issuerMismatch = "issuer-mismatch"
     /// The issuer offers no algorithm or no key that is acceptable here.
     case noUsableKeys = "no-usable-keys"
-    /// So many wait for the provider already that nobody else is let in.
+    /// Too many calls wait for the provider already.
     case tooManyCalls = "too-many-calls"
     /// The provider has not answered several times in a row and is left alone for a while.
     case suspended

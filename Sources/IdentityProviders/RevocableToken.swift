@@ -1,4 +1,4 @@
-/// What a provider gave out and can take back.
+/// A token that a provider issued and can revoke.
 package enum RevocableToken: Sendable, Hashable {
     case access(String)
     case refresh(String)

@@ -9,7 +9,7 @@ package enum CredentialVerification: Sendable, Hashable {
 
 /// A credential that holds, with the fields that the answer to the client repeats.
 package struct VerifiedCredential: Sendable, Hashable {
-    /// What was proved; the only part that decisions read.
+    /// The proven facts; the only part that decisions read.
     package var incoming: IncomingCredential
     /// `federatedId`: a URL for Google, the subject for everyone else.
     package var federatedID: String

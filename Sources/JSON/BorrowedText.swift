@@ -8,9 +8,9 @@ extension String: WritableText {
     package func write(to writer: inout JSONWriter) { writer.string(self) }
 }
 
-/// UTF-8 that lies in somebody else's memory, so that showing it costs no string.
+/// UTF-8 in memory that another value owns, so that output needs no string.
 ///
-/// Whoever makes one promises that it is UTF-8, and that the bytes stay where they are for as long as it is used.
+/// The creator guarantees that the bytes are UTF-8 and stay in place for as long as the value is used.
 package struct BorrowedText: WritableText {
     package let bytes: UnsafeRawBufferPointer
 

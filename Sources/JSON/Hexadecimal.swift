@@ -23,7 +23,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// What one digit in either case stands for; `nil` for any other character.
+    /// The value of one digit in either case; `nil` for any other character.
     static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -139,8 +139,8 @@ struct JSONParser {
         }
     }
 
-    /// Where the next quotation mark, escape or control character stands; the end where there is none. A loop over its own
-    /// variables: tokens are long.
+    /// The index of the next quotation mark, escape or control character, or the end. A loop over local variables,
+    /// because tokens are long.
     private func endOfPlainText(from start: Int) -> Int {
         let bytes = bytes
         var end = start
@@ -183,7 +183,7 @@ struct JSONParser {
         }
     }
 
-    /// What `\u` introduced; two escapes where the first is one half of a pair (RFC 8259 §7). A half alone is no text.
+    /// The scalar of a `\u` escape, or of two escapes that form a pair (RFC 8259 §7). Half of a pair is invalid.
     private mutating func scalar() throws(JSONValue.ParseFailure) -> Unicode.Scalar {
         let unit = try hexadecimal()
         var code = unit

@@ -101,7 +101,7 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// An array of whatever values `body` writes.
+    /// An array of the values that `body` writes.
     package mutating func array(_ body: (inout JSONWriter) -> Void) {
         begin("[")
         body(&self)

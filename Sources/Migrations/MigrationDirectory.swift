@@ -8,7 +8,7 @@ package struct MigrationDirectory: Sendable, Hashable {
         self.path = path
     }
 
-    /// All migrations in it. What is wrong with single files is told by the set's `defects`.
+    /// All migrations in the directory. The set's `defects` name the mistakes in single files.
     /// - Throws: `MigrationDirectoryError.unreadable`.
     package func read() throws(MigrationDirectoryError) -> MigrationSet {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {

@@ -38,10 +38,11 @@ package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { "\(stem).\(direction.rawValue).sql" }
 
-    /// What the two files of one migration have in common: `0007_sessions`.
+    /// The common part of the names of a migration's two files: `0007_sessions`.
     package var stem: String { "\(Self.fourDigits(version))_\(name)" }
 
-    /// Whether `name` can stand in a file name: 1 to 64 of `a–z 0–9 _`, a letter first, no underscore at the end or twice.
+    /// Returns true if `name` is allowed in a file name: 1 to 64 of `a–z 0–9 _`, a letter first, no final or double
+    /// underscore.
     package static func isSnakeCase(_ name: String) -> Bool {
         var previous = UInt8(ascii: "_")
         for byte in name.utf8 {

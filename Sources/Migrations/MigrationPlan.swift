@@ -1,4 +1,4 @@
-/// Where a run of migrations should end.
+/// The version at which a run of migrations should end.
 package enum MigrationTarget: Sendable, Hashable {
     /// Every migration there is.
     case latest
@@ -109,7 +109,7 @@ package struct MigrationPlan: Sendable, Equatable {
     }
 }
 
-/// What planning answers.
+/// The result of planning.
 package enum MigrationVerdict: Sendable, Equatable {
     case plan(MigrationPlan)
     /// At least one reason; nothing may be run.

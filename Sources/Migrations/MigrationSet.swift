@@ -1,4 +1,4 @@
-/// All migrations there are, in order, and whatever is wrong with their files.
+/// All migrations, in order, and the defects of their files.
 package struct MigrationSet: Sendable, Equatable {
     /// One migration: the way up and the way down.
     package struct Migration: Sendable, Equatable {
@@ -9,7 +9,7 @@ package struct MigrationSet: Sendable, Equatable {
         package var name: String { up.fileName.name }
     }
 
-    /// Ascending by version. Holds only complete pairs; whatever is left out is named in `defects`.
+    /// Ascending by version. Holds only complete pairs; `defects` names the others.
     package let migrations: [Migration]
     /// Empty when every file has its place. Anything in here stops `up` and `down`.
     package let defects: [MigrationRefusal]

@@ -22,7 +22,7 @@ package struct MigrationStatus: Sendable, Equatable {
 
     /// Ascending by version.
     package let entries: [Entry]
-    /// What stops `up` and `down`.
+    /// The reasons that prevent `up` and `down`.
     package let refusals: [MigrationRefusal]
 
     package init(available: MigrationSet, applied: [AppliedMigration]) {
@@ -43,7 +43,7 @@ package struct MigrationStatus: Sendable, Equatable {
         refusals = available.defects + MigrationPlan.disagreements(available: available, applied: applied)
     }
 
-    /// Whether every migration is applied, and as it is now.
+    /// True if every migration is applied and no file differs from its applied form.
     package var isUpToDate: Bool {
         refusals.isEmpty && entries.allSatisfy { $0.condition == .applied }
     }

@@ -3,7 +3,7 @@ package import Postgres
 /// Runs migrations against one database.
 ///
 /// - One runs at a time: a session's advisory lock is held from planning to the last step. It ends with the session, so
-///   a crash leaves nothing behind, and it needs a session of its own: connect to the server, not through a pooler in
+///   a crash leaves nothing behind, and it needs a dedicated session: connect to the server, not through a pooler in
 ///   transaction mode.
 /// - Each migration and its ledger row are one transaction. A crash between two leaves a database that the next `up`
 ///   continues; a crash within one leaves no trace of it. A migration outside a transaction is marked in the ledger
@@ -39,13 +39,13 @@ package struct Migrator: Sendable {
         self.tableLockWait = tableLockWait
     }
 
-    /// What is applied. Takes no lock and changes nothing.
+    /// The applied state of the schema. Takes no lock and changes nothing.
     /// - Throws: `PostgresError`.
     package func state() async throws -> SchemaState {
         try await SchemaState.load(configuration)
     }
 
-    /// What `run` would do now. Takes no lock and changes nothing.
+    /// The plan that `run` would execute now. Takes no lock and changes nothing.
     /// - Throws: `PostgresError`.
     package func plan(_ target: MigrationTarget) async throws -> MigrationVerdict {
         MigrationPlan.make(available: migrations, applied: try await state().applied, target: target)
@@ -95,7 +95,7 @@ package struct CompletedStep: Sendable, Hashable {
     package let milliseconds: Int64
 }
 
-/// What `Migrator.run` answers.
+/// The result of `Migrator.run`.
 package enum MigrationOutcome: Sendable, Equatable {
     /// In order; empty when the database already was where it should be.
     case done([CompletedStep])

@@ -13,7 +13,7 @@ struct SQLStatement: Equatable {
         return scanner.statements()
     }
 
-    /// Whether running it changes the transaction that a migration runs in.
+    /// True if the statement changes the transaction in which a migration runs.
     var controlsTransaction: Bool {
         switch leadingWords.first {
         case "BEGIN", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE": true

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// What the ledger of a database says, for a process that needs a certain schema and does not migrate by itself.
+/// The state that the ledger of a database records, for a process that needs a certain schema and does not migrate it.
 package struct SchemaState: Sendable, Hashable {
     /// Ascending by version; empty where no migration ever ran.
     package let applied: [AppliedMigration]
@@ -15,7 +15,7 @@ package struct SchemaState: Sendable, Hashable {
     /// One that stopped halfway, if there is one; `migrate up` repairs it.
     package var interrupted: AppliedMigration? { applied.first { !$0.isFinished } }
 
-    /// How the schema stands to `required`.
+    /// The readiness of the schema for a program that needs version `required`.
     package func readiness(required: Int) -> SchemaReadiness {
         if let interrupted {
             // One that this program does not need changes nothing that it uses.
@@ -27,7 +27,7 @@ package struct SchemaState: Sendable, Hashable {
         return version > required ? .ahead(version: version, required: required) : .ready
     }
 
-    /// Reads the ledger over a connection of its own. Takes no lock.
+    /// Reads the ledger over a separate connection. Takes no lock.
     /// - Throws: `PostgresError`.
     package static func load(_ configuration: PostgresConfiguration) async throws -> Self {
         try await PostgresConnection.withConnection(configuration) { try Self($0) }
@@ -52,7 +52,7 @@ package struct SchemaState: Sendable, Hashable {
     }
 }
 
-/// Whether a database can be served, and if not, what to do.
+/// The readiness of a database to be served, with the next step if it is not ready.
 package enum SchemaReadiness: Sendable, Hashable {
     case ready
     case behind(version: Int, required: Int)

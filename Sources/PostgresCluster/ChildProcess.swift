@@ -1,16 +1,16 @@
 import Subprocess
 import SystemPackage
 
-/// What a finished child process left behind.
+/// The result of a finished child process.
 struct ChildResult {
-    /// Whether it exited with status zero.
+    /// True if it exited with status 0.
     var succeeded: Bool
     /// Both output streams, as they came.
     var output: String
 }
 
 /// The environment of every child process: nothing of the caller's reaches the server, `PGDATA`, `PGOPTIONS` and
-/// locale settings least of all; messages are in English, because some of them are looked at.
+/// locale settings least of all; messages are in English, because the code reads some of them.
 private let childEnvironment: [Environment.Key: String] = [
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL": "C",

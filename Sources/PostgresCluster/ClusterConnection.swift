@@ -1,6 +1,6 @@
-/// How to reach a running private cluster.
+/// The address of a running private cluster.
 package struct ClusterConnection: Equatable, Sendable {
-    /// How the server came to run.
+    /// The origin of the running server.
     package enum Origin: Equatable, Sendable {
         /// The cluster did not exist before.
         case created
@@ -18,7 +18,7 @@ package struct ClusterConnection: Equatable, Sendable {
     /// The database role to connect as: a superuser, trusted without a password because only its owner reaches the
     /// socket.
     package var role: String
-    /// Where the data really is. Differs from what was asked for only when ``notice`` says so.
+    /// The actual location of the data. Differs from the requested one only if ``notice`` says so.
     package var dataDirectory: String
     /// The file that the server writes its log to.
     package var logFile: String
@@ -26,7 +26,7 @@ package struct ClusterConnection: Equatable, Sendable {
     package var processID: Int
     /// The server's major version.
     package var majorVersion: Int
-    /// How the server came to run.
+    /// The origin of the running server.
     package var origin: Origin
     /// One sentence for the person who started Concord, when something differs from what they asked for.
     package var notice: String?

@@ -1,11 +1,11 @@
-/// How a private cluster runs.
+/// The settings of a private cluster.
 ///
-/// Whatever the values, the server listens on no TCP port, its log holds no statements and no row values (they would
+/// With any values, the server listens on no TCP port, its log holds no statements and no row values (they would
 /// be personal data), and its time zone is UTC.
 package struct ClusterSettings: Equatable, Sendable {
-    /// Whether an answered commit survives a crash of the machine. Turned off only where the data may be thrown away.
+    /// True if an answered commit survives a crash of the machine. False only for disposable data.
     package var isDurable: Bool
-    /// Whether the server ends when the process that started it ends in any way, `kill -9` included.
+    /// True if the server ends when the process that started it ends in any way, `kill -9` included.
     ///
     /// When false the server outlives such a death and is adopted by the next start on the same data directory.
     package var endsWithOwner: Bool
@@ -13,13 +13,13 @@ package struct ClusterSettings: Equatable, Sendable {
     package var connectionsMax: Int
     /// Further server settings by name, as they would stand in `postgresql.conf`; they win over all others.
     package var additional: [String: String]
-    /// Where the directory of the Unix socket is made. Short, because a socket's path has at most 107 bytes.
+    /// The parent of the Unix socket's directory. Short, because a socket's path has at most 107 bytes.
     package var socketRoot: String
-    /// Where the server's programs are; nil looks for them.
+    /// The directory of the server's programs; nil searches for them.
     package var binaryDirectory: String?
-    /// How long the server may take until it answers, recovery after a crash included.
+    /// Maximum time until the server answers, including recovery after a crash.
     package var startTimeout: Duration
-    /// How long a fast shutdown may take before an immediate one is ordered.
+    /// Maximum time of a fast shutdown before an immediate one begins.
     package var stopTimeout: Duration
 
     /// Everything that is not given has the default of a development server that must not lose data.
@@ -62,7 +62,7 @@ package struct ClusterSettings: Equatable, Sendable {
             "log_destination": "stderr",
             "logging_collector": "off",
             "log_line_prefix": "%m [%p] ",
-            // A failed statement is reported to whoever sent it. In the log it would leave e-mail addresses behind:
+            // A failed statement is reported to its sender. In the log it would leave e-mail addresses behind:
             // the text of the statement, and "Key (value)=(…) already exists".
             "log_min_messages": "log",
             "log_min_error_statement": "panic",
@@ -73,7 +73,7 @@ package struct ClusterSettings: Equatable, Sendable {
             let fast = [
                 "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
                 // Tables of tests are too small and too short-lived to be worth vacuuming, and plans that a test
-                // looks at must not change under it.
+                // reads must not change under it.
                 "autovacuum": "off",
                 "wal_level": "minimal", "max_wal_senders": "0",
             ]

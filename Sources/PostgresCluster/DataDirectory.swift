@@ -8,14 +8,14 @@ import SystemPackage
 struct DataDirectory {
     /// Its absolute path, links resolved.
     var path: String
-    /// What to tell the person who started Concord, when it is not where they asked for it.
+    /// The notice for the person who started Concord, if the data is not at the requested location.
     var notice: String?
 
     /// PostgreSQL's data directory.
     var cluster: String { "\(path)/cluster" }
-    /// Where a cluster is made before it gets its name: an interrupted `initdb` is recognised by it.
+    /// The temporary name of a cluster while it is created: it reveals an interrupted `initdb`.
     var unfinishedCluster: String { "\(path)/cluster.new" }
-    /// What the server writes.
+    /// The log file of the server.
     var log: String { "\(path)/server.log" }
     /// Locked by the Concord that uses the directory; also the mark by which a directory is known as Concord's.
     var lock: String { "\(path)/concord.lock" }
@@ -24,7 +24,7 @@ struct DataDirectory {
     /// The server's description of itself while it runs.
     var pidFile: String { "\(cluster)/postmaster.pid" }
 
-    /// Where Concord keeps data when the server's user cannot enter the place that was asked for.
+    /// The location of the data if the server's user cannot enter the requested one.
     static let fallbackRoot = "/var/lib/concord"
 
     /// Finds or makes the directory and gives it to `owner`.
@@ -72,7 +72,7 @@ struct DataDirectory {
             if Task.isCancelled { throw .cancelled }
             throw .inUse(directory: path, processID: readFile(lock).flatMap { Int($0.trimmingWhitespace) })
         }
-        // Only for the message of whoever comes second.
+        // Only for the message of a second process.
         ftruncate(file.rawValue, 0)
         _ = try? file.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)
         return file
@@ -138,8 +138,8 @@ struct DataDirectory {
         }
     }
 
-    /// Whether `owner` may pass through all directories above `path` that exist. What does not exist yet will be
-    /// made so that it may.
+    /// Returns true if `owner` may pass through all existing directories above `path`. Missing ones will be created so
+    /// that it may.
     private static func canEnter(
         parentOf path: String,
         as owner: ServerUser
@@ -160,7 +160,7 @@ struct DataDirectory {
         }
         for directory in missing.reversed() {
             guard mkdir(directory, 0o755) == 0 || errno == EEXIST else { throw systemCallFailure("create", directory) }
-            // Whatever the umask, the server's user has to pass.
+            // The server's user has to pass, regardless of the umask.
             if geteuid() == 0 { chmod(directory, 0o711) }
         }
         if mkdir(path, 0o700) != 0 {

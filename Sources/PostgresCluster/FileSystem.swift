@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// What `lstat` says about a path; a symbolic link is described itself, never followed.
+/// The result of `lstat` for a path; a symbolic link is described itself, never followed.
 struct FileFacts {
     var isDirectory: Bool
     var owner: uid_t

@@ -114,7 +114,7 @@ package actor PostgresCluster {
             ]
         )
         if result.succeeded { return true }
-        // The children speak English, so the message can be told from others.
+        // The children speak English, so the message can be recognised.
         if result.output.contains("already exists") { return false }
         throw .commandFailed(command: "createdb", output: result.output)
     }
@@ -240,7 +240,7 @@ package actor PostgresCluster {
     /// Clears what would keep the next server from starting although no server is alive. Called only with the
     /// directory locked.
     ///
-    /// A process id that somebody else has by now makes PostgreSQL believe that the old server lives. The file itself
+    /// A process id that now belongs to another process makes PostgreSQL believe that the old server lives. The file
     /// has to stay: it names the shared memory by which PostgreSQL recognises orphaned children of a killed server,
     /// and two generations of processes on the same data would destroy it.
     private func clearLeftovers(
@@ -258,7 +258,7 @@ package actor PostgresCluster {
         guard let text = readFile(directory.pidFile), let server = Postmaster(pidFile: text),
             kill(server.processID, 0) == 0
         else { return }
-        // One more than the largest id that Linux gives (PID_MAX_LIMIT): certainly nobody's.
+        // One more than the largest id that Linux assigns (PID_MAX_LIMIT): no process can have it.
         let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = lines.count > 1 ? lines[1] : ""
         try replaceFile(directory.pidFile, with: "\((1 << 22) + 1)\n\(rest)", owner: owner)
@@ -279,8 +279,8 @@ package actor PostgresCluster {
         }
     }
 
-    /// Stops the server of `directory` if there is one, in a task of its own: the caller may have been cancelled, and
-    /// then nothing could be waited for in its own.
+    /// Stops the server of `directory` if there is one. Uses a separate task, because the caller may be cancelled and
+    /// could then wait for nothing.
     private func stopServer(of directory: DataDirectory, _ mode: StopMode) async throws(PostgresClusterError) {
         let stopTimeout = settings.stopTimeout
         let outcome = await Task { () async -> Result<Void, PostgresClusterError> in
@@ -298,8 +298,8 @@ package actor PostgresCluster {
         try outcome.get()
     }
 
-    /// Leaves a process behind that waits for the directory's lock, gets it when this process ends in whatever way,
-    /// and then ends the server and removes its socket's directory.
+    /// Starts a process that waits for the directory's lock and gets it when this process ends in any way. It then ends
+    /// the server and removes its socket's directory.
     private func postGuard(
         on server: Postmaster,
         in directory: DataDirectory,

@@ -3,7 +3,7 @@ import Glibc
 /// The server process of one cluster, as its `postmaster.pid` describes it (PostgreSQL, `miscadmin.h`:
 /// one fact a line, the status on the eighth).
 struct Postmaster: Equatable {
-    /// What the server says about itself.
+    /// The state that the server reports about itself.
     enum Status: Equatable {
         case starting
         case ready
@@ -29,7 +29,7 @@ struct Postmaster: Equatable {
             }
     }
 
-    /// Whether the process is alive and is the server of the cluster in `clusterDirectory`.
+    /// Returns true if the process is alive and is the server of the cluster in `clusterDirectory`.
     ///
     /// A process id alone proves nothing, because ids are used again. The command line is read rather than the
     /// working directory, which even root may not see inside a container.
@@ -69,7 +69,7 @@ struct Postmaster: Equatable {
             guard kill(processID, order.signal) == 0 || errno == ESRCH else {
                 throw systemCallFailure("stop", "PostgreSQL (process \(processID))")
             }
-            // A server that somebody suspended notices signals only when it runs again.
+            // A suspended server notices signals only when it runs again.
             kill(processID, SIGCONT)
             if await waitUntil(order.patience, { !isAlive(in: clusterDirectory) }) { return }
         }
@@ -77,11 +77,11 @@ struct Postmaster: Equatable {
     }
 }
 
-/// How a server is told to end.
+/// The kind of shutdown.
 package enum StopMode: Equatable, Sendable {
     /// Connections are cut and everything is flushed; the next start is quick.
     case fast
-    /// As if the power had failed; the next start recovers.
+    /// An abrupt end, like a power failure; the next start recovers.
     case immediate
 }
 

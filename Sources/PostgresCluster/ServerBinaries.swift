@@ -40,7 +40,7 @@ struct ServerBinaries: Equatable {
         throw .versionMismatch(directory: clusterDirectory, found: clusterMajor, installed: installed.map(\.major))
     }
 
-    /// Where `pg_config` points, then where Debian, Ubuntu and Red Hat put servers, without repetition.
+    /// The directory that `pg_config` names, then those of Debian, Ubuntu and Red Hat, without repetition.
     private static func usualDirectories() async -> [String] {
         var directories: [String] = []
         // The caller's own environment, so that a server chosen by PATH is found. A missing pg_config is no error:

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The name follows from the data directory, so that an adopted server is found again. Because such a name can be
 /// guessed in a shared directory, what is already there is used only when it is a directory of the server's user
-/// that nobody else can enter.
+/// that no other user can enter.
 /// - Throws: `ownedByAnotherUser`, `socketPathTooLong` or `systemCall`.
 func prepareSocketDirectory(
     root: String,

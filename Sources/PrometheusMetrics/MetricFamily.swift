@@ -12,12 +12,12 @@ package struct MetricFamily: Sendable, Hashable {
         case histogram(bounds: [Double])
     }
 
-    /// What tells the series of a family apart.
+    /// A label that distinguishes the series of a family.
     package struct Label: Sendable, Hashable {
         package let name: String
         /// Every value there is: a series for each is shown from the start, so that its first increase is seen.
         package let values: [String]
-        /// What the values are, in words.
+        /// The meaning of the values, in words.
         package let summary: String
 
         package init(_ name: String, _ values: [String], _ summary: String) {
@@ -30,7 +30,7 @@ package struct MetricFamily: Sendable, Hashable {
     package let name: String
     package let kind: Kind
     package let labels: [Label]
-    /// What it tells, in one line.
+    /// The meaning of the metric, in one line.
     package let help: String
 
     package init(_ name: String, _ kind: Kind, _ help: String) {

@@ -1,7 +1,7 @@
 package import CoreMetrics
 import Synchronization
 
-/// What is measured, in the form Prometheus reads (text exposition format 0.0.4).
+/// The measurements of the process, in the format that Prometheus reads (text exposition format 0.0.4).
 ///
 /// All time series exist from the start and no other can come into being: asking for one that was not declared ends the
 /// program, so handles are made where it is put together, never while a request is served. Recording takes no lock.
@@ -47,12 +47,12 @@ package final class PrometheusRegistry: MetricsFactory {
         self.seriesByKey = seriesByKey
     }
 
-    /// Has `read` set what is known only when it is looked at. It runs before each `text`, so it waits for nothing.
+    /// Lets `read` set values that are known only when they are read. It runs before each `text`, so it must not wait.
     package func beforeReading(_ read: @escaping @Sendable () -> Void) {
         readings.withLock { $0.append(read) }
     }
 
-    /// How many series there are; a histogram counts as one.
+    /// Number of series; a histogram counts as one.
     package var seriesCount: Int { seriesByKey.count }
 
     /// Everything, as it stands now.

@@ -49,7 +49,7 @@ final class HistogramSeries: TimerHandler, Sendable {
         buckets = (0...boundsSeconds.count).map { _ in CounterSeries() }
     }
 
-    /// How many fell into each bucket, the last without a bound.
+    /// Number of values in each bucket; the last bucket has no bound.
     var counts: [Int64] { buckets.map(\.value) }
 
     var sumSeconds: Double { Double(sum.value) / 1e9 }

@@ -15,7 +15,7 @@ package protocol HTTPFetching: Sendable {
     ) async throws(ProviderUnavailable)
         -> HTTPDocument
 
-    /// Sends `request` and reads whatever is answered; a redirect is an answer like any other.
+    /// Sends `request` and reads the answer; a redirect is an answer like any other.
     ///
     /// Sent once: what a provider takes once, such as an authorization code, may be gone after an attempt that failed.
     /// - Returns: an answer of any status, complete.
@@ -74,7 +74,7 @@ package struct ProviderRequest: Sendable, Hashable {
     }
 }
 
-/// What a provider answered.
+/// The answer of a provider.
 package struct ProviderAnswer: Sendable, Hashable {
     package var status: Int
     package var body: [UInt8]
@@ -86,7 +86,8 @@ package struct ProviderAnswer: Sendable, Hashable {
 
     package var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The answer as a JSON object; `nil` for anything else, whatever its media type says: not every provider names it.
+    /// The answer as a JSON object; `nil` for anything else. Ignores the media type, because not every provider sends
+    /// it.
     package var json: JSONValue? {
         guard let value, value.object != nil else { return nil }
         return value

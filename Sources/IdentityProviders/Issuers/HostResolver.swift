@@ -2,11 +2,11 @@ package import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Finds out the addresses of hosts, on threads of its own.
+/// Looks up the addresses of hosts, on separate threads.
 ///
-/// The system's resolver blocks its thread, and goes on long after whoever asked has given up. So a host is looked up once
-/// at a time, whoever waits for it; what nobody waits for any more is not begun; and a failure stands for a few seconds. A
-/// host whose name servers are silent holds one thread that way, and no other host's look-up while there are threads.
+/// The system's resolver blocks its thread, and continues long after the caller has given up. Therefore all callers
+/// share one look-up of a host, a look-up without waiting callers does not begin, and a failure is cached for a few
+/// seconds. A host with silent name servers blocks one thread, and delays no other host while threads are free.
 package final class HostResolver: Sendable {
     /// Turns a host name and port into an address. Blocks.
     package typealias LookUp = @Sendable (_ host: String, _ port: Int) throws -> SocketAddress
@@ -26,7 +26,7 @@ package final class HostResolver: Sendable {
 
     /// A look-up that waits or runs, or one that has failed.
     private struct Entry {
-        /// Who waits, by number.
+        /// The waiting callers, by number.
         var waiters: [Int: EventLoopPromise<SocketAddress>] = [:]
         var failure: (error: any Error, at: ContinuousClock.Instant)?
     }

@@ -88,7 +88,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         return try await exchange(request, with: try Target(address), deadline: deadline) { Int($0.status.code) }
     }
 
-    /// Whether `address` may be reached as far as its text tells: without TLS only what names this machine.
+    /// Returns true if the text of `address` allows a request: without TLS, it must name this machine.
     package func allows(_ address: String) -> Bool {
         guard let target = try? Target(address), allows(target) else { return false }
         return target.namedAddress.map { policy.allows($0, overTLS: target.usesTLS) } ?? target.usesTLS
@@ -174,7 +174,7 @@ package struct IssuerHTTPClient: HTTPFetching {
     ) async throws -> Output {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
-        // One attempt: whoever asks has something to go on with, or says no at once, and asks again soon.
+        // One attempt: the caller has a fallback or refuses at once, and asks again soon.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = timeLeft(until: deadline)
         if let pinned = address.ipAddress, pinned != target.host { configuration.dnsOverride[target.host] = pinned }
@@ -197,7 +197,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         TimeAmount(ContinuousClock.now.duration(to: deadline))
     }
 
-    /// An address that may be fetched as far as its text tells.
+    /// An address whose text allows a request.
     private struct Target: Sendable {
         let url: URL
         let host: String
@@ -225,7 +225,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         /// The host's address, where it is named by that.
         var literal: SocketAddress? { try? SocketAddress(ipAddress: host, port: port) }
 
-        /// The host's address, whoever is asked for it; `nil` where that is not known without asking.
+        /// The host's address if its text is one; `nil` for a name that must be looked up.
         var namedAddress: SocketAddress? {
             if host.lowercased() == "localhost" { return try? SocketAddress(ipAddress: "127.0.0.1", port: port) }
             return literal ?? SocketAddress(spelledOut: host, port: port)

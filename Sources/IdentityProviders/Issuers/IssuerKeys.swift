@@ -9,7 +9,7 @@ struct IssuerKeys: Sendable {
     /// The shortest `max-age` any of the documents came with.
     let maxAgeSeconds: Int64?
 
-    /// How many keys of a set are looked at.
+    /// Maximum number of keys that are read from a set.
     private static let keysMax = 64
 
     /// Fetches the documents `source` names.
@@ -52,8 +52,8 @@ struct IssuerKeys: Sendable {
         )
     }
 
-    /// What the issuer signs ID tokens with, as far as it is allowed here; RS256 where it does not say, as OpenID
-    /// Connect Core 1.0 §15.1 makes it everyone's minimum.
+    /// The allowed algorithms with which the issuer signs ID tokens. RS256 if the issuer names none, because OpenID
+    /// Connect Core 1.0 §15.1 requires everyone to support it.
     private static func algorithms(of statement: JSONValue) -> Set<SignatureAlgorithm> {
         guard let names = statement["id_token_signing_alg_values_supported"]?.array else { return [.rs256] }
         return Set(names.compactMap { $0.string.flatMap(SignatureAlgorithm.init(rawValue:)) })

@@ -1,16 +1,16 @@
 import JSON
 
-/// What an issuer says about signing in there (OpenID Connect Discovery 1.0 §3, RFC 8414 §2).
+/// An issuer's metadata about sign-in (OpenID Connect Discovery 1.0 §3, RFC 8414 §2).
 struct IssuerMetadata: Sendable {
     /// The consent page.
     let authorizationURL: String?
     let tokenURL: String?
     let profileURL: String?
-    /// How clients show who they are at the token endpoint.
+    /// The method by which clients authenticate at the token endpoint.
     let authentication: AuthorizationServer.ClientAuthentication
     /// `nil` where it does not say.
     let scopes: Set<String>?
-    /// Whether every answer of the consent page names the issuer (RFC 9207 §3).
+    /// True if every answer of the consent page names the issuer (RFC 9207 §3).
     let isNamedInAnswers: Bool
 
     init(_ document: JSONValue) {

@@ -6,23 +6,23 @@ package import Logging
 /// Stated staleness: a key the issuer has withdrawn is accepted for as long as the issuer's `Cache-Control` says, at
 /// least 5 minutes and at most 24 hours, 1 hour where it says nothing; and for up to 24 hours after they were fetched
 /// while the issuer cannot be reached. A key it has added is known at once, except that tokens naming unknown keys make
-/// the issuer be asked at most once a minute. Whoever waits for an issuer's keys waits for the same fetch.
+/// the issuer be asked at most once a minute. All callers that wait for an issuer's keys share one fetch.
 package actor JWKSCache {
     package struct Limits: Sendable, Hashable {
-        /// How long keys are used without asking again, if the issuer does not say.
+        /// Seconds for which keys are used without a refresh, if the issuer names no time.
         package var freshSeconds: Int64 = 3600
-        /// What the issuer says is kept within these bounds.
+        /// Bounds on the time that the issuer names.
         package var freshSecondsMin: Int64 = 300
         package var freshSecondsMax: Int64 = 86_400
-        /// How long after they were fetched keys serve while the issuer cannot be reached.
+        /// Seconds after the fetch for which keys are used while the issuer is unreachable.
         package var staleSecondsMax: Int64 = 86_400
         /// The least time between two fetches that unknown keys cause.
         package var unknownKeySeconds: Int64 = 60
-        /// How long a failed fetch stands for the next ones.
+        /// Seconds for which a failed fetch is cached.
         package var failureSeconds: Int64 = 10
         /// The time for everything one refresh fetches.
         package var refreshTimeout = Duration.seconds(5)
-        /// How many issuers are remembered.
+        /// Maximum number of cached issuers.
         package var issuersMax = 256
 
         package init() {}
@@ -51,7 +51,7 @@ package actor JWKSCache {
     /// - Parameters:
     ///   - http: how issuers are reached.
     ///   - limits: ages and bounds.
-    ///   - logger: told once for every refresh that fails; nothing else would show that old keys are in use.
+    ///   - logger: logs each failed refresh once; nothing else would show that old keys are in use.
     package init(http: any HTTPFetching, limits: Limits = Limits(), logger: Logger) {
         self.http = http
         self.limits = limits
@@ -76,7 +76,7 @@ package actor JWKSCache {
         return renewed.key(named: keyID, for: algorithm).map(LookUp.found) ?? .unknownKey
     }
 
-    /// What the issuer says about signing in there; `nil` for one that is known without discovery. As old as its keys.
+    /// The issuer's metadata, as old as its keys; `nil` for an issuer that is known without discovery.
     /// - Throws: `ProviderUnavailable` when there is nothing young enough.
     func metadata(from source: KeySource, at now: Timestamp) async throws(ProviderUnavailable) -> IssuerMetadata? {
         try await keys(from: source, at: now).metadata
@@ -117,8 +117,8 @@ package actor JWKSCache {
         return keys
     }
 
-    /// The keys once the issuer was asked because a token names one that is not known. Anybody can make up such tokens,
-    /// so they make it be asked once in a while and no more.
+    /// The keys after a fetch because a token names an unknown key. Anyone can forge such tokens, so they cause only an
+    /// occasional fetch.
     private func keysAfterUnknownKey(
         from source: KeySource,
         at now: Timestamp
@@ -183,8 +183,8 @@ package actor JWKSCache {
 }
 
 extension Timestamp {
-    /// Whether less than `seconds` lie between the two, in either direction: after the clock was set back, what was
-    /// noted "in the future" must not stay young for good.
+    /// Returns true if less than `seconds` lie between the two, in either direction: after the clock was set back, a
+    /// time "in the future" must not stay young forever.
     fileprivate func isWithin(_ seconds: Int64, of other: Timestamp) -> Bool {
         abs(other.seconds(since: self)) < seconds
     }

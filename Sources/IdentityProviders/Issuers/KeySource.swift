@@ -1,4 +1,4 @@
-/// Where the keys of an issuer come from. Equal sources share one cache entry.
+/// The source of an issuer's keys. Equal sources share one cache entry.
 struct KeySource: Sendable, Hashable {
     enum Location: Sendable, Hashable {
         /// A discovery document, which must name the issuer, and the key set it points to, or one elsewhere.

@@ -11,9 +11,9 @@ import Glibc
 /// Issuers are registered by administrators and their documents name further addresses, so without a rule either could
 /// make this server talk to neighbours that trust it: metadata services, databases, admin ports.
 package struct NetworkPolicy: Sendable, Hashable {
-    /// Whether addresses that are not on the public internet may be reached, over HTTPS.
+    /// True if addresses outside the public internet may be reached over HTTPS.
     package var allowsPrivateNetworks: Bool
-    /// Whether this machine itself may be reached, with or without TLS. Development only.
+    /// True if this machine may be reached, with or without TLS. Development only.
     package var allowsLoopback: Bool
 
     package init(allowsPrivateNetworks: Bool = false, allowsLoopback: Bool = false) {
@@ -21,7 +21,7 @@ package struct NetworkPolicy: Sendable, Hashable {
         self.allowsLoopback = allowsLoopback
     }
 
-    /// Whether a connection to `address` may be opened.
+    /// Returns true if a connection to `address` may be opened.
     func allows(_ address: SocketAddress, overTLS usesTLS: Bool) -> Bool {
         switch Reach(of: address) {
         case .loopback: allowsLoopback || (allowsPrivateNetworks && usesTLS)
@@ -31,7 +31,7 @@ package struct NetworkPolicy: Sendable, Hashable {
         }
     }
 
-    /// How far an address reaches, by the IANA special-purpose address registries (RFC 6890).
+    /// The reach of an address, by the IANA special-purpose address registries (RFC 6890).
     enum Reach: Sendable, Hashable {
         case loopback
         /// Private, shared, link-local, documentation, benchmarking: not globally reachable.
@@ -91,7 +91,7 @@ package struct NetworkPolicy: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// What every resolver reads in `127.1`, `0x7f000001` or `2130706433`, without asking anybody (inet_aton(3)).
+    /// The address that every resolver reads in `127.1`, `0x7f000001` or `2130706433` without a look-up (inet_aton(3)).
     init?(spelledOut host: String, port: Int) {
         var bytes = [UInt8](repeating: 0, count: 4)
         let isRead = bytes.withUnsafeMutableBytes { bytes in

@@ -3,19 +3,19 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// What the claims of a genuine ID token must say to count as a sign-in here (OpenID Connect Core 1.0 §3.1.3.7).
+/// The requirements on the claims of a genuine ID token for a sign-in (OpenID Connect Core 1.0 §3.1.3.7).
 struct IDTokenRequirements: Sendable {
-    /// How a provider's tokens are bound to the client that asked for them.
+    /// The rule that binds a provider's tokens to the client that requested them.
     enum NonceRule: Sendable, Hashable {
-        /// The claim is the SHA-256 of the raw nonce in lower-case hexadecimal, and nothing else will do: whoever steals
-        /// the token can read the claim but not what was hashed (Apple, Facebook).
+        /// The claim must be the SHA-256 of the raw nonce in lower-case hexadecimal: a thief of the token can read the
+        /// claim but not the raw nonce (Apple, Facebook).
         case hashed
         /// The claim is the hash, or the raw nonce itself as web flows send it; without a raw nonce the session id of
         /// the redirect flow stands in for it. A claim that looks like a hash is compared as a hash only, because a thief
         /// could otherwise present the claim itself.
         case hashedOrPlain
-        /// As `hashedOrPlain`, but only if the client presents a nonce: Google's SDKs bind tokens to nonces that
-        /// Firebase's clients never send along.
+        /// Like `hashedOrPlain`, but only if the client presents a nonce: Google's SDKs bind tokens to nonces that
+        /// Firebase's clients never send.
         case optional
         /// The claim is exactly this, which only the flow knows that the token answers.
         case exactly(String)
@@ -25,12 +25,12 @@ struct IDTokenRequirements: Sendable {
     /// In the place of `issuers`, where every tenant has its own.
     var tenants: TenantIssuers?
     var audiences: Set<String>
-    /// Whether `azp` must be one of the audiences even when the token has only one. Google's tokens for Android name
+    /// True if `azp` must be one of the audiences even if the token has only one. Google's tokens for Android name
     /// the Android client there, which projects do not register.
     var checksEveryAuthorizedParty: Bool
     var nonceRule: NonceRule
 
-    /// How far the issuer's clock and ours may differ.
+    /// Maximum difference in seconds between the issuer's clock and ours.
     static let clockSkewSeconds = 60.0
     /// Longest life of a token, from `iat` to `exp`. Apple's tokens live as long, everybody else's shorter.
     static let lifetimeSecondsMax = 86_400.0
@@ -83,7 +83,7 @@ struct IDTokenRequirements: Sendable {
 }
 
 extension IDTokenRequirements.NonceRule {
-    /// How `claims` break the rule; `nil` when they keep it.
+    /// The violation of the rule by `claims`; `nil` if there is none.
     func violation(by claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
         let presented: String?
         switch self {
@@ -114,8 +114,8 @@ extension IDTokenRequirements.NonceRule {
 }
 
 extension AuthorizationFlow {
-    /// How `claims` answer a flow for a reauthentication without a new sign-in. A provider that says nothing about the
-    /// sign-in is believed: its token was issued since.
+    /// The violation if `claims` answer a reauthentication flow without a new sign-in. A provider that does not report
+    /// the sign-in time is trusted: its token was issued after the flow began.
     fileprivate func violation(by claims: JSONValue) -> InvalidCredential? {
         guard let start = signedInSince, let signedIn = IDTokenTimes(of: claims).signedIn else { return nil }
         let isNew = signedIn + IDTokenRequirements.clockSkewSeconds >= Double(start.secondsSinceEpoch)
@@ -124,7 +124,7 @@ extension AuthorizationFlow {
 }
 
 extension ProviderCredential {
-    /// What the nonce of its token has to be: the flow's, where one was begun here.
+    /// The rule for the nonce of its token: the flow's nonce, if a flow began here.
     func nonceRule(usual rule: IDTokenRequirements.NonceRule) -> IDTokenRequirements.NonceRule {
         flow?.nonce.map(IDTokenRequirements.NonceRule.exactly) ?? rule
     }

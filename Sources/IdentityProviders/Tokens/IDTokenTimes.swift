@@ -19,7 +19,7 @@ struct IDTokenTimes: Sendable {
         [issued, signedIn].compactMap(\.self).min().flatMap(Self.instant)
     }
 
-    /// The instant from which the token is refused, on whatever server: its end, by the slowest clock.
+    /// The instant from which every server refuses the token: its expiry by the slowest clock.
     var expiresAt: Timestamp? {
         expiry.flatMap { Self.instant($0 + IDTokenRequirements.clockSkewSeconds) }
     }

@@ -18,7 +18,7 @@ struct JSONWebToken: Sendable {
         case invalid(InvalidCredential)
     }
 
-    /// Takes `text` apart. Keys the token brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+    /// Parses `text`. Keys inside the token (`jwk`, `jku`, `x5c`, `x5u`) are never read.
     static func parse(_ text: String) -> Parsing {
         let bytes = Array(text.utf8)
         guard bytes.count <= bytesMax else { return .invalid(.tooLarge) }

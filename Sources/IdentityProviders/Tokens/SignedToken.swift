@@ -2,8 +2,8 @@ package import Crypto
 package import JSON
 
 extension P256.Signing.PrivateKey {
-    /// A JWT (RFC 7519) signed with ES256 (RFC 7518 §3.4), whose header names the key as `keyID`: what Apple takes from
-    /// whoever holds one of its keys.
+    /// A JWT (RFC 7519) signed with ES256 (RFC 7518 §3.4), whose header names the key as `keyID`: the form that Apple
+    /// accepts from the holder of one of its keys.
     ///
     /// - Throws: what the cryptography could not do.
     package func signedToken(keyID: String, claims: (inout JSONWriter) -> Void) throws -> String {

@@ -1,20 +1,20 @@
 import JSON
 
-/// How the issuers of a provider are named of which every tenant has one of its own.
+/// The names of the issuers of a provider that has a separate issuer for each tenant.
 struct TenantIssuers: Sendable {
     /// Between these stands the tenant's id, a GUID, which tokens name in `tid`.
     let prefix: String
     let suffix: String
-    /// Whose users may come, by the ids of their tenants.
+    /// Returns true if users of the tenant may sign in.
     var accepts: @Sendable (_ tenantID: String) -> Bool = { _ in true }
 
-    /// The issuer of whatever tenant `claims` name; `nil` when they name none that may come.
+    /// The issuer of the tenant that `claims` name; `nil` if they name no accepted tenant.
     func issuer(of claims: JSONValue) -> String? {
         guard let id = claims["tid"]?.string, Self.isGUID(id), accepts(id) else { return nil }
         return prefix + id + suffix
     }
 
-    /// Whether `issuer` is that of a tenant that may come.
+    /// Returns true if `issuer` belongs to an accepted tenant.
     func contains(_ issuer: String) -> Bool {
         guard issuer.hasPrefix(prefix), issuer.hasSuffix(suffix) else { return false }
         let id = issuer.dropFirst(prefix.count).dropLast(suffix.count)

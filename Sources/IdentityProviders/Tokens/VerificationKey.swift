@@ -56,7 +56,7 @@ struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether a signature by `algorithm` may be checked with this key: the type fits, and so does what it declares.
+    /// Returns true if this key may verify a signature by `algorithm`: its type and its declared algorithm match.
     func serves(_ algorithm: SignatureAlgorithm) -> Bool {
         if let declaredAlgorithm, declaredAlgorithm != algorithm { return false }
         return switch (material, algorithm) {
@@ -66,7 +66,8 @@ struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether `signature` over `input` is this key's, by `algorithm`; `false` too when the two do not fit.
+    /// Returns true if `signature` over `input` is this key's, by `algorithm`; false also if key and algorithm do not
+    /// match.
     func isSignature(_ signature: [UInt8], over input: [UInt8], by algorithm: SignatureAlgorithm) -> Bool {
         guard serves(algorithm) else { return false }
         switch (material, algorithm) {
