@@ -36,7 +36,7 @@ final class ClockWatch: Sendable {
         return note(clocks)
     }
 
-    /// Takes over what somebody measured.
+    /// Takes over a measured difference.
     /// - Returns: why the server is not ready; `nil` if the clocks agree.
     @discardableResult func note(_ clocks: ClockComparison) -> String? {
         meter.set(clocks.secondsAhead)

@@ -17,7 +17,7 @@ import UnixSignals
 ///
 /// `serve` and `dev` differ in what they put into it, never in what it does with it.
 struct Composition {
-    /// What differs between `serve` and `dev`.
+    /// The differences between `serve` and `dev`.
     struct Mode {
         var callers: any CallerAuthentication
         /// Judges custom tokens, given what judges those of registered service accounts.
@@ -34,18 +34,18 @@ struct Composition {
         var developmentTokens: DevelopmentTokens?
         /// Routes that only development has; `nil` in production.
         var development: DevelopmentRoutes?
-        /// Where the links in mails lead.
+        /// The page to which links in mails lead.
         var actionPage: MailLinks.Page
         /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
         var projectToCreate: ProjectRecord?
-        /// Whether a project that exists gets the settings of `projectToCreate` that it does not have: one that an earlier
-        /// version made in a database of its own.
+        /// True if an existing project gets the settings of `projectToCreate` that it lacks, because an earlier version
+        /// created it in a private database.
         var completesProject = false
         /// Called once the service answers requests.
         var whenReady: @Sendable (_ address: SocketAddress?) -> Void
     }
 
-    /// Where the database comes from: production's stands somewhere else, development brings its own.
+    /// The source of the database: production uses an existing one, development starts its own.
     struct Database: Sendable {
         /// Makes the database usable and says how to reach it.
         var prepare: @Sendable () async throws -> PostgresConfiguration
@@ -138,7 +138,7 @@ struct Composition {
         _ callers: any CallerAuthentication,
         _ measurements: Measurements
     ) -> API {
-        // In public nobody is shown how the service fares; development listens to this machine only.
+        // Public clients do not see the state of the service; development listens on this machine only.
         let isShown = audience == .operators || mode.development != nil
         return API(
             service: service,
@@ -181,7 +181,7 @@ extension ListenConfiguration.Transport {
         }
     }
 
-    /// What TLS is made of; `nil` for plain HTTP.
+    /// The certificate for TLS; `nil` for plain HTTP.
     fileprivate func certificate(_ logger: Logger) throws -> ServerCertificate? {
         guard case .tls(let certificatePath, let keyPath) = self else { return nil }
         return try ServerCertificate(certificatePath: certificatePath, keyPath: keyPath, logger: logger)
@@ -189,7 +189,8 @@ extension ListenConfiguration.Transport {
 }
 
 extension ListenConfiguration.AdminListener {
-    /// Where to bind. From here on, files that this process makes are its user's alone: the socket is one of them.
+    /// The address to bind. From here on, only this process's user can access the files that it creates, such as the
+    /// socket.
     fileprivate func bindAddress() -> Listener.Address {
         switch self {
         case .loopback(let address): return .tcp(host: address.host, port: address.port)

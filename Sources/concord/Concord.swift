@@ -29,8 +29,8 @@ struct Concord: AsyncParsableCommand {
         ]
     )
 
-    /// As the library's own, but that a mistake which a command finds while it runs is told with the usage of the command, and
-    /// that help and the version are said like everything: the library does not look whether they were written.
+    /// Replaces the library's `main`. It prints the usage of the command with a mistake that the command finds while it
+    /// runs. It also prints help and version through `say`, because the library does not check if they were written.
     static func main() async {
         do {
             do {

@@ -11,7 +11,7 @@ import PrometheusMetrics
 import ServiceLifecycle
 import Synchronization
 
-/// Where the server listens, once it does.
+/// The address on which the server listens, once it does.
 final class BoundAddress: Sendable {
     private let address = Mutex<SocketAddress?>(nil)
 
@@ -36,7 +36,7 @@ extension Logger {
 /// The service behind the HTTP server: brings itself up, then does what has to be done now and then, and in the end puts
 /// everything away in order.
 struct Core: Service, CustomStringConvertible {
-    /// What ServiceLifecycle logs of it: without this, everything the process was composed of, its secrets too.
+    /// The text that ServiceLifecycle logs. Without it, the log would hold the whole composition, including secrets.
     var description: String { "core" }
 
     let composition: Composition
@@ -50,13 +50,13 @@ struct Core: Service, CustomStringConvertible {
     private static let refreshInterval = Duration.seconds(ProjectCache.stalenessSeconds) / 2
     /// Short against the hour by which keys stay published longer than needed (`KeySchedule.marginSeconds`).
     private static let keysInterval = Duration.seconds(60)
-    /// As often as metrics are usually read.
+    /// The usual interval at which metrics are read.
     private static let outboxInterval = Duration.seconds(15)
-    /// How long an event waits for a server that has nothing else to send.
+    /// Maximum time that an event waits for an idle server.
     private static let webhooksInterval = Duration.seconds(1)
-    /// How long a merge waits for a server after the last receiver has agreed.
+    /// Maximum time that a merge waits for a server after the last receiver has agreed.
     private static let mergesInterval = Duration.seconds(1)
-    /// How long a message waits for a worker that has nothing else to send.
+    /// Maximum time that a message waits for an idle worker.
     private static let messagesInterval = Duration.seconds(1)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
@@ -69,7 +69,7 @@ struct Core: Service, CustomStringConvertible {
             measurements.registry.beforeReading { client.report() }
             try await serve(from: client, postgres)
         } catch is CancellationError {
-            // Told to stop before it was up.
+            // Stopped before it was ready.
         } catch {
             await composition.database.release()
             throw error
@@ -286,9 +286,9 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// What is wrong with the database or its schema right now, in words without secrets; `nil` when nothing is.
+    /// The current problem with the database or its schema, in words without secrets; `nil` if there is none.
     ///
-    /// `refusals`: where one that answers, and refuses, is logged. That it is away its client says.
+    /// `refusals`: logs a database that answers and refuses. The client logs one that is away.
     private func schemaProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
         do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
@@ -372,7 +372,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Sends what events are told of, for as long as there is something to send.
+    /// Sends webhooks about events, for as long as there is something to send.
     private func sendWebhooks(_ operations: AccountOperations) async {
         let deliveries = WebhookDeliveries(operations)
         let outage = SharedOutage(
@@ -395,7 +395,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Moves merges on that wait for the receivers of webhooks, whoever prepared them.
+    /// Advances all merges that wait for webhook receivers, also those of other servers and commands.
     private func moveMerges(_ operations: AccountOperations) async {
         var outage = Outage(composition.logger, failure: "merges not advanced", recovery: "merges advanced again")
         await periodically(every: Self.mergesInterval) {
@@ -471,7 +471,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Until told to stop. Servers that were started together do not stay in step.
+    /// Repeats `work` until shutdown. The pause is random, so that servers that started together do not stay in step.
     private func periodically(every interval: Duration, _ work: () async -> Void) async {
         while true {
             do {

@@ -5,7 +5,7 @@ import Postgres
 /// A failure of the database in words for the person at the command: where it is, the reason, and the next step.
 struct DatabaseFailure: Error, CustomStringConvertible {
     let error: PostgresError
-    /// Where the database is; `nil` if only libpq knows.
+    /// The address of the database; `nil` if only libpq knows.
     let place: String?
     /// The migration that the failure ended.
     let migration: MigrationFileName?
@@ -78,8 +78,8 @@ extension ConnectFailure {
         return isWord ? reason.prefix(1).lowercased() + reason.dropFirst() : reason
     }
 
-    /// What to do about it, with the command where there is one. By the server's code; only codes that mean several things
-    /// are told apart by words, which a server of another language than English has otherwise.
+    /// The next step, with its command if there is one. Chosen by the server's code; only ambiguous codes are
+    /// distinguished by the message, which differs on a server with another language than English.
     var nextStep: String {
         switch state {
         case SQLState.unknownDatabase: "Create it: createdb --owner \(shellWord(user)) \(shellWord(database))"
@@ -149,7 +149,7 @@ extension UInt8 {
 }
 
 /// Runs `body`, which uses the database of `configuration`.
-/// - Throws: `DatabaseFailure` in place of a `PostgresError` and of a failed migration; whatever else `body` throws.
+/// - Throws: `DatabaseFailure` in place of a `PostgresError` and of a failed migration; other errors of `body`.
 func namingDatabase<Output>(
     _ configuration: PostgresConfiguration,
     _ body: () async throws -> Output

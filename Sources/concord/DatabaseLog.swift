@@ -2,8 +2,8 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Tells an operator when PostgreSQL goes away and when it is back: once each for reads and for writes, however many
-/// connections are lost and however often making one fails in between. Likewise when it refuses writes, and takes them again.
+/// Logs when PostgreSQL goes away and when it is back: once each for reads and for writes, for any number of lost
+/// connections and failed attempts in between. Also logs when it refuses writes and when it accepts them again.
 final class DatabaseLog: PostgresObserver {
     private struct Lane {
         var lost: Outage

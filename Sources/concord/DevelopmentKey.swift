@@ -10,7 +10,7 @@ struct DevelopmentKey {
     private let directory: String
 
     private static let id = "1"
-    /// What it was called in directories made before the commands could be told of it.
+    /// The former id of the key, in directories of versions without an environment file.
     private static let formerID = "dev"
 
     /// Reads the key of `directory`, which is made, with a key, where there is none.

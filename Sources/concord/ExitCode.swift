@@ -11,18 +11,18 @@ import PostgresCluster
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.
     static let answerIsNo = ExitCode(1)
-    /// What was given to read is not what it should be.
+    /// The input is invalid.
     static let badData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)
     /// Something that should not happen did.
     static let bug = ExitCode(70)
-    /// What was to be written could not be: no room, or nobody reads it.
+    /// The output could not be written: the disk is full, or the reader is gone.
     static let cannotWrite = ExitCode(74)
-    /// Told to stop before the end; the same command again goes on.
+    /// Stopped before the end; the same command continues.
     static let stopped = ExitCode(75)
     static let badConfiguration = ExitCode(78)
 
-    /// What `error` means when it ends a command.
+    /// The exit code of a command that ends with `error`.
     init(for error: any Error) {
         self =
             switch error {
@@ -87,7 +87,7 @@ extension ExitCode {
 }
 
 extension PostgresError {
-    /// Whether the server could not be reached or was lost, rather than having refused what was asked.
+    /// True if the server was unreachable or lost, rather than refusing the request.
     var isUnreachable: Bool {
         switch code {
         case .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
@@ -100,7 +100,7 @@ extension PostgresError {
         }
     }
 
-    /// What is wrong, for anybody: without the names of tables.
+    /// The problem in words for the public: without the names of tables.
     var problem: String {
         if isUnreachable { return "the database does not answer" }
         if refusesWrites { return "the database refuses writes: \(refusalOfWrites)" }
@@ -117,8 +117,8 @@ extension PostgresError {
     }
 }
 
-/// Runs the body of a command; what it throws is told on standard error and becomes the exit code. What it said is written
-/// first: where that fails, the command has not done what it is for, whatever else it did.
+/// Runs the body of a command. Prints its error on standard error and throws the exit code. Writes the output first: if
+/// that fails, the command has failed, even if its work is done.
 func reportingErrors(_ body: () async throws -> Void) async throws {
     var ending: (any Error)?
     do {

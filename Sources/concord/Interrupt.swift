@@ -1,7 +1,7 @@
 import Synchronization
 import UnixSignals
 
-/// Somebody pressed Ctrl-C, or asked the process to end.
+/// The error after Ctrl-C or a signal to end.
 struct Interrupted: Error {}
 
 /// Notices SIGINT and SIGTERM while something runs that ends by itself where it stands well.
@@ -9,15 +9,15 @@ final class Interrupt: Sendable {
     private let came = Atomic(false)
     private let notice: String?
 
-    /// - `notice`: what whoever waits for the end is told.
+    /// - `notice`: the text for the person who waits for the end.
     init(saying notice: String? = "stopping after the work in progress") {
         self.notice = notice
     }
 
-    /// Whether the signal has come.
+    /// True if the signal has come.
     var hasCome: Bool { came.load(ordering: .relaxed) }
 
-    /// Runs `body`; meanwhile the signals end nothing, and are noticed. The first is told.
+    /// Runs `body`; meanwhile signals are recorded and do not end the process. The first one prints the notice.
     func watching<Output: Sendable>(_ body: () async throws -> Output) async rethrows -> Output {
         let signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm])
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -2,7 +2,7 @@ import Glibc
 import HTTPServer
 
 extension Composition {
-    /// What a person reads of an address that cannot be listened at: which, why, and what to do about it.
+    /// The text about an address that cannot be used: the address, the reason and the next step.
     func words(for failure: CannotListen) -> String {
         nextStep(after: failure).map { "\(failure). \($0)" } ?? "\(failure)"
     }
@@ -36,7 +36,7 @@ extension Composition {
         path.lastIndex(of: "/").map { path[..<$0] } ?? "."
     }
 
-    /// What an operator changes to have another address than `address`.
+    /// The setting that changes `address`.
     private func setting(of address: Listener.Address) -> String {
         if mode.development != nil { return "--port" }
         switch listen.adminListener {

@@ -1,11 +1,11 @@
 import Glibc
 import Logging
 
-/// How many files this process may have open; each connection is one.
+/// The limit on open files of this process; each connection is one.
 struct OpenFiles {
     private let limit: Int
 
-    /// What it takes to be of any use: a server that does nothing has forty.
+    /// The minimum for a useful server: an idle one has 40 open files.
     private static let limitMin = 128
     /// More than connections could ever want, where the system sets no limit.
     private static let limitMax = 1 << 20
@@ -32,13 +32,13 @@ struct OpenFiles {
         return files
     }
 
-    /// Those of the database, of providers, relays and receivers, and of operators.
+    /// Files for the database, for providers, relays and receivers, and for operators.
     private var reserve: Int { min(512, max(96, limit / 2)) }
 
-    /// How many connections each listener for operators may have: theirs are in the reserve, whatever clients do.
+    /// Maximum number of connections of each operator listener: the reserve holds them, independent of clients.
     var operatorsConnections: Int { reserve / 8 }
 
-    /// As many connections of clients as are configured, or as there is room for; the log tells of that.
+    /// The configured number of client connections, or fewer if there is no room; logs the difference.
     func connections(_ configured: Int, _ logger: Logger) -> Int {
         let room = limit - reserve
         if room < configured {

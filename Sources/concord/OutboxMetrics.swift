@@ -2,11 +2,11 @@ import AccountLinking
 import AccountStore
 import Metrics
 
-/// How much waits in the outbox, and for how long.
+/// The number and the age of waiting messages in the outbox.
 struct OutboxMetrics: Sendable {
     static let waiting = "concord_outbox_waiting"
     static let oldest = "concord_outbox_oldest_seconds"
-    /// Where counting ends, because it costs the database.
+    /// Maximum count, because counting loads the database.
     static let countMax: Int64 = 10_000
 
     static let kinds = OutboxMessage.Kind.allCases.map(\.rawValue) + ["webhook"]

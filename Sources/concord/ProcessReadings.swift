@@ -1,7 +1,7 @@
 import Glibc
 import Metrics
 
-/// What the operating system says about this process, under the names that every Prometheus client uses.
+/// The operating system's readings of this process, under the names that every Prometheus client uses.
 struct ProcessReadings: Sendable {
     static let residentBytes = "process_resident_memory_bytes"
     static let cpuSeconds = "process_cpu_seconds_total"

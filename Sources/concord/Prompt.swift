@@ -1,11 +1,12 @@
 import ArgumentParser
 import Glibc
 
-/// Returns true if somebody sits at a terminal who can be asked.
+/// Returns true if a person at a terminal can be asked.
 var canAsk: Bool { isatty(STDIN_FILENO) == 1 }
 
-/// Has somebody at a terminal agree, unless they have said so before (`isAgreed`). Elsewhere there is nobody to ask.
-/// - Throws: `ExitCode`, told: `answerIsNo` where nobody agrees, `stopped` where somebody wants the command to end.
+/// Asks at the terminal for agreement, unless it was given before (`isAgreed`). Without a terminal, there is no
+/// agreement.
+/// - Throws: `ExitCode`, after a report: `answerIsNo` without agreement, `stopped` after a signal.
 func agree(to question: String, isAgreed: Bool) async throws {
     if isAgreed { return }
     var answer: String?

@@ -9,12 +9,12 @@ import Synchronization
 ///
 /// Files that cannot be used leave what is in use as it is.
 final class ServerCertificate: Service, CustomStringConvertible {
-    /// What ServiceLifecycle logs of it.
+    /// The text that ServiceLifecycle logs.
     let description = "certificate"
 
     private struct State {
         var context: NIOSSLContext
-        /// What `context` was made of.
+        /// The files from which `context` was created.
         var files: TLSFiles
     }
 
@@ -23,7 +23,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
     private let state: Mutex<State>
     private let logger: Logger
 
-    /// Nobody waits for it: a new certificate comes weeks before the old one ends.
+    /// A long interval is enough: a new certificate arrives weeks before the old one expires.
     private static let interval = Duration.seconds(10)
 
     /// - Throws: `StartupFailure` where the files cannot be used; the configuration has refused such files before.
@@ -39,7 +39,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
         }
     }
 
-    /// What TLS is made of when it is called.
+    /// Returns the current TLS context.
     var context: @Sendable () -> NIOSSLContext { { self.state.withLock { $0.context } } }
 
     func run() async throws {
@@ -76,7 +76,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
     }
 }
 
-/// What the files hold that TLS is made of.
+/// The content of the certificate and key files.
 struct TLSFiles: Equatable {
     enum Problem: String, Error, CustomStringConvertible {
         case unreadable = "a file cannot be read"

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Something could not be written: no room, or nobody reads it.
+/// A failed write: the disk is full, or the reader is gone.
 struct OutputFailure: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -18,7 +18,7 @@ private struct StandardOutput {
 
     private var bytes: [UInt8] = []
     private var failure: OutputFailure?
-    /// Somebody watches: what is said is seen at once.
+    /// True for a terminal, where output appears at once.
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
     mutating func append(_ text: String) throws(OutputFailure) {
@@ -49,12 +49,12 @@ func say(_ text: String, terminator: String = "\n") throws(OutputFailure) {
     try standardOutput.withLock { output throws(OutputFailure) in try output.append(text + terminator) }
 }
 
-/// Writes what was said: before somebody is asked about it, before something is changed that it tells of, and at the end.
+/// Writes the buffered output: before a question, before a change that it reports, and at the end.
 func flushOutput() throws(OutputFailure) {
     try standardOutput.withLock { output throws(OutputFailure) in try output.flush() }
 }
 
-/// Says `text` for a server that has better things to do than to end because nobody reads it.
+/// Prints `text` for a server, which must not end because the reader is gone.
 func announce(_ text: String) {
     do {
         try writeAll(Array("\(text)\n".utf8)[...], to: STDOUT_FILENO, named: "standard output")
@@ -68,14 +68,14 @@ func complain(_ text: String) {
     emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined())
 }
 
-/// Writes to standard error as it stands. Where nobody reads there is nobody to tell.
+/// Writes `text` unchanged to standard error. A failure cannot be reported.
 func emit(_ text: String) {
     try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error")
 }
 
-/// Writes all of `bytes`, however often that has to be tried.
+/// Writes all of `bytes`, with as many attempts as needed.
 ///
-/// `name`: what `descriptor` is, for whoever reads that it cannot be written.
+/// `name`: the name of `descriptor` in an error.
 func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, named name: String) throws(OutputFailure) {
     var rest = bytes
     while !rest.isEmpty {

@@ -2,8 +2,8 @@ import Glibc
 
 /// The machine code that only starting has run: reading the configuration, parsing templates, joining libraries.
 enum StartUpCode {
-    /// Tells the system to forget which pages of machine code this process has touched, so that it is charged for what
-    /// serving runs and not for what starting ran (ADR 0067).
+    /// Makes the system forget which pages of machine code this process has touched, so that only the code of serving
+    /// counts, not that of starting (ADR 0067).
     ///
     /// Changes nothing but the count: the pages stay in the system's cache of files, and what is needed again is found there.
     /// - Returns: how many bytes of code are mapped.
@@ -15,7 +15,7 @@ enum StartUpCode {
         }
     }
 
-    /// Where files are mapped that can be run and not written: what is there is what the file holds. Read from
+    /// The ranges of executable, read-only file mappings, which hold exactly the files' content. Read from
     /// `/proc/self/maps` (proc(5)): `start-end r-xp offset device inode path`.
     private static var mappings: [Range<UInt>] {
         guard let file = fopen("/proc/self/maps", "r") else { return [] }

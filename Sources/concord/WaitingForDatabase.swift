@@ -1,7 +1,7 @@
 import Postgres
 
 /// Runs `body` again while the database cannot be reached, for half a minute: one that moves is back soon. Also while
-/// somebody holds what it needs for longer than a server would wait.
+/// another session holds a lock for longer than a server would wait.
 ///
 /// `body` can be repeated: where its answer was lost, what it did stays done.
 func waitingForDatabase<Output: Sendable>(_ body: () async throws -> Output) async throws -> Output {

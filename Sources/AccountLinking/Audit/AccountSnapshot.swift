@@ -1,7 +1,7 @@
-/// Everything an audit looks at of one account, as of one instant of the database.
+/// Everything that an audit reads of one account, as of one instant of the database.
 ///
-/// What does not fit together is part of it: an audit is there to find that. So rows may name an account that there is
-/// not, and values may be such as no version of Concord writes.
+/// It includes contradictions, because an audit must find them. Rows may name an account that does not exist, and
+/// columns may hold values that no version of Concord writes.
 package struct AccountSnapshot: Sendable {
     /// One row of `linked_providers`.
     package struct LinkedProvider: Sendable, Hashable {
@@ -55,11 +55,11 @@ package struct AccountSnapshot: Sendable {
         package var kind: ConflictKind
         package var provider: ProviderID
         package var count: Int64
-        /// Those that can still be settled.
+        /// Number of conflicts that can still be resolved.
         package var liveCount: Int64
-        /// Those that were not settled by linking: whose they are nobody has shown.
+        /// Number of conflicts that were not resolved by linking, so that their owner is not proven.
         package var unresolvedCount: Int64
-        /// Of those that were not settled by linking; `nil` where all were.
+        /// The time of the last conflict that was not resolved by linking; `nil` if there is none.
         package var lastOpenedAt: Timestamp?
         package var firstExpiry: Timestamp
 
@@ -85,7 +85,7 @@ package struct AccountSnapshot: Sendable {
     private let passing = PassedByAddress()
     package var tenant: TenantID
     package var id: UserID
-    /// What decisions read; `nil` where rows name an account that is not there.
+    /// The facts that decisions read; `nil` if rows name an account that does not exist.
     package var account: Account?
     package var emailProvenAt: Timestamp?
     package var unprovenPhoneNumber: PhoneNumber?
@@ -103,14 +103,14 @@ package struct AccountSnapshot: Sendable {
     package var sessions: [Sessions]
     package var codes: [Codes]
     package var conflicts: [Conflicts]
-    /// What the account shows and does not own.
+    /// The identifiers that the account has but that are not reserved for it.
     package var unclaimed: [Unclaimed]
     /// The stored keys, with their kinds, that name this account and might not be shown by it.
     package var strayClaims: [StrayClaim]
     /// The columns that hold what cannot be read.
     package var unreadable: [String]
 
-    /// What an account shows and somebody else owns, or nobody.
+    /// An identifier that an account has, but that is reserved for another account or for none.
     package struct Unclaimed: Sendable, Hashable {
         package var identifier: Identifier
         package var owner: UserID?
@@ -121,7 +121,7 @@ package struct AccountSnapshot: Sendable {
         }
     }
 
-    /// A row of `identifiers` that might belong to nobody.
+    /// A row of `identifiers` that may belong to no account.
     package struct StrayClaim: Sendable, Hashable {
         package var kind: String
         package var value: String
@@ -187,10 +187,10 @@ package struct AccountSnapshot: Sendable {
         if isLast { linkedProviders.append(added) } else { linkedProviders.insert(added, at: place) }
     }
 
-    /// Whether there is an account. To compare it with `nil` would copy it.
+    /// True if the account exists. A comparison with `nil` would copy it.
     package var hasAccount: Bool { if case .some = account { true } else { false } }
 
-    /// Tells the account, where there is one, of the linked providers.
+    /// Adds the linked providers to the account, if it exists.
     package mutating func linkAccount() {
         if linkedProviders.isEmpty { return }
         account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map { ($0.identity, $0.issuer) })

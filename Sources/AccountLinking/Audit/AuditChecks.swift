@@ -27,8 +27,8 @@ package struct AuditChecks: Sendable {
         }
     }
 
-    /// What the rules find in one account, but for its claims; nothing where they are about several. Of an account with values
-    /// that cannot be read, only these are told: what is missing is no reason to suspect more.
+    /// The findings in one account, without its claims; none for rules about several accounts. For an account with
+    /// unreadable values, returns only findings about those: missing values are no reason to suspect more.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         var found: [Finding] = []
         let isReadable = snapshot.unreadable.isEmpty

@@ -22,11 +22,11 @@ package struct AuditRule: Sendable {
         }
     }
 
-    /// What an account contributes to a rule about several.
+    /// The contribution of an account to a rule about several accounts.
     package struct Trait: Sendable, Hashable {
         /// Accounts with the same are put together.
         package var key: String
-        /// What the account shows of it.
+        /// The account's part in the trait.
         package var detail: String
         /// The same for all traits with the same key, and for the account's traits under other rules where that is possible: these
         /// are kept together then.
@@ -43,7 +43,7 @@ package struct AuditRule: Sendable {
     /// One account of several, with what it contributed.
     package struct Member: Sendable, Hashable {
         package var user: UserID
-        /// Of the account.
+        /// The account's version.
         package var version: Int64
         package var detail: String
 
@@ -59,7 +59,7 @@ package struct AuditRule: Sendable {
         case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
         /// About the project's configuration: the evidence of each finding. It names no account.
         case project(@Sendable (AuditTerms) -> [Evidence])
-        /// About claims that may be nobody's; of the account there is what it shows, and nothing else.
+        /// About claims that may have no owner; of the account, only its identifiers are known.
         case claims(@Sendable (AccountSnapshot) -> [Evidence])
         /// About several: appends what each contributes, and says whether those with the same key are a finding. The members
         /// come in the order of their ids, each as often as it contributed, two accounts at least.
@@ -71,12 +71,12 @@ package struct AuditRule: Sendable {
 
     package let id: String
     package let severity: Severity
-    /// What is found, in a sentence.
+    /// The finding in one sentence.
     package let summary: String
     /// Which attack or pain it stands for.
     package let reason: String
     package let repair: String
-    /// What a plan does about it.
+    /// The plan's action for a finding.
     package let remedy: Remedy
     package let check: Check
 }
@@ -88,7 +88,7 @@ extension AuditRule {
         .compatibilityPreset, .authorizedSharedHost, .noAuthorizedDomain,
         // The tables contradict each other.
         .unreadableValue, .recordWithoutUser, .methodWithoutCredential, .identifierWithoutClaim, .claimWithoutOwner,
-        // Somebody cannot get in, or somebody else might.
+        // The owner cannot sign in, or a stranger can.
         .userWithoutSignInMethod, .addressProvenByNobody, .addressProvenByUntrustedProvider,
         .unprovenAddressWithProviders, .methodOlderThanProof, .secondFactorOnUnprovenAddress, .disabledWithLiveSessions,
         .weakPasswordHash, .unusedPassword,
@@ -104,22 +104,22 @@ extension AuditRule {
     package static func named(_ id: String) -> AuditRule? { all.first { $0.id == id } }
 }
 
-/// What an audit measures accounts by.
+/// The terms by which an audit judges accounts.
 package struct AuditTerms: Sendable {
     private let passing = PassedByAddress()
     package var policy: LinkPolicy
-    /// Whether somebody can be signed in by a provider now.
+    /// Returns true if users can sign in with a provider now.
     package var isEnabled: @Sendable (ProviderID) -> Bool
     /// Providers that are registered and enabled; not those that only development has.
     package var enabledProviders: [ProviderID] = []
     /// Hosts that codes and sessions may go to.
     package var authorizedDomains: [AuthorizedDomain] = []
     package var now: Timestamp
-    /// How long a change of address may wait to be confirmed.
+    /// Seconds that a change of address may wait for its confirmation.
     package var emailChangeSeconds: Int64 = 7 * 86_400
     /// After how long without a sign-in an account counts as left alone.
     package var dormantSeconds: Int64 = 365 * 86_400
-    /// How long what has expired may stay: far longer than a server that purges leaves it.
+    /// Seconds that expired records may stay: far longer than a running server leaves them.
     package var overdueSeconds: Int64 = 30 * 86_400
 
     package init(policy: LinkPolicy, isEnabled: @escaping @Sendable (ProviderID) -> Bool, now: Timestamp) {
@@ -129,7 +129,7 @@ package struct AuditTerms: Sendable {
     }
 }
 
-/// What a rule found, by name; values that identify somebody are marked as such, so that they can be masked.
+/// The facts that a rule found, by name. Values that identify a person are marked, so that they can be masked.
 package struct Evidence: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         case text(String)
@@ -181,7 +181,7 @@ package struct ProjectFinding: Sendable {
 }
 
 extension AuditRule {
-    /// Whether it needs all accounts.
+    /// True if the rule needs all accounts.
     package var isAboutSeveral: Bool {
         switch check {
         case .group: true
@@ -203,12 +203,12 @@ extension AuditRule {
         return check(terms).map { ProjectFinding(rule: self, evidence: $0) }
     }
 
-    /// What the rule finds in one account, as `AuditChecks` asks many.
+    /// The rule's findings in one account; `AuditChecks` runs many rules.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         AuditChecks([self]).findings(in: snapshot, terms)
     }
 
-    /// What the rule finds in the claims of one account that may be nobody's.
+    /// The rule's findings in the claims of one account that may have no owner.
     package func findings(inClaimsOf snapshot: AccountSnapshot) -> [Finding] {
         guard case .claims(let check) = check else { return [] }
         return check(snapshot).map { Finding(self, tenant: snapshot.tenant, user: snapshot.id, evidence: $0) }

@@ -1,4 +1,4 @@
-/// How each sign-in method of an account was proven: a dictionary of so few entries that they are looked through.
+/// The proof of each sign-in method of an account: a dictionary with so few entries that it searches linearly.
 package struct MethodProofs: Sendable, ExpressibleByDictionaryLiteral {
     package typealias Element = (key: SignInMethod, value: UserRecord.MethodProof)
 

@@ -1,5 +1,5 @@
 extension AuditRule {
-    /// What a plan does about what the rule finds.
+    /// The plan's action for findings of a rule.
     package enum Remedy: Sendable {
         /// Nothing: why a person has to decide.
         case person(String)
@@ -15,7 +15,7 @@ extension AuditRule {
     }
 }
 
-/// What a plan proposes about a finding.
+/// The plan's proposal for a finding.
 package enum RepairOffer: Sendable, Hashable {
     case repair(Repair)
     /// Why a person has to decide.
@@ -27,7 +27,7 @@ package struct Proposal: Sendable, Hashable {
     package var finding: Finding
     /// Whom the repair is of: the finding's account, or another of several.
     package var user: UserID
-    /// Of that account, as the audit saw it; `nil` where there is none.
+    /// The version of that account, as the audit read it; `nil` if there is no account.
     package var version: Int64?
     package var offer: RepairOffer
 
@@ -40,8 +40,8 @@ package struct Proposal: Sendable, Hashable {
 }
 
 extension AccountSnapshot {
-    /// What a plan does about `findings`, all of this account, in their order. What was proposed before counts, so that the
-    /// plan as a whole leaves the user a way in.
+    /// The plan's proposals for `findings`, all about this account, in their order. Each one takes the earlier ones
+    /// into account, so that the whole plan leaves the user a sign-in method.
     package func proposals(about findings: [Finding], _ terms: AuditTerms) -> [Proposal] {
         guard !findings.isEmpty else { return [] }
         var planned = account
@@ -92,7 +92,7 @@ extension AuditRule {
         }
     }
 
-    /// What a plan does about a finding of several accounts.
+    /// The plan's proposals for a finding about several accounts.
     package func proposals(about finding: Finding, members: [Member]) -> [Proposal] {
         let offer: GroupOffer =
             switch remedy {

@@ -1,7 +1,7 @@
 /// One change that an audit proposes: the least that makes a finding go away. A closed set; how each is written in a plan is
 /// told by docs/guides/audits.md.
 package enum Repair: Sendable, Hashable {
-    /// The account owns from now on what it shows and nobody owns.
+    /// Reserves an identifier for the account that has it, if it is reserved for no account.
     case claim(ClaimedIdentifier)
     /// A key that its account does not show is free again.
     case release(kind: String, key: String)
@@ -11,9 +11,9 @@ package enum Repair: Sendable, Hashable {
     case forgetMethod(SignInMethod)
     /// A method that is there is recorded, from when it was set or linked.
     case recordMethod(SignInMethod)
-    /// The address counts as unverified, until somebody shows to have it.
+    /// The address counts as unverified, until its owner proves it.
     case unproveAddress
-    /// The method goes into quarantine: its owner is told, and can bring it back.
+    /// The method goes into quarantine: its owner gets a mail and can restore it.
     case suspend(SignInMethod, endsSessions: Bool)
     case endSessions
     /// A number that is kept as mere data goes.
@@ -23,14 +23,14 @@ package enum Repair: Sendable, Hashable {
     /// Records go that ended before then.
     case deleteOverdue(OverdueRecords, endedBefore: Timestamp)
 
-    /// What of an account is claimed: it has one of each, so that no value has to be named.
+    /// The kind of identifier to claim. An account has one of each, so no value is named.
     package enum ClaimedIdentifier: Sendable, Hashable {
         case email
         case phone
         case federated(ProviderID)
     }
 
-    /// Where rows may be left behind. Raw values are names of tables.
+    /// The tables in which rows may be left behind. Raw values are names of tables.
     package enum OrphanTable: String, Sendable, Hashable, CaseIterable {
         case linkedProviders = "linked_providers"
         case signInMethods = "sign_in_methods"
@@ -50,7 +50,7 @@ package enum Repair: Sendable, Hashable {
 }
 
 extension Repair {
-    /// What it does, for people; names no value that identifies somebody.
+    /// The description of the repair for people; names no value that identifies a person.
     package var words: String {
         switch self {
         case .claim(.email): "reserve the account's address for it"
@@ -79,7 +79,7 @@ extension Repair {
 
     private var finality: String { canBeUndone ? "" : "; this cannot be undone" }
 
-    /// Whether it is about what names no account.
+    /// True if the repair concerns rows that name no existing account.
     package var needsNoAccount: Bool {
         switch self {
         case .deleteRecords: true
@@ -89,8 +89,8 @@ extension Repair {
         }
     }
 
-    /// Whether what it changes can be put back. Rows without their account cannot come back, and no undo brings sessions,
-    /// codes or conflicts back: they let their holder in without a new proof.
+    /// True if the change can be undone. Rows without their account cannot be restored, and no undo restores sessions,
+    /// codes or conflicts: they would let their holder sign in without a new proof.
     package var canBeUndone: Bool {
         switch self {
         case .deleteRecords, .voidCodes, .deleteOverdue: false
@@ -99,7 +99,7 @@ extension Repair {
         }
     }
 
-    /// What it changes of the facts that decisions read; empty where only rows beside them change.
+    /// The change of the facts that decisions read; empty if only other rows change.
     package var change: AccountChange {
         var change = AccountChange()
         switch self {
@@ -128,7 +128,7 @@ extension UserRecord {
         switch repair {
         case .forgetMethod(let method): user.methodProofs[method] = nil
         case .recordMethod(let method):
-            // By what is known of it; a number has no time of its own.
+            // The known time of the method; a number has no separate time.
             let since: Timestamp? =
                 switch method {
                 case .password: passwordUpdatedAt

@@ -38,7 +38,7 @@ extension RepairConsequence {
         }
     }
 
-    /// Returns true if each operation counts. Otherwise a user counts once, whatever the number of operations.
+    /// Returns true if each operation counts. Otherwise a user counts once, for any number of operations.
     fileprivate var countsOperations: Bool {
         switch self {
         case .identifierFreed, .recordsCorrected: true

@@ -1,4 +1,5 @@
-/// What an account contributes to rules about several: of one account after the other in the same list, which keeps its memory.
+/// The contributions of an account to rules about several accounts. One list serves account after account and keeps its
+/// memory.
 package struct TraitList {
     package struct Entry {
         /// The place of the rule that asked.
@@ -30,7 +31,7 @@ package struct TraitList {
         entries.append(Entry(rule: rule, trait: AuditRule.Trait(key: key, detail: detail, family: family)))
     }
 
-    /// Whether the rule that is being asked has appended a trait with a key.
+    /// Returns true if the current rule has appended a trait with the key.
     func contains(key: String) -> Bool {
         entries.indices.contains { entries[$0].rule == rule && entries[$0].trait.key == key }
     }

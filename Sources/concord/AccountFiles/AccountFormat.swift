@@ -8,7 +8,7 @@ import JSON
 enum AccountFormat: String, CaseIterable, ExpressibleByArgument {
     /// `{"users": [ … ]}`, as the Firebase CLI and the emulator write it.
     case json
-    /// As the Firebase CLI writes it: without a heading.
+    /// The CSV of the Firebase CLI, without a heading.
     case csv
     /// An object on each line.
     case ndjson
@@ -21,7 +21,7 @@ struct AccountFileReader {
     /// `nil` at the end.
     let next: () throws(AccountFileError) -> FileRow<ImportedAccount>?
 
-    /// Whether rows are told by their places among all rows too.
+    /// True if rows are also named by their index.
     let hasIndexes: Bool
 
     ///

@@ -7,7 +7,7 @@ final class ByteReader {
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
-    /// Of the next byte, from 1.
+    /// The line of the next byte, from 1.
     private(set) var line = 1
 
     private static let bufferBytes = 256 << 10
@@ -98,7 +98,7 @@ struct FileRow<Content: Sendable>: Sendable {
     var place: RowPlace { RowPlace(line: line, index: index) }
 }
 
-/// Where a row begins.
+/// The place at which a row begins.
 struct RowPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// From 1.
     var line: Int
@@ -122,7 +122,7 @@ struct RowPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with one row, while the next can be found.
+/// The mistake in one row, after which the next row can be read.
 enum RowDefect: Error, Sendable, Hashable, CustomStringConvertible {
     case notUTF8
     case notJSON

@@ -20,13 +20,13 @@ struct ExportedPart: Sendable {
 }
 
 extension ExportForm {
-    /// What a file begins with.
+    /// The beginning of a file.
     var beginning: ArraySlice<UInt8> { self == .json ? Array("{\"users\":[".utf8)[...] : [] }
 
-    /// What each account has in front that the first of a file has not, in bytes.
+    /// Bytes of the separator in front of each account but the first of a file.
     var separatorBytes: Int { self == .json ? 1 : 0 }
 
-    /// What a file ends with.
+    /// The end of a file.
     var end: ArraySlice<UInt8> { self == .json ? Array("\n]}\n".utf8)[...] : [] }
 
     /// Some accounts, each as if another were in front of it.

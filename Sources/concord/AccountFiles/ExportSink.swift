@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// Where an export goes. A file has another name until it is whole.
+/// The destination of an export. A file has another name until it is complete.
 struct ExportSink: Sendable {
     private let descriptor: Int32
     private let path: String?
@@ -24,7 +24,7 @@ struct ExportSink: Sendable {
     private static let pipeBytes = 4096
     private static let waitMilliseconds: Int32 = 100
 
-    /// - `check`: asked while nobody reads what is written; throws to stop.
+    /// - `check`: runs while no reader takes the output; throws to stop.
     func write(_ bytes: ArraySlice<UInt8>, _ check: () throws -> Void) throws {
         if let path { return try writeAll(bytes, to: descriptor, named: path) }
         var rest = bytes

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Which regular file it is, whatever it is called.
+/// The identity of a regular file, independent of its name.
 struct FileIdentity: Hashable {
     private let device: dev_t
     private let inode: ino_t

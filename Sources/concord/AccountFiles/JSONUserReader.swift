@@ -4,7 +4,7 @@ import JSON
 final class JSONUserReader {
     private let bytes: ByteReader
     private var isInObject = false
-    /// Of the users so far.
+    /// Number of users so far.
     private var count = 0
     private var isDone = false
 
@@ -105,7 +105,7 @@ final class JSONUserReader {
         guard try skipSpace() == nil else { throw broken("continues after its end") }
     }
 
-    /// The bytes of the next value; `nil` where they are too many. Only brackets and strings are looked at.
+    /// The bytes of the next value; `nil` if they are too many. Parses only brackets and strings.
     private func value(keeping: Bool) throws(AccountFileError) -> [UInt8]? {
         var value: [UInt8]? = keeping ? [] : nil
         var (depth, isInString, isEscaped) = (0, false, false)

@@ -4,8 +4,8 @@ import JSON
 
 /// Users of Supabase Auth: rows of `auth.users`, as CSV with a heading (`COPY … TO … CSV HEADER`) or as objects on lines.
 ///
-/// Their identities are a column `identities`, a JSON array of rows of `auth.identities`, or in a file of their own, which is
-/// kept in memory.
+/// Their identities are a column `identities`, a JSON array of rows of `auth.identities`, or a separate file, which is
+/// held in memory.
 final class SupabaseReader {
     private let rows: () throws(AccountFileError) -> FileRow<[String: JSONValue]>?
     private var identities: [String: [[String: JSONValue]]] = [:]
@@ -70,14 +70,14 @@ final class SupabaseReader {
         account.email = text(row, "email")
         account.isEmailVerified =
             try [instant(row, "email_confirmed_at"), instant(row, "confirmed_at")].contains { $0 != nil }
-        // Without its sign there, and nobody's before it was confirmed.
+        // Supabase stores the number without its plus sign, and it is unproven before it was confirmed.
         if let phone = text(row, "phone"), try instant(row, "phone_confirmed_at") != nil {
             account.phoneNumber = phone.hasPrefix("+") ? phone : "+" + phone
         }
         if let hash = text(row, "encrypted_password") { account.password = .hash(Array(hash.utf8), salt: []) }
         account.createdAt = try instant(row, "created_at")
         account.lastLoginAt = try instant(row, "last_sign_in_at")
-        // A ban that is over or will be is for people to judge: whoever is banned in the file stays out.
+        // People must judge a ban that ends: a user who is banned in the file stays disabled.
         account.isDisabled = try instant(row, "banned_until") != nil
         let profile = try object(row, "raw_user_meta_data")
         account.profile.displayName =

@@ -1,7 +1,7 @@
 import AccountLinking
 import ArgumentParser
 
-/// Addresses that somebody wrote down, one a line; empty lines are skipped.
+/// A list of addresses, one per line; empty lines are skipped.
 struct AddressList {
     struct Line: Sendable {
         /// From 1.

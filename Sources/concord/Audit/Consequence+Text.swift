@@ -23,7 +23,7 @@ extension ConsequenceTally.Entry {
         }
     }
 
-    /// Who gets a mail about a method that stops working.
+    /// The number of users who get a mail about a method that stops working, in words.
     private var mails: String {
         switch mailed {
         case 0: "; no mail is sent"

@@ -37,7 +37,7 @@ final class FindingOutput: Sendable {
         )
     }
 
-    /// What comes before the first finding.
+    /// Prints the text before the first finding.
     func begin() throws {
         switch format {
         case .text, .ndjson: break
@@ -84,7 +84,7 @@ final class FindingOutput: Sendable {
         }
     }
 
-    /// What comes after the last finding.
+    /// Prints the text after the last finding.
     func end(_ result: Audit.Progress) throws {
         switch format {
         case .text: try say(style.summary(result, rules))
@@ -108,19 +108,19 @@ final class FindingOutput: Sendable {
         try flushOutput()
     }
 
-    /// What comes after the last finding of a run that was stopped.
+    /// Prints the text after the last finding of a run that was stopped.
     func breakOff() throws {
         if format == .sarif { try say(SARIF.end(Audit.Progress(), at: now, isComplete: false)) }
         try flushOutput()
     }
 }
 
-/// How one finding looks.
+/// The style in which findings are printed.
 struct Style: Sendable {
     let showsIdentifiers: Bool
     var isColored = false
 
-    /// Whether standard output is a terminal whose user has not asked for plain text.
+    /// True if standard output is a terminal whose user has not requested plain text.
     static var terminalHasColors: Bool {
         isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
     }
@@ -221,7 +221,7 @@ struct Style: Sendable {
         csv([finding.rule.id, finding.rule.severity.rawValue, "", "", ""], finding.evidence)
     }
 
-    /// A row about an account: some columns of its own, then whose it is and what was found.
+    /// A row about an account: the given columns, then the account and the evidence.
     func csv(_ columns: [String], _ evidence: Evidence, of user: UserID, tenant: TenantID) -> String {
         let others = evidence.others.map(\.rawValue).joined(separator: " ")
         return csv(columns + [tenant.rawValue, user.rawValue, others], evidence)

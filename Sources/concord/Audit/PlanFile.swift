@@ -7,7 +7,7 @@ import Synchronization
 /// A plan as a file: a JSON object on each line, the first says what it is, the last how many operations there are. Lines in
 /// between can be deleted, or begin with `#`.
 enum PlanFile {
-    /// Raised by whatever an older version would take for something else.
+    /// The format number. Any change that an older version would misread raises it.
     static let format: Int64 = 1
     /// Bytes of one line.
     static let lineBytesMax = 64 << 10
@@ -26,7 +26,7 @@ final class PlanWriter: Sendable {
     private let style: Style
     private let count = Mutex<Int64>(0)
 
-    /// Of the evidence: what is longer is of no use to a reader.
+    /// Maximum number of characters of evidence: longer texts do not help a reader.
     private static let textMax = 500
 
     init(_ header: PlanFile.Header, showsIdentifiers: Bool) {
@@ -82,7 +82,7 @@ final class PlanWriter: Sendable {
         }
     }
 
-    /// Without this line nobody applies it.
+    /// Writes the last line, without which a plan cannot be applied.
     func end() throws {
         let count = count.withLock { $0 }
         try line { writer in
@@ -106,7 +106,7 @@ final class PlanReader {
     }
 
     let header: PlanFile.Header
-    /// How many operations there were when the plan was made; known once the last line was read.
+    /// Number of operations when the plan was made; known once the last line was read.
     private(set) var operationCount: Int64?
     private let bytes: ByteReader
     private var lastNumber: Int64 = 0

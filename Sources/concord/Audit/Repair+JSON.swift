@@ -5,7 +5,7 @@ import JSON
 // How a repair is written in a plan: what is written once is never renamed.
 
 extension Repair {
-    /// What it does, in a word.
+    /// The name of the repair.
     var name: String {
         switch self {
         case .claim: "claim-identifier"

@@ -21,7 +21,7 @@ struct AccountImportCommand: AsyncParsableCommand {
             """
     )
 
-    /// What is hashed first, as the Firebase CLI says it.
+    /// The input that is hashed first, with the names of the Firebase CLI.
     enum InputOrder: String, CaseIterable, ExpressibleByArgument {
         case saltFirst = "SALT_FIRST"
         case passwordFirst = "PASSWORD_FIRST"
@@ -145,7 +145,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 if case .success(let account) = row.content, account.hasHash { throw .unnamedHash(row.place) }
             }
         } catch {
-            // Where the file breaks off is told once what stands before it is in.
+            // Other errors are reported after the rows before them are imported.
             if case .unnamedHash = error { throw error }
         }
     }
@@ -203,7 +203,7 @@ struct AccountImportCommand: AsyncParsableCommand {
     }
 }
 
-/// How many rows there were, and what became of them.
+/// Numbers of rows by outcome.
 struct ImportCounts: Sendable {
     var created = 0
     var replaced = 0
@@ -218,7 +218,7 @@ struct ImportCounts: Sendable {
     }
 }
 
-/// Where rows that are left out are told: on standard error, or in a file.
+/// The report of rows that are left out, on standard error or in a file.
 final class RowComplaints: Sendable {
     private let path: String?
     private let descriptor: Int32?
@@ -226,7 +226,7 @@ final class RowComplaints: Sendable {
     /// Why the file does not have them all.
     private let failure = Mutex<OutputFailure?>(nil)
 
-    /// So many are told on standard error; of more only their number.
+    /// Maximum number of rows on standard error; of further rows only their number is printed.
     private static let toldMax = 100
 
     /// - Parameters:
@@ -275,12 +275,12 @@ final class RowComplaints: Sendable {
         }
     }
 
-    /// - Throws: `OutputFailure` where the file does not have everything that was told. Every other row was taken in.
+    /// - Throws: `OutputFailure` if the file lacks a report. All other rows were imported.
     func finish() throws {
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
-    /// Says how many were not told on standard error.
+    /// Prints how many rows were not reported on standard error.
     func tellHowManyMore() {
         let more = count.withLock { $0 } - Self.toldMax
         guard more > 0 else { return }
@@ -293,10 +293,10 @@ extension ImportedAccount {
         if case .hash(let bytes, _) = password { bytes } else { nil }
     }
 
-    /// Whether its hash is what an export shows to whoever may not see it (`ExportedAccount.redacted`).
+    /// True if the hash is the placeholder for readers who may not see it (`ExportedAccount.redacted`).
     fileprivate var isRedacted: Bool { hash.map { $0 == Array("REDACTED".utf8) } ?? false }
 
-    /// Whether somebody has to say how its hash was made.
+    /// True if the algorithm of the hash must be named.
     fileprivate var hasHash: Bool { hash != nil && !isRedacted }
 }
 
@@ -338,7 +338,7 @@ struct FileImport {
         return await withTaskGroup(of: BatchResult.self) { group in
             var counts = ImportCounts()
             var under = 0
-            /// Where the first batch begins that could not be written.
+            /// The error and the place of the first batch that could not be written.
             var lost: (error: any Error, place: RowPlace)?
             func take(_ result: BatchResult) {
                 under -= 1
@@ -383,7 +383,7 @@ struct FileImport {
         }
     }
 
-    /// Where the rest begins; what was read before is written yet.
+    /// The place of the first row that remains; earlier rows will still be written.
     private func place(of error: AccountFileError, after last: RowPlace?, _ reader: AccountFileReader) -> RowPlace {
         if case .unnamedHash(let place) = error { return place }
         var place = RowPlace(line: last?.line ?? 1, index: reader.hasIndexes ? (last?.index ?? -1) + 1 : nil)
@@ -425,7 +425,7 @@ struct FileImport {
     }
 
     private func message(_ refusal: ImportRefusal) -> String {
-        // Of Supabase nobody has named an algorithm.
+        // For Supabase, the user names no algorithm.
         guard refusal == .invalidPasswordHash, case .selfDescribing = options.hashing else { return refusal.message }
         return "passwordHash does not name its algorithm, or names an unknown key"
     }

@@ -277,7 +277,7 @@ extension AccountMergeCommand {
 
 /// Merges in words.
 enum MergeText {
-    /// What each account has and what comes of it, in columns with a heading; then what is dropped, and whose sessions end.
+    /// A table of both accounts and the result, then the dropped values and the sessions that end.
     static func preview(_ preview: MergePreview, _ style: Style) -> String {
         let (survivor, absorbed, plan) = (preview.survivor, preview.absorbed, preview.plan)
         let users = [MergeSide.survivor: survivor, .absorbed: absorbed]
@@ -405,7 +405,7 @@ enum MergeText {
         }
     }
 
-    /// What became of an account that is not there any more, and how it comes back.
+    /// The merge that absorbed an account, and the command that undoes it.
     private static func committed(_ merge: Merge) -> String {
         """
         \(merge.absorbed.rawValue) was merged into \(merge.survivor.rawValue) on \(RFC3339.text(merge.endedAt ?? merge.preparedAt)): \

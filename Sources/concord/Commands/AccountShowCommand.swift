@@ -6,7 +6,7 @@ import FoundationEssentials
 import JSON
 import Postgres
 
-/// What both commands about single accounts are given.
+/// The options of both commands about single accounts.
 struct AccountLookupOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -137,7 +137,7 @@ struct AccountShowCommand: AsyncParsableCommand {
 
 /// Accounts in words.
 enum AccountText {
-    /// One line: the id, the address and the ways in.
+    /// One line: the id, the address and the sign-in methods.
     static func line(_ user: UserRecord, _ style: Style) -> String {
         let account = user.account
         var parts = [user.id.rawValue, account.email.map { style.text(.address($0.address.raw)) } ?? "no address"]

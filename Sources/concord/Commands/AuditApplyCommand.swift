@@ -52,7 +52,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
             try await withSealingStore(serving) { store, sealer in
                 let project = try await AuditedProject.load(store, registry)
                 let (header, count) = try check(project)
-                // Whether anybody is told of what is suspended.
+                // Finds out if webhooks announce the suspensions.
                 try await store.refreshWebhooks()
                 let repairs = AuditRepairs(
                     store: store,
@@ -91,7 +91,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
     }
 
     /// Asks with the consequences in the question: standard output may be a file.
-    /// - Throws: `ExitCode`, told, where nobody agrees.
+    /// - Throws: `ExitCode`, after a report, if the operator does not agree.
     private func ask(about forecast: PlanOutcome) async throws {
         let isAsked = !yes && canAsk && forecast.count(of: .applied) > 0
         if format == .text { try say(isAsked ? forecast.summary : forecast.forecast) }
@@ -134,7 +134,7 @@ struct PlanApplication: Sendable {
         self.batch = batch
     }
 
-    /// What applying the plan would do now. Changes nothing.
+    /// The outcome that applying the plan would have now. Changes nothing.
     func rehearse(until interrupt: Interrupt) async throws -> PlanOutcome {
         try await walk(until: interrupt, isForecast: true) { try await repairs.rehearse($0, of: header.plan) }
     }
@@ -184,7 +184,7 @@ struct PlanApplication: Sendable {
     }
 }
 
-/// What became of the operations of a plan, or would.
+/// The actual or predicted outcome of a plan's operations.
 struct PlanOutcome: Sendable {
     private struct Row: Hashable {
         var rule: String
@@ -192,7 +192,7 @@ struct PlanOutcome: Sendable {
     }
 
     private let header: PlanFile.Header
-    /// As the plan was made; some may have been deleted since.
+    /// Number of operations when the plan was made; some lines may have been deleted since.
     var total: Int64 = 0
     private(set) var seen: Int64 = 0
     private var counts: [StepOutcome: Int64] = [:]
@@ -229,10 +229,10 @@ struct PlanOutcome: Sendable {
     /// The consequences of what is applied, the gravest first.
     var consequences: [ConsequenceTally.Entry] { tally.entries }
 
-    /// What would be done, and the consequences.
+    /// The predicted changes and their consequences.
     var forecast: String { ([summary] + consequences.map(\.sentence)).joined(separator: "\n") }
 
-    /// What would be done.
+    /// The predicted changes.
     var summary: String {
         var lines = [
             "plan \(header.plan.text), made \(RFC3339.text(header.madeAt)): \(operations(seen))",
@@ -245,13 +245,13 @@ struct PlanOutcome: Sendable {
         return (lines + others).joined(separator: "\n")
     }
 
-    /// What was done.
+    /// The applied changes.
     var report: String {
         (["\(operations(seen))", "\(PlanSummary.number(count(of: .applied)))  applied"] + others)
             .joined(separator: "\n")
     }
 
-    /// What is said above as one JSON object.
+    /// The same outcome as one JSON object.
     func json(isDryRun: Bool) -> String {
         let leftOut = counts.compactMap { outcome, count in outcome.reason.map { (outcome, $0, count) } }
             .sorted { $0.1 < $1.1 }

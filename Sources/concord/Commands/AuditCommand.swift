@@ -84,7 +84,7 @@ extension AuditCommand {
             let output = FindingOutput(format, rules: rules, showsIdentifiers: reading.showIdentifiers, at: terms.now)
             let walk = SnapshotWalk(total: total, after: cursor.start)
             try output.begin()
-            // With a cursor an earlier run has told these.
+            // With a cursor, an earlier run has reported these.
             let aboutProject = cursor.start == nil ? rules.flatMap { $0.findings(inProjectOf: terms) } : []
             for finding in aboutProject { try output.tell(finding) }
             var result = try await walk.run(
@@ -101,7 +101,7 @@ extension AuditCommand {
             )
             for finding in aboutProject { result.findings[finding.rule.id, default: 0] += 1 }
             try output.end(result)
-            // With a cursor an earlier run has looked at the others.
+            // With a cursor, an earlier run has checked the others.
             let foundAll = cursor.start != nil || selecting.foundAll(task.selection, result)
             guard failOn == .never || foundAll && !result.reaches(failOn) else { throw ExitCode.answerIsNo }
         }
@@ -156,7 +156,7 @@ enum Threshold: String, CaseIterable, ExpressibleByArgument {
 }
 
 extension Audit.Progress {
-    /// Whether anything was found that counts.
+    /// True if a finding reaches the threshold.
     fileprivate func reaches(_ threshold: Threshold) -> Bool {
         findings.contains { id, count in
             count > 0 && AuditRule.named(id).map { threshold.includes($0.severity) } == true

@@ -47,7 +47,7 @@ struct AuditSelectionOptions: ParsableArguments {
         if let since { try SnapshotOptions.validate(since: since) }
     }
 
-    /// The rules that are asked; those that were chosen and that `selection` cannot answer are told.
+    /// The rules to check. Reports chosen rules that `selection` cannot answer.
     func rules(for selection: AccountSnapshots.Selection) -> [AuditRule] {
         let rules = ruleIDs.isEmpty ? AuditRule.all : AuditRule.all.filter { ruleIDs.contains($0.id) }
         let unanswered = Set(Audit.unanswered(rules, by: selection).map(\.id))
@@ -60,7 +60,7 @@ struct AuditSelectionOptions: ParsableArguments {
         return rules.filter { !unanswered.contains($0.id) && !(namesAccounts && $0.isAboutProject) }
     }
 
-    /// Which accounts are looked at; addresses that nobody has are told.
+    /// The accounts to check. Reports addresses that no account has.
     func selection(
         _ store: AccountStore,
         _ reading: SnapshotOptions,
@@ -98,8 +98,8 @@ struct AuditSelectionOptions: ParsableArguments {
         return AuditSelection(.users(owners), lacksAddresses: unowned.count > 0)
     }
 
-    /// Tells which of the uids nobody has.
-    /// - Returns: whether everything that was named is there.
+    /// Reports the uids that no account has.
+    /// - Returns: true if every named account exists.
     func foundAll(_ selection: AuditSelection, _ result: Audit.Progress) -> Bool {
         var absent = Absent()
         for user in Set(users).sorted() where UserID(user).map(result.users.contains) != true { absent.count(user) }
@@ -109,10 +109,10 @@ struct AuditSelectionOptions: ParsableArguments {
     }
 }
 
-/// Which accounts are looked at.
+/// The accounts to check.
 struct AuditSelection: Sendable {
     let accounts: AccountSnapshots.Selection
-    /// Nobody has some of the addresses that were named.
+    /// True if no account has one of the named addresses.
     let lacksAddresses: Bool
 
     init(_ accounts: AccountSnapshots.Selection, lacksAddresses: Bool = false) {
@@ -121,7 +121,7 @@ struct AuditSelection: Sendable {
     }
 }
 
-/// What was named and is not there: all of it counted, the first told.
+/// Names without an account: counts all of them and lists the first ones.
 private struct Absent {
     private static let namedMax = 10
 
@@ -139,13 +139,13 @@ private struct Absent {
     }
 }
 
-/// The project whose accounts are looked at, as it is configured now.
+/// The project whose accounts are checked, as it is configured now.
 struct AuditedProject: Sendable {
     let id: String
     let settings: ProjectSettings
-    /// Whether somebody can be signed in by a provider now.
+    /// Returns true if users can sign in with a provider now.
     let isEnabled: @Sendable (ProviderID) -> Bool
-    /// Providers that are registered, and by which somebody can be signed in now.
+    /// Registered providers with which users can sign in now.
     let enabledProviders: [ProviderID]
 
     /// - Throws: `StartupFailure` where the database holds none.
@@ -168,7 +168,7 @@ struct AuditedProject: Sendable {
         )
     }
 
-    /// What the project makes of its accounts.
+    /// The terms by which the project judges its accounts.
     func terms(at now: Timestamp) -> AuditTerms {
         var terms = AuditTerms(policy: settings.policy, isEnabled: isEnabled, now: now)
         terms.enabledProviders = enabledProviders

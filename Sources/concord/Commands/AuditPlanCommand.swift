@@ -96,7 +96,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
         guard selecting.foundAll(selected, result) else { throw ExitCode.answerIsNo }
     }
 
-    /// The findings that nobody asked to plan, and how to plan them; `nil` where there are none.
+    /// The findings that were not planned, and how to plan them; `nil` if there are none.
     private static func unplanned(
         _ rules: [AuditRule],
         _ planned: Set<String>,
@@ -127,11 +127,11 @@ struct AuditPlanCommand: AsyncParsableCommand {
     }
 }
 
-/// What a plan does, and what it leaves to people, rule by rule.
+/// The operations of a plan and the findings for a person to decide, rule by rule.
 struct PlanSummary: Sendable {
     private struct Row: Hashable {
         var rule: String
-        /// What is done, or why it is not.
+        /// The operation, or the reason for none.
         var text: String
     }
 

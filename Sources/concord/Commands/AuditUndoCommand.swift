@@ -46,7 +46,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
                     )
                     throw ExitCode.answerIsNo
                 }
-                // Whether anybody is told of what is back.
+                // Finds out if webhooks announce the restored methods.
                 try await store.refreshWebhooks()
                 let count = try await self.count(in: plan, store)
                 guard count > 0 else {
@@ -63,8 +63,8 @@ struct AuditUndoCommand: AsyncParsableCommand {
         }
     }
 
-    /// How many operations of the plan are to be undone.
-    /// - Throws: `ExitCode`, told, where the one that was named was never applied.
+    /// Number of operations of the plan to undo.
+    /// - Throws: `ExitCode`, after a report, if the named operation was never applied.
     private func count(in plan: AppliedPlan, _ store: AccountStore) async throws -> Int64 {
         guard let step else { return plan.applied - plan.undone }
         if let applied = try await store.step(step, of: plan.id) { return applied.isUndone ? 0 : 1 }
@@ -124,7 +124,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
         return left
     }
 
-    /// The fate of the mails that told owners of what is undone; `nil` where there were none.
+    /// The fate of the mails about undone operations; `nil` if there were none.
     private static func text(_ mails: [WithdrawnMail: Int64]) -> String? {
         guard !mails.isEmpty else { return nil }
         let (withdrawn, hadLeft) = (mails[.withdrawn, default: 0], mails[.hadLeft, default: 0])

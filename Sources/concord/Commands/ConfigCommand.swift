@@ -4,7 +4,7 @@ import AccountStore
 import ArgumentParser
 import FoundationEssentials
 
-/// `concord config`: what the process would be told by its file and its environment.
+/// `concord config`: the settings of the configuration file and the environment.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",

@@ -188,7 +188,7 @@ extension ConflictCommand {
                     if format == .text { try say(ConflictText.text(of: conflict, .text)) }
                     try flushOutput()
                     try await agree(to: "Decline this conflict?", isAgreed: yes)
-                    // Whether anybody is told of it.
+                    // Finds out if webhooks announce the decision.
                     try await store.refreshWebhooks()
                     do {
                         let declined = try await conflicts.decline(id, expectedVersion: nil, tenant: .project)

@@ -11,7 +11,7 @@ import NIOCore
 import Postgres
 import PostgresCluster
 
-/// `concord dev`: everything on a laptop, with a database of its own.
+/// `concord dev`: everything on a laptop, with a private database.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
@@ -133,7 +133,7 @@ struct DevCommand: AsyncParsableCommand {
                     development: DevelopmentRoutes(),
                     actionPage: .emulator,
                     projectToCreate: project,
-                    // A database that somebody else made keeps its settings: it may be production's.
+                    // An existing database keeps its settings: it may be production's.
                     completesProject: cluster != nil,
                     whenReady: { address in announce(banner.text(address)) }
                 ),
@@ -146,7 +146,7 @@ struct DevCommand: AsyncParsableCommand {
 
 extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
-/// Whoever tries something out on a busy machine would rather wait than be told to come back.
+/// A configuration with long timeouts: on a busy development machine, waiting is better than an error.
 private func patientConfiguration(_ url: String) throws -> PostgresConfiguration {
     var configuration = try PostgresConfiguration(connectionString: url)
     configuration.queueWait = .seconds(30)
@@ -175,7 +175,7 @@ private func migrate(_ postgres: PostgresConfiguration, _ files: MigrationSet) a
     }
 }
 
-/// What `serve` takes from its configuration and `dev` never needs to be told.
+/// The settings that `serve` takes from its configuration and that are fixed for `dev`.
 private struct DevelopmentDefaults {
     let limits: LimitsConfiguration
     let purge: PurgeConfiguration
@@ -187,7 +187,7 @@ private struct DevelopmentDefaults {
     }
 }
 
-/// What a person at the terminal reads once the service answers.
+/// The text at the terminal once the service answers.
 private struct Banner {
     let project: String
     let dataDirectory: String

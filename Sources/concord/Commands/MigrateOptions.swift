@@ -3,7 +3,7 @@ import FoundationEssentials
 import Migrations
 import Postgres
 
-/// Where the migration files are.
+/// The option that names the directory of the migration files.
 struct MigrationDirectoryOptions: ParsableArguments {
     @Option(
         name: .customLong("migrations"),
@@ -57,7 +57,7 @@ struct MigrationDirectoryOptions: ParsableArguments {
     }
 }
 
-/// What the commands that change the schema have in common.
+/// The common options of the commands that change the schema.
 struct MigrationRunOptions: ParsableArguments {
     @Flag(help: "Print what would run, and change nothing.")
     var dryRun = false
@@ -75,8 +75,8 @@ struct MigrationRunOptions: ParsableArguments {
     )
     var lockWait = Duration.seconds(60)
 
-    /// At once, also into a pipe: a long run is watched in the log of a container. The end of the command tells whether it
-    /// could be written; a run that nobody hears of goes on.
+    /// Prints at once, also into a pipe, because a container's log shows a long run. The end of the command reports a
+    /// failed write; the run continues without a reader.
     private static func tell(_ step: CompletedStep) {
         try? say(MigrateReport.text(step))
         try? flushOutput()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Migrations
 
-/// What `concord migrate` prints.
+/// The texts that `concord migrate` prints.
 enum MigrateReport {
     /// A plan, one line for each file.
     static func text(_ plan: MigrationPlan) -> String {

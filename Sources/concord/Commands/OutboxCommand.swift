@@ -13,7 +13,7 @@ struct OutboxCommand: AsyncParsableCommand {
         subcommands: [List.self, Retry.self, Discard.self]
     )
 
-    /// What can be listed.
+    /// The states of messages that can be listed.
     enum ListedState: String, CaseIterable, ExpressibleByArgument {
         case pending
         case failed
@@ -286,7 +286,7 @@ enum OutboxKind: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// What a discard would do or has done, in the forms in which it is shown.
+/// The predicted or actual outcome of a discard, in its output formats.
 struct DiscardOutcome {
     /// The oldest of those that match.
     let shown: [ListedMessage]

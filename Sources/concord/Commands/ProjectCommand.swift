@@ -81,7 +81,7 @@ extension ProjectCommand {
                 )
         }
 
-        /// Where codes and sessions may go, and how another host is added.
+        /// The hosts that may receive codes and sessions, and how to add one.
         private var authorization: String {
             let names = domains.isEmpty ? "none" : domains.map(\.text).joined(separator: ", ")
             let warnings = domains.compactMap { domain in
@@ -102,7 +102,7 @@ extension ProjectCommand {
     }
 }
 
-/// Whether `text` can be a project id (the check constraint of `project_config`).
+/// Returns true if `text` can be a project id (the check constraint of `project_config`).
 func isProjectID(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     let isMadeOfAllowed = bytes.allSatisfy { byte in

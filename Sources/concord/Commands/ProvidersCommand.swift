@@ -96,7 +96,7 @@ extension ProvidersCommand {
 }
 
 extension ProviderConfigDenial {
-    /// What is wrong, for the person who wrote the registration.
+    /// The mistake in words, for the author of the registration.
     fileprivate var explanation: String {
         switch self {
         case .alreadyRegistered: "registered already"

@@ -111,7 +111,7 @@ extension IssuerHTTPClient {
 }
 
 extension ProviderRegistry {
-    /// Those of production; for commands, perhaps beside a server of development.
+    /// The providers of production; for commands, possibly beside a development server.
     init(
         _ configuration: ProvidersConfiguration,
         _ limits: LimitsConfiguration,
@@ -148,7 +148,7 @@ extension JWKSCache {
 }
 
 extension AppVerifiers {
-    /// Who judges requests for messages to phones, as far as it is configured.
+    /// The configured verifiers of requests for messages to phones.
     init(_ configuration: ServeConfiguration, sealer: Sealer) {
         self.init(
             recaptcha: configuration.recaptcha.map { recaptcha in

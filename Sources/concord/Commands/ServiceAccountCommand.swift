@@ -53,9 +53,9 @@ extension ServiceAccountCommand {
                     }
                     let effects = Effects.system
                     let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)
-                    // Written before it is registered: a file whose key nobody takes is of no use to anybody, while a key
-                    // that is taken and that nobody holds would stand in the list for ever. That counts for a process
-                    // that dies in between as well.
+                    // Written before it is registered, also in case the process dies in between: a file with an
+                    // unregistered key is harmless, while a registered key without a file would stay in the list
+                    // forever.
                     let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
                     try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
                     try flushOutput()

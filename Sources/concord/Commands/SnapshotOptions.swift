@@ -6,12 +6,12 @@ import FoundationEssentials
 import Postgres
 import Synchronization
 
-/// How the tables of accounts are read.
+/// The options of reading the tables of accounts.
 struct ReaderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Number of connections that read in parallel.", valueName: "number"))
     var connections = 2
 
-    /// Where what does not fit into memory goes: `TMPDIR`, or `/tmp`.
+    /// The folder for data that does not fit into memory: `TMPDIR`, or `/tmp`.
     static var temporaryFolder: String { FileManager.default.temporaryDirectory.path }
 
     func validate() throws {
@@ -21,7 +21,7 @@ struct ReaderOptions: ParsableArguments {
     }
 }
 
-/// What every command that looks into all accounts is given.
+/// The common options of commands that read all accounts.
 struct SnapshotOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only this tenant; all tenants by default.", valueName: "id"))
     var tenant: String?
@@ -67,7 +67,7 @@ struct SnapshotOptions: ParsableArguments {
     }
 }
 
-/// Where a run over all accounts begins.
+/// The option that names the start of a run over all accounts.
 struct CursorOption: ParsableArguments {
     @Option(help: ArgumentHelp("Continue where an earlier run stopped.", valueName: "cursor"))
     var after: String?
@@ -87,7 +87,7 @@ final class SnapshotWalk: Sendable {
     private let readingMeter = ProgressMeter(total: nil, noun: "blocks of tables read")
     private let interrupt = Interrupt()
     private let reached: Mutex<AccountSnapshots.Place?>
-    /// What is said where the run ends early, in place of where to go on.
+    /// The advice if the run ends early, instead of the place to continue from.
     private let advice: String?
 
     /// - Parameters:
@@ -118,7 +118,7 @@ final class SnapshotWalk: Sendable {
         try checkForEnd()
     }
 
-    /// - Throws: `Interrupted` once somebody has asked for the end.
+    /// - Throws: `Interrupted` after a signal to end.
     func checkForEnd() throws {
         if interrupt.hasCome { throw Interrupted() }
     }
@@ -136,7 +136,7 @@ final class SnapshotWalk: Sendable {
             return output
         } catch {
             meter.clear()
-            // Where what was told could not be written there is nothing to go on from.
+            // If the output could not be written, there is no place to continue from.
             try breakOff()
             let advice =
                 advice ?? reached.withLock { $0 }.map { "continue with: --after \($0.cursor)" }

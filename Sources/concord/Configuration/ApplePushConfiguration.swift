@@ -3,7 +3,7 @@ import Crypto
 import Delivery
 import NIOSSL
 
-/// How silent pushes reach apps for iOS.
+/// The settings of silent pushes to apps for iOS.
 struct ApplePushConfiguration: Sendable {
     /// By bundle identifier; none where there is nothing to push to.
     let apps: [String: APNsCredential]

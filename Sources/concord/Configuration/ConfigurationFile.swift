@@ -2,7 +2,7 @@ import Yams
 
 /// Reads the text of a `concord.yaml`: nested or dotted keys down to scalars and lists of scalars.
 ///
-/// Values are taken as written, whatever YAML would make of them; what they mean is decided by the key they stand under.
+/// Values are taken as written, without YAML's types; the key decides their meaning.
 /// - Returns: what could be read, and every mistake; a text that is not YAML at all is one mistake.
 func readConfigurationFile(
     path: String,
@@ -19,7 +19,7 @@ func readConfigurationFile(
 }
 
 extension ConfigurationMistake {
-    /// What keeps a text from being YAML, without the excerpt Yams adds to it, which may show a secret.
+    /// The syntax error of a YAML text, without the excerpt that Yams adds, which may show a secret.
     init(inYAML error: any Error, path: String) {
         let (mark, problem): (Mark?, String) =
             switch error as? YamlError {
@@ -119,7 +119,7 @@ private struct ConfigurationFileReading {
 }
 
 extension Node.Scalar {
-    /// Whether it stands for no value (YAML 1.2 §10.2.1.1).
+    /// True if the scalar stands for no value (YAML 1.2 §10.2.1.1).
     var isNothing: Bool {
         (style == .plain || style == .any) && ["", "~", "null", "Null", "NULL"].contains(string)
     }

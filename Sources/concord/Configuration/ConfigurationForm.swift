@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How a value is written: what is allowed, in words, and the two ways between text and value.
+/// The form of a value: the allowed values in words, and the conversions between text and value.
 struct ConfigurationForm<Value: Sendable>: Sendable {
     /// Follows "give …" in an error.
     let allowed: String

@@ -1,6 +1,6 @@
 /// One setting of the process, as people see it: the row of it in `docs/reference/configuration.md`, in `config print` and in errors.
 struct ConfigurationEntry: Sendable, Hashable {
-    /// What may be shown of a value.
+    /// The part of a value that may be shown.
     enum Secrecy: Sendable, Hashable {
         case shown
         /// A connection string, shown without its password.
@@ -17,7 +17,7 @@ struct ConfigurationEntry: Sendable, Hashable {
     let defaultText: String
     let takesList: Bool
     let secrecy: Secrecy
-    /// What it does, in one line.
+    /// The meaning of the setting, in one line.
     let summary: String
 
     /// The environment variable that overrides it: `CONCORD_LISTEN_PORT`.

@@ -1,10 +1,10 @@
 /// One thing that is wrong with the configuration, in words for the person who wrote it. Never quotes a secret.
 struct ConfigurationMistake: Sendable, Hashable, CustomStringConvertible {
-    /// Where it stands: `concord.yaml:12`, a variable's name, a flag; `nil` when something is absent.
+    /// The origin of the mistake: `concord.yaml:12`, a variable's name, a flag; `nil` if something is missing.
     let origin: ConfigurationOrigin?
     /// The key it concerns, or what was written in the place of one; `nil` when the file as a whole is wrong.
     let key: String?
-    /// What is wrong and what to do.
+    /// The mistake and the next step.
     let problem: String
 
     var description: String {
@@ -35,7 +35,7 @@ struct ConfigurationMistakes: Error, CustomStringConvertible {
     }
 }
 
-/// Where a value comes from. A later one overrides an earlier one.
+/// The origin of a value. A later origin overrides an earlier one.
 enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     case `default`
     case file(String, line: Int?)

@@ -3,7 +3,7 @@ struct ConfigurationReader {
     private let settings: [String: [ConfigurationSources.Setting]]
     private let readFile: @Sendable (_ path: String) -> [UInt8]?
     private let listFolder: @Sendable (_ path: String) -> [String]?
-    /// Those of the sources and those found since.
+    /// The mistakes of the sources and those found since.
     private(set) var mistakes: [ConfigurationMistake]
     /// The names of all entries asked for.
     private(set) var namesRead: Set<String> = []
@@ -44,7 +44,7 @@ struct ConfigurationReader {
         return bytes
     }
 
-    /// What is in the folder that a setting names, by name; keeps a mistake when it cannot be read.
+    /// The sorted names of the files in the folder that a setting names; records a mistake if it cannot be read.
     mutating func fileNames(in path: String, named key: some ConfigurationNaming) -> [String]? {
         let names = listFolder(path)
         if names == nil { refuse(key, "the folder cannot be read; check its path and permissions") }
@@ -60,7 +60,7 @@ struct ConfigurationReader {
     /// Keeps a mistake about a setting that has to be there.
     mutating func requires(_ key: some ConfigurationNaming) {
         let entry = key.entry
-        // One that was given and refused is already told.
+        // A refused value is reported already.
         guard settings[entry.name] == nil, !mistakes.contains(where: { $0.key == entry.name }) else { return }
         mistakes.append(
             ConfigurationMistake(
@@ -81,7 +81,7 @@ struct ConfigurationReader {
     }
 }
 
-/// What has an entry: any key, whatever the type of its value.
+/// A key with a value of any type.
 protocol ConfigurationNaming {
     var entry: ConfigurationEntry { get }
 }

@@ -1,4 +1,4 @@
-/// What was written, before anyone asks what it means: the settings of the file, the environment and the flags.
+/// The raw settings of the file, the environment and the flags.
 struct ConfigurationSources: Sendable {
     /// One setting as it was written.
     struct Setting: Sendable, Hashable {
@@ -11,14 +11,14 @@ struct ConfigurationSources: Sendable {
     static let variablePrefix = "CONCORD_"
     /// The variable that names the file, where no flag does.
     static let fileVariable = "CONCORD_CONFIG"
-    /// The variable by which `concord dev` tells commands that theirs is its database. No setting: a server takes no notice.
+    /// The variable by which `concord dev` marks its database for commands. No setting: a server ignores it.
     static let developmentVariable = "CONCORD_DEVELOPMENT"
 
     /// In the order in which they override: the last one of a name is in force.
     private(set) var settings: [Setting] = []
-    /// What could not be understood at all.
+    /// The texts that could not be parsed.
     private(set) var mistakes: [ConfigurationMistake] = []
-    /// Whether the database is that of a server of development.
+    /// True if the database belongs to a development server.
     let isBesideDevelopment: Bool
     /// Reads a file that a setting names; `nil` when it cannot be read.
     let readFile: @Sendable (_ path: String) -> [UInt8]?
@@ -89,7 +89,8 @@ struct ConfigurationSources: Sendable {
         }
     }
 
-    /// Kubernetes puts these into every pod beside a service named `concord`; nobody wrote them, so they are no mistake.
+    /// Returns true for a variable that Kubernetes sets in every pod beside a service named `concord`: it is no
+    /// mistake.
     static func isServiceLink(_ variable: String) -> Bool {
         let rest = variable.dropFirst(variablePrefix.count)
         if rest == "PORT" || rest == "SERVICE_HOST" || rest == "SERVICE_PORT" || rest.hasPrefix("SERVICE_PORT_") {

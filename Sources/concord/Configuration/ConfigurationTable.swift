@@ -25,7 +25,7 @@ enum ConfigurationTable {
         let origin: ConfigurationOrigin
     }
 
-    /// What is in force and where it comes from, for every entry.
+    /// The value in force and its origin, for every entry.
     static func effective(_ sources: ConfigurationSources) -> [Line] {
         entries.map { entry in
             guard let setting = sources.settings.last(where: { $0.name == entry.name }) else {

@@ -1,6 +1,6 @@
 import Postgres
 
-/// How to reach PostgreSQL, and how much of it one process uses.
+/// The settings of the connection to PostgreSQL, and of its use by one process.
 struct DatabaseConfiguration: Sendable {
     /// Ready for `PostgresClient` and `Migrator`; its description shows no password.
     let postgres: PostgresConfiguration
@@ -13,7 +13,7 @@ extension DatabaseConfiguration {
         writeStatementTimeoutKey.entry, lockTimeoutKey.entry, connectTimeoutKey.entry, statementModeKey.entry,
     ]
 
-    /// Whether statements are prepared under a name.
+    /// The mode in which statements are prepared.
     private enum StatementMode: String, CaseIterable {
         case named
         case unnamed
@@ -126,7 +126,7 @@ extension DatabaseConfiguration {
 }
 
 extension ConfigurationForm where Value == PostgresConfiguration {
-    /// Whatever libpq can parse; formatted without its password.
+    /// Any text that libpq can parse; formatted without its password.
     static let connectionString = Self(
         allowed:
             "a PostgreSQL connection string such as postgresql://concord@db.example.com/concord, user and password percent-encoded",

@@ -34,7 +34,7 @@ enum DatabaseTransport: Sendable, Hashable {
         }
     }
 
-    /// What is wrong, and what to do; `nil` if nothing is.
+    /// The problem and the next step; `nil` if there is none.
     var warning: String? {
         switch self {
         case .verified: nil

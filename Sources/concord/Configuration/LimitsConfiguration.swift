@@ -1,15 +1,15 @@
-/// What one request, and one process, may use at most.
+/// The limits of one request and of one process.
 struct LimitsConfiguration: Sendable, Hashable {
-    /// Of the listener for everyone; the limit on open files may leave fewer.
+    /// Connections of the public listener; the limit on open files may allow fewer.
     let connections: Int
     /// From the first byte of a request to its last, and from there to its answer.
     let requestTimeout: Duration
     let bodyBytesMax: Int
     /// Not above 64: what is stored is read back within that.
     let jsonDepthMax: Int
-    /// How long requests in flight may go on after SIGTERM.
+    /// Maximum time for requests in flight after SIGTERM.
     let drainTimeout: Duration
-    /// Everything that one look at an identity provider fetches.
+    /// Maximum time for everything that one operation fetches from an identity provider.
     let providerCallTimeout: Duration
     let passwordHashingThreads: Int
     /// Passwords that may wait for a thread; one more is answered 503.

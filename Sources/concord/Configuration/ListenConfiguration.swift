@@ -1,8 +1,8 @@
 import AccountAPI
 
-/// Where the HTTP API listens, how it is protected on the way, and whom it believes about a client's address.
+/// The listening addresses of the HTTP API, their encryption, and the trusted proxies.
 struct ListenConfiguration: Sendable, Hashable {
-    /// How bytes travel to the clients.
+    /// The transport to the clients.
     enum Transport: Sendable, Hashable {
         case plain
         /// Paths of a PEM certificate chain and of its PEM private key; both held such at the start.

@@ -1,6 +1,6 @@
 import Logging
 
-/// What is logged, and in which form. Logs go to standard error.
+/// The level and the format of logs. Logs go to standard error.
 struct LogConfiguration: Sendable, Hashable {
     /// The form of a line.
     enum Format: String, Sendable, Hashable, CaseIterable {

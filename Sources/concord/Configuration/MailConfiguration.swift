@@ -2,7 +2,7 @@ import AccountLinking
 import AccountOperations
 import Delivery
 
-/// How mails leave.
+/// The settings of outgoing mails.
 struct MailConfiguration: Sendable {
     let relay: SMTPConfiguration
     let sender: MailSender

@@ -2,7 +2,7 @@ import AccountOperations
 import Delivery
 import IdentityProviders
 
-/// How messages with codes leave, and for whom.
+/// The settings of outgoing text messages with codes.
 struct MessagesConfiguration: Sendable {
     /// The gateway that sends them.
     enum Gateway: Sendable {
@@ -14,7 +14,7 @@ struct MessagesConfiguration: Sendable {
     let gateway: Gateway?
     let timeout: Duration
     let connectionsMax: Int
-    /// Whether codes go to real numbers for whoever asks.
+    /// True if every caller may have codes sent to real numbers.
     let allowsUnverifiedApps: Bool
 }
 

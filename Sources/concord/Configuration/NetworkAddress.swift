@@ -8,7 +8,7 @@ extension ConfigurationForm where Value == IPNetwork {
     )
 }
 
-/// Where to listen: a name or an address, and a port.
+/// An address to listen on: a name or an IP address, and a port.
 struct HostAndPort: Sendable, Hashable {
     let host: String
     /// 1 to 65535.
@@ -31,13 +31,13 @@ struct HostAndPort: Sendable, Hashable {
     }
 }
 
-/// Whether a host that a server binds can be reached only from this machine. A name other than `localhost` cannot be
-/// known to be one, so it is not.
+/// Returns true if only this machine can reach a host that a server binds. Returns false for a name other than
+/// `localhost`, because its address is not known.
 func isLoopback(host: String) -> Bool {
     host == "localhost" || IPAddress(host)?.isLoopback == true
 }
 
-/// Whether a host that a server binds stands for every address of this machine, and so is none that a client can reach.
+/// Returns true if a host that a server binds stands for every address of this machine, so that no client can use it.
 func isEveryAddress(host: String) -> Bool {
     IPAddress(host)?.isUnspecified == true
 }

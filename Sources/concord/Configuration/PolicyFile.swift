@@ -41,7 +41,7 @@ private struct PolicyFileReading {
     let path: String
     var mistakes: [ConfigurationMistake] = []
     private(set) var providers: [ProviderID: (state: ProviderSwitch, line: Int?)] = [:]
-    /// What was read, in the shape of the wire, and which fields it holds.
+    /// The read fields in the form of the API.
     private var body = JSONValue.object([:])
     private var named: [String] = []
     private var values = YAMLValues()
@@ -122,7 +122,7 @@ private struct PolicyFileReading {
         }
     }
 
-    /// Where the element of a list stands that a mistake is about, `concord.emailTrust[3].trust …`.
+    /// The position of the list element that a mistake concerns, `concord.emailTrust[3].trust …`.
     private static func mark(of mistake: String, _ field: ProjectConfigField, _ node: Node) -> Mark? {
         let place = field.name + "["
         guard mistake.hasPrefix(place), let sequence = node.sequence,
@@ -191,7 +191,7 @@ private struct PolicyFileReading {
         }
     }
 
-    /// All fields together: `nil` where none is named, or what is wrong was told already.
+    /// All fields together; `nil` if none is named or a mistake is reported already.
     mutating func settings() -> ProjectConfigChange? {
         guard mistakes.isEmpty, !named.isEmpty else { return nil }
         do {

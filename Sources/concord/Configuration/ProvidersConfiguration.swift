@@ -1,6 +1,6 @@
 import NIOSSL
 
-/// Where issuers of identity providers may stand, and whose certificates are believed about them.
+/// The networks in which issuers may be, and the certificate authorities to trust for them.
 struct ProvidersConfiguration: Sendable, Hashable {
     let allowsPrivateNetworks: Bool
     /// Believed beside those the system believes.

@@ -62,7 +62,7 @@ private struct ProvidersFileReading {
 
     private static let secretBytesMax = 1 << 16
 
-    /// What the named file holds, without the line break at its end. A relative path begins beside this file.
+    /// The content of the named file, without the final line break. A relative path begins beside this file.
     private static func secret(
         _ node: Node,
         _ field: String,

@@ -1,9 +1,9 @@
 /// When and how what has expired is deleted.
 struct PurgeConfiguration: Sendable, Hashable {
     let interval: Duration
-    /// How long things stay after they expired.
+    /// Retention of expired rows.
     let keep: Duration
-    /// How long what an audit's plan has changed can be undone.
+    /// Time for which an applied audit plan can be undone.
     let keepUndo: Duration
     /// Rows of one kind in one transaction.
     let rowsMax: Int

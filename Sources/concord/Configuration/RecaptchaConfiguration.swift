@@ -4,7 +4,7 @@ import AccountOperations
 struct RecaptchaConfiguration: Sendable, Hashable {
     let challenge: AppChallenge
     let secret: String
-    /// Where it is asked whether a token is of a challenge that was solved.
+    /// The URL that verifies the token of a solved challenge.
     let verifyURL: String
 }
 
@@ -77,7 +77,7 @@ extension RecaptchaConfiguration {
         }
     }
 
-    /// Plain http for this machine only, where somebody tries it out.
+    /// Returns true for an https URL, or a plain http URL of this machine for tests.
     private static func isAddress(_ text: String) -> Bool {
         isOrigin(
             text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
@@ -177,7 +177,7 @@ extension AssessmentConfiguration {
 }
 
 extension ConfigurationForm where Value == String {
-    /// What may stand in a path.
+    /// A site key that can be part of a path.
     fileprivate static let siteKey = Self(
         allowed: "a site key: letters, digits, - and _",
         parse: { $0.wholeMatch(of: #/[A-Za-z0-9_-]{1,128}/#) != nil ? $0 : nil },

@@ -1,7 +1,7 @@
 import IdentityProviders
 import Logging
 
-/// Everything a serving process is told from outside, checked. Plain values; nothing reads the environment after this.
+/// The checked configuration of a serving process. Plain values; nothing reads the environment after this.
 struct ServeConfiguration: Sendable {
     let listen: ListenConfiguration
     let database: DatabaseConfiguration
@@ -55,7 +55,7 @@ extension DatabaseConfiguration {
     }
 }
 
-/// What a command about the outbox needs.
+/// The configuration of a command about the outbox.
 struct OutboxConfiguration: Sendable {
     let database: DatabaseConfiguration
     /// `nil` where none is given: then nothing is opened.
@@ -72,7 +72,7 @@ struct OutboxConfiguration: Sendable {
     }
 }
 
-/// What an audit needs: the database, and what decides whether a provider lets anybody in.
+/// The configuration of an audit: the database, and the settings that decide if users can sign in with a provider.
 struct AuditConfiguration: Sendable {
     let database: DatabaseConfiguration
     let limits: LimitsConfiguration
@@ -93,7 +93,7 @@ struct AuditConfiguration: Sendable {
 }
 
 extension AuditConfiguration {
-    /// The providers by which somebody can be signed in, as the server has them whose database this is.
+    /// The providers with which users can sign in, as on the servers of this database.
     var providerRegistry: ProviderRegistry {
         ProviderRegistry(
             providers,
@@ -147,7 +147,7 @@ private struct Reading {
 }
 
 extension ConfigurationMistakes {
-    /// What is wrong with the settings that were written, whatever is absent; perhaps nothing.
+    /// The mistakes in the written settings, without missing ones; possibly none.
     static func inSettings(of sources: ConfigurationSources) -> Self {
         Self(all: Reading(sources, requiresKeys: false).reader.mistakes.filter { $0.origin != nil })
     }

@@ -1,4 +1,4 @@
-/// How the tokens this service issues are signed.
+/// The settings for signing the tokens that this service issues.
 struct TokensConfiguration: Sendable, Hashable {
     /// A JWS algorithm (RFC 7518, section 3.1).
     enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
@@ -9,7 +9,7 @@ struct TokensConfiguration: Sendable, Hashable {
         case RS256
     }
 
-    /// Of new keys; tokens signed by earlier keys stay valid.
+    /// The algorithm of new keys; tokens signed by earlier keys stay valid.
     let signingAlgorithm: SigningAlgorithm
 }
 

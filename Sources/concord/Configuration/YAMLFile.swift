@@ -26,8 +26,7 @@ func composeYAMLFile(
     }
 }
 
-/// Makes JSON of what stands in such a file: scalars as texts, whatever YAML would make of them, because the field they
-/// stand under says what they are.
+/// Converts such a file to JSON, with scalars as texts and without YAML's types, because the field decides the type.
 struct YAMLValues {
     static let fileBytesMax = 1 << 20
 
@@ -35,7 +34,7 @@ struct YAMLValues {
         let description: String
     }
 
-    /// How many nodes may still be read: aliases make much of a short file.
+    /// Number of nodes that may still be read: aliases can expand a short file.
     private var nodesLeft = 10_000
     /// By the field that names a file, the field whose value is in it.
     private let fileFields: [String: String]

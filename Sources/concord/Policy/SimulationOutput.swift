@@ -18,7 +18,7 @@ enum SimulationFormat: String, CaseIterable, ExpressibleByArgument {
 
 /// Prints what a simulation finds as it comes; for people it keeps counts and a few examples, so that memory does not grow.
 final class SimulationOutput: Sendable {
-    /// What is simulated.
+    /// The subject of the simulation.
     struct Subject: Sendable {
         var file: String
         var version: Int64
@@ -42,7 +42,7 @@ final class SimulationOutput: Sendable {
         style = Style(showsIdentifiers: showsIdentifiers, isColored: format == .text && Style.terminalHasColors)
     }
 
-    /// What comes before the first account.
+    /// Prints the text before the first account.
     func begin() throws {
         switch format {
         case .text:
@@ -82,7 +82,7 @@ final class SimulationOutput: Sendable {
         }
     }
 
-    /// What comes after the last.
+    /// Prints the text after the last account.
     ///
     /// `history`: `nil` where a run was stopped.
     func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) throws {
@@ -102,7 +102,7 @@ final class SimulationOutput: Sendable {
         try flushOutput()
     }
 
-    /// How many accounts were judged, and how many meet each effect; for people.
+    /// Prints the number of judged accounts, and of accounts that meet each effect, for people.
     func endWithCounts(_ result: PolicySimulation.Progress) throws {
         try say("\n" + counts(result, isComplete: true).joined(separator: "\n"))
         try flushOutput()
@@ -263,7 +263,7 @@ final class SimulationOutput: Sendable {
 }
 
 extension SimulatedEffect {
-    /// How loudly it is told.
+    /// The severity with which the effect is shown.
     fileprivate var severity: AuditRule.Severity {
         switch self {
         case .lockedOut: .error

@@ -22,7 +22,7 @@ extension AuditRule {
 }
 
 extension LinkPolicy {
-    /// What the word of the provider that proved an account's address is worth now; `nil` where none did.
+    /// The current trust in the provider that proved an account's address; `nil` if no provider did.
     func trust(inProofOf snapshot: AccountSnapshot) -> EmailTrustClass? {
         guard let email = snapshot.account?.email, case .provider(let provider) = email.proof else { return nil }
         let linked = snapshot.linkedProviders.first { $0.identity.provider == provider }
@@ -30,7 +30,8 @@ extension LinkPolicy {
             of: provider,
             issuer: linked?.issuer ?? registeredIssuers[provider],
             for: email.address,
-            // What Google hosts for a domain is not kept: whoever has an address of it may have been its user.
+            // The hosted domain of a Google account is not stored: any holder of such an address may have been its
+            // user.
             hostedDomain: String(email.address.domain)
         )
     }

@@ -27,7 +27,7 @@ extension AuditRule {
 }
 
 extension Account {
-    /// Whether each method but the link, which needs nothing but the address, is there and has a proof.
+    /// Returns true if exactly the account's methods have a proof. Ignores e-mail links, which need only the address.
     fileprivate func hasExactly(_ proofs: MethodProofs) -> Bool {
         let provenCount = proofs.count - (proofs[.emailLink] == nil ? 0 : 1)
         let count = linkedProviders.count + (hasPassword ? 1 : 0) + (phoneNumber == nil ? 0 : 1)

@@ -18,13 +18,13 @@ extension AuditRule {
         )
     )
 
-    /// What an account contributes of the address that it owns, rather than one of its providers.
+    /// The detail of an account's own address, as opposed to a provider's.
     static let ownAddress = "account"
 }
 
 extension TraitList {
     /// Appends every address that an account names, its own or that of a linked provider.
-    /// Of providers that name one address the last is told.
+    /// If several providers name one address, only the last one is appended.
     package mutating func appendAddresses(of snapshot: AccountSnapshot) {
         if let own = snapshot.account?.email { append(own.address, detail: AuditRule.ownAddress) }
         for index in snapshot.linkedProviders.indices.reversed() {

@@ -9,7 +9,7 @@ extension AuditRule {
         check: .account { snapshot, _ in
             guard snapshot.account?.hasPassword == true, let setAt = snapshot.passwordUpdatedAt,
                 let linkedAt = snapshot.linkedProviders.lazy.map(\.linkedAt).filter({ $0 > setAt }).min(),
-                // Somebody has signed in since, and not with the password.
+                // The user has signed in since then, and not with the password.
                 let lastLoginAt = snapshot.lastLoginAt, lastLoginAt > linkedAt,
                 !snapshot.sessions.contains(where: { $0.signInProvider == "password" && $0.lastAuthTime > linkedAt })
             else { return [] }

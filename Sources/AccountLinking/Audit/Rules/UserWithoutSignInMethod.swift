@@ -17,7 +17,8 @@ extension AuditRule {
 }
 
 extension Account {
-    /// Who is anonymous, or comes by custom tokens, has no method by design; who is disabled is kept out on purpose.
+    /// Returns true if the user cannot sign in by accident. Anonymous users and users of custom tokens have no method
+    /// by design, and disabled users are locked out on purpose.
     fileprivate func isLockedOut(under terms: AuditTerms) -> Bool {
         !isDisabled && !isAnonymous && !usesCustomTokens
             && !hasWorkingMethod(self, policy: terms.policy, isEnabled: terms.isEnabled)

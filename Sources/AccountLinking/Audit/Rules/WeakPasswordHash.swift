@@ -1,5 +1,5 @@
 extension AuditRule {
-    /// What new hashes begin with; others are replaced at the next sign-in.
+    /// The prefix of new hashes; others are replaced at the next sign-in.
     package static let currentPasswordScheme = "$argon2id$v=19$m=19456,t=2,p=1$"
 
     static let weakPasswordHash = AuditRule(
@@ -22,7 +22,7 @@ extension AuditRule {
         }
     )
 
-    /// What stands between the first two dollar signs, and nothing of the hash.
+    /// The text between the first two dollar signs, without any part of the hash.
     private static func schemeName(_ hash: String) -> String {
         let parts = hash.split(separator: "$", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].utf8.count <= 32 else { return "unknown" }
