@@ -5,7 +5,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// What only Apple does: a form, a secret that is signed, a name that comes once, and taking tokens back.
+/// Apple's peculiarities: a form, a signed secret, a name that is sent only once, and token revocation.
 struct AppleFlowTests {
     @Test
     func `Apple answers by a form, whose name is taken`() async throws {
@@ -78,7 +78,7 @@ struct AppleFlowTests {
     }
 
     @Test
-    func `Apple not answering is told from Apple saying no`() async throws {
+    func `an outage of Apple is distinguished from a refusal by Apple`() async throws {
         try await SimulatedScene.run(.apple) { scene async throws in
             for (fault, expected) in [
                 (.html, nil), (.status(500), .unexpectedStatus), (.nothing, .unreachable),

@@ -29,7 +29,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `the consent page is told what the app asks for, and nothing that belongs to the flow`(
+    func `the consent page gets what the app asks for, and nothing that belongs to the flow`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
@@ -179,7 +179,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `an answer that another issuer gave is refused before its code is shown to anybody`(
+    func `an answer that another issuer gave is refused before its code is sent anywhere`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) {
@@ -198,7 +198,7 @@ struct CodeFlowTests {
             (.hanging, .timedOut), (.status(500), .unexpectedStatus), (.status(302), .unexpectedStatus),
         ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
     )
-    func `a token endpoint that does not work is told from one that says no`(
+    func `an outage of a token endpoint is distinguished from a refusal`(
         fault: OIDCSimulator.Fault,
         expected: ProviderUnavailable
     ) async throws {
@@ -275,8 +275,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `an app's own code is exchanged, and nobody's that was asked for in a flow`(provider: ProviderID) async throws
-    {
+    func `an app's own code is exchanged, but no code that a flow requested`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             func present(_ code: String) async throws -> CredentialVerification {
                 let credential = ProviderParameters(

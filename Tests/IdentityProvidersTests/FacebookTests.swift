@@ -112,7 +112,7 @@ struct FacebookTests {
             (String(repeating: "|", count: 513), .tooLarge),
         ] as [(String, InvalidCredential)]
     )
-    func `what cannot be a token is shown to nobody`(token: String, reason: InvalidCredential) async throws {
+    func `what cannot be a token is not sent to the provider`(token: String, reason: InvalidCredential) async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             #expect(try await scene(simulator).verify(native(token)) == .invalid(reason))
             #expect(simulator.requests(at: .tokenInfo).isEmpty)
@@ -147,7 +147,8 @@ struct FacebookTests {
 
     // MARK: A Facebook that lies, or is not well
 
-    @Test func `a token of another app, or of another user, is no proof, whoever says it is good`() async throws {
+    @Test func `a token of another app, or of another user, is no proof, even if the provider accepts it`() async throws
+    {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             let person = SimulatedPerson()
@@ -164,7 +165,7 @@ struct FacebookTests {
         }
     }
 
-    @Test func `outages are told apart from refusals, wherever they are`() async throws {
+    @Test func `outages are distinguished from refusals at every endpoint`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))
@@ -183,7 +184,7 @@ struct FacebookTests {
         }
     }
 
-    @Test func `whoever does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is given up`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let hurried = scene(simulator, timeout: .milliseconds(300))
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))

@@ -54,8 +54,8 @@ struct FakeProviderTests {
         #expect(verified.federatedID == "12")
     }
 
-    /// What SDKs rebuild a credential from after a conflict: GitHub's and Facebook's needs an access token, Twitter's a
-    /// secret too.
+    /// The values from which SDKs rebuild a credential after a conflict: an access token for GitHub and Facebook, and
+    /// also a secret for Twitter.
     @Test(arguments: fakes)
     func `a fake ID token comes back with an access token that signs in by itself`(token: String) async throws {
         for provider in FakeProvider.providers {
@@ -82,7 +82,7 @@ struct FakeProviderTests {
         #expect(verified?.incoming.issuer == "https://accounts.google.com")
         #expect(verified?.rawUserInfo.contains(#""verified_email":true"#) == true)
         #expect(verified?.rawUserInfo.contains(#""locale":"en""#) == true)
-        #expect(verified?.incoming.profile.language == nil, "Google tells a locale, a made-up user speaks no language")
+        #expect(verified?.incoming.profile.language == nil, "Google reports a locale, a made-up user has no language")
         let german = #"{"sub":"fake-1","locale":"de"}"#
         let other = try await verify(.init(provider: .google, idToken: german)).verified
         #expect(other?.rawUserInfo.contains(#""locale":"de""#) == true)
@@ -218,7 +218,7 @@ struct FakeProviderTests {
         }
     }
 
-    @Test func `the Workspace domain comes along where an oidc provider has Google's issuer, and nowhere else`()
+    @Test func `the Workspace domain is sent if an oidc provider has Google's issuer, and never otherwise`()
         async throws
     {
         let provider = try #require(ProviderID("oidc.workspace"))

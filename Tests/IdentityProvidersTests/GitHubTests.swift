@@ -70,7 +70,7 @@ struct GitHubTests {
             var person = SimulatedPerson()
             person.emailIsVerified = false
             #expect(try await email(person) == .present(ada, flag: .isFalse, hostedDomain: nil))
-            // What the profile shows is anybody's word, whoever may not read the rest.
+            // Without the permission to read the addresses, the profile's address is unverified.
             let unverified = EmailAssertion.present(shown, flag: .absent, hostedDomain: nil)
             #expect(try await email(person, scopes: []) == unverified)
             person.email = nil
@@ -112,7 +112,7 @@ struct GitHubTests {
             wrong = try await answered()
             wrong.authorizationCode = "made up"
             #expect(try await scene.verify(wrong) == .invalid(.refusedByProvider))
-            // A flow asked for a code: a token in its answer is somebody else's.
+            // A flow requests a code: a token in its answer belongs to another flow.
             wrong = try await answered()
             wrong.authorizationCode = nil
             wrong.accessToken = simulator.provider.issueToken(for: SimulatedPerson())
@@ -136,7 +136,7 @@ struct GitHubTests {
     }
 
     @Test(arguments: ["gho_1\r\nHost: elsewhere", "gho 1", "gho_\u{E9}", String(repeating: "a", count: 4097)])
-    func `what cannot be a token is shown to nobody`(token: String) async throws {
+    func `what cannot be a token is not sent to the provider`(token: String) async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             #expect(try await scene(simulator).verify(native(token)) == .invalid(.malformed))
             #expect(simulator.requests(at: .tokenInfo).isEmpty)
@@ -167,7 +167,8 @@ struct GitHubTests {
 
     // MARK: A GitHub that lies, or is not well
 
-    @Test func `a token of another app, or of another user, is no proof, whoever says it is good`() async throws {
+    @Test func `a token of another app, or of another user, is no proof, even if the provider accepts it`() async throws
+    {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             let person = SimulatedPerson()
@@ -181,7 +182,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `a profile of nobody is no answer`() async throws {
+    @Test func `a profile without a user is no answer`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))
             for profile in [[:], ["id": "7588892"], ["id": .null], ["login": "ada"]] as [JSONValue] {
@@ -194,7 +195,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `outages are told apart from refusals, wherever they are`() async throws {
+    @Test func `outages are distinguished from refusals at every endpoint`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))
@@ -213,7 +214,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `whoever does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is given up`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let hurried = scene(simulator, timeout: .milliseconds(300))
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))

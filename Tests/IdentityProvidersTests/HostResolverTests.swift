@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What hosts whose name servers are silent take from others.
+/// The effect of hosts with silent name servers on others.
 struct HostResolverTests {
     /// Knows every host but those that begin with "unknown", and says nothing of those that begin with "silent" until it is
     /// released.
@@ -40,7 +40,7 @@ struct HostResolverTests {
         try await resolver.address(of: host, port: 443, deadline: .now + time)
     }
 
-    @Test func `a host that is not known in time holds one thread, whoever asks for it`() async throws {
+    @Test func `a host that is not known in time holds one thread, for any number of callers`() async throws {
         let names = NameServer()
         let resolver = HostResolver(threadCount: 2) { try names.lookUp($0, $1) }
         async let patient = address(of: "silent.example", by: resolver)
@@ -62,7 +62,7 @@ struct HostResolverTests {
         #expect(try await patient.ipAddress == "192.0.2.1")
     }
 
-    @Test func `what nobody waits for any more is not looked up`() async throws {
+    @Test func `a host that no caller waits for is not looked up`() async throws {
         let names = NameServer()
         let resolver = HostResolver(threadCount: 1) { try names.lookUp($0, $1) }
         async let patient = address(of: "silent.example", by: resolver)
@@ -79,7 +79,7 @@ struct HostResolverTests {
         #expect(names.asked.last == "late.example")
     }
 
-    @Test func `a failure stands for a while, an address for whoever waits for it`() async throws {
+    @Test func `a failure is cached for a while, an address only for the callers that wait`() async throws {
         let names = NameServer()
         for (memory, count) in [(Duration.seconds(86_400), 1), (.zero, 2)] {
             let resolver = HostResolver(threadCount: 1, failureMemory: memory) { try names.lookUp($0, $1) }

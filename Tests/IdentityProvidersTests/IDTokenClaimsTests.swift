@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// What the claims of a well-signed token may be wrong about, for every provider with real verification.
+/// Wrong claims of a well-signed token, for every provider with real verification.
 struct IDTokenClaimsTests {
     @Test(arguments: Scene.verified)
     func `a good token proves its subject`(provider: ProviderID) async throws {
@@ -153,7 +153,7 @@ struct IDTokenClaimsTests {
     }
 
     @Test(arguments: Scene.verified)
-    func `without a registered client every token is refused, and nobody is asked for keys`(
+    func `without a registered client every token is refused, and no issuer is asked for keys`(
         provider: ProviderID
     ) async throws {
         var scene = try Scene(provider)

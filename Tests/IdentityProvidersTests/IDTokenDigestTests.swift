@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// What of a token tells it from another.
+/// The part of a token that distinguishes it from others.
 struct IDTokenDigestTests {
     private static func digest(_ idToken: String) -> [UInt8]? { ProviderTokens(idToken: idToken).idTokenDigest }
 

@@ -177,8 +177,8 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `nobody listening is unreachable`() async throws {
-        // A port of the system's that nobody takes: one that was just given up may be another test's by now.
+    func `an address without a listener is unreachable`() async throws {
+        // A system port that no process uses: a port that was just freed may belong to another test by now.
         await #expect(throws: ProviderUnavailable.unreachable) { try await fetch("http://127.0.0.1:1/") }
     }
 
@@ -226,7 +226,7 @@ struct IssuerHTTPClientTests {
 
     @Test
     func `the connection goes to the address that was checked, asked for once`() async throws {
-        // No name server knows "issuer.test": an answer proves that nobody else resolved the name.
+        // No name server knows "issuer.test": an answer proves that nothing else resolved the name.
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
@@ -242,7 +242,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `plain HTTP is accepted for this machine only, as far as an address tells`() {
+    func `plain HTTP is accepted for this machine only, by the text of an address`() {
         let development = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
         for address in [
             "http://127.0.0.1:8080/x", "http://127.1.2.3/", "http://[::1]:8080/", "http://localhost/",
@@ -258,7 +258,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `an address that would never be reached is not accepted, where its text tells`() {
+    func `an address that would never be reached is not accepted, if its text shows it`() {
         let strict = IssuerHTTPClient(policy: NetworkPolicy())
         let neighbours = [
             "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "localhost",

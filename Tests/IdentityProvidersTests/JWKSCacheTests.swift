@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// How often issuers are asked, and what is served meanwhile.
+/// The frequency of requests to issuers, and the keys that are served meanwhile.
 struct JWKSCacheTests {
     private func scene(_ limits: JWKSCache.Limits = JWKSCache.Limits()) throws -> Scene {
         try Scene(Scene.openIDConnect, key: .p256("key-1"), limits: limits)
@@ -115,7 +115,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `a failure stands for ten seconds, so that an issuer that is away costs nobody time`() async throws {
+    func `a failure is cached for ten seconds, so that an issuer that is away costs no caller time`() async throws {
         let scene = try scene()
         scene.stub.fail(.timedOut, at: scene.discoveryURL)
         for second: Int64 in [0, 1, 9] {
@@ -148,7 +148,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `a cancelled caller fails nobody else`() async throws {
+    func `a cancelled caller fails no other caller`() async throws {
         let scene = try scene()
         scene.stub.answer(after: .milliseconds(200))
         let first = Task { try await verify(scene, after: 0).verified != nil }
@@ -214,7 +214,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `keys beyond the first 64 are not looked at`() async throws {
+    func `keys beyond the first 64 are not read`() async throws {
         let scene = try scene()
         let crowd = (0..<64).map { ProviderKey.p256("crowd-\($0)") }
         try scene.stub.publish(crowd + [scene.key], at: scene.keySetURL)

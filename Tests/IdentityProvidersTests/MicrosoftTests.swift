@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// What only Microsoft does: an issuer for every tenant, and a user by another name in every app.
+/// Microsoft's peculiarities: an issuer for each tenant, and another user name in each app.
 struct MicrosoftTests {
     private static let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
@@ -13,7 +13,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a user of a tenant is known by its object id, whatever the app calls it`() async throws {
+    func `a user of a tenant is known by its object id, under any name in the app`() async throws {
         let scene = try Scene(.microsoft)
         for subject in ["one", "two"] {
             let verified = try #require(try await scene.verify(claims: ["sub": .string(subject)]).verified)
@@ -37,7 +37,7 @@ struct MicrosoftTests {
     }
 
     @Test(arguments: [.null, "", "no GUID", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeeg", 7] as [JSONValue])
-    func `without an object id there is nobody`(object: JSONValue) async throws {
+    func `without an object id there is no user`(object: JSONValue) async throws {
         #expect(try await Scene(.microsoft).verify(claims: ["oid": object]) == .invalid(.missingSubject))
     }
 
@@ -104,7 +104,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a tenant's page is under its name, and is not told of it again`() async throws {
+    func `a tenant's page is under its name, which is not sent again`() async throws {
         try await SimulatedScene.run(.microsoft) { scene async throws in
             scene.configuration.addresses = [:]
             let prepared = try #require(try await scene.begin(customParameters: ["tenant": "Contoso.example"]).prepared)
@@ -119,7 +119,7 @@ struct MicrosoftTests {
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a#b", "a@b", "-a", "é", String(repeating: "a", count: 254)])
-    func `what cannot be a tenant is refused before anybody is sent anywhere`(tenant: String) async throws {
+    func `what cannot be a tenant is refused before the user is sent anywhere`(tenant: String) async throws {
         try await SimulatedScene.run(.microsoft) { scene async throws in
             #expect(try await scene.begin(customParameters: ["tenant": tenant]) == .invalid(.unknownTenant))
         }

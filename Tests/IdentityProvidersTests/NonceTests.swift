@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// How tokens are bound to the client that asked for them, provider by provider.
+/// The binding of tokens to the client that requested them, provider by provider.
 struct NonceTests {
     private let raw = "a raw nonce"
     /// The SHA-256 of `raw`, computed by another program.

@@ -106,7 +106,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `a profile of somebody else, or none, is no profile`() async throws {
+    func `a profile of another user, or none, is no profile`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) {
             $0.user = ["sub": "subject-1"]
         } _: { scene async throws in

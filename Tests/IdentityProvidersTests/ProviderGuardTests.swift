@@ -3,7 +3,7 @@ import Testing
 
 @testable import IdentityProviders
 
-/// What a provider that does not answer costs, and whom.
+/// The cost of a provider that does not answer, for its users and for others.
 struct ProviderGuardTests {
     private static let start = ContinuousClock.now
 
@@ -58,7 +58,7 @@ struct ProviderGuardTests {
         }
     }
 
-    @Test func `a host that does not answer is left alone, and nobody else is`() async {
+    @Test func `a host that does not answer is left alone, and no other host is`() async {
         let host = "dead"
         let hosts = Hosts()
         let clock = Mutex(Self.start)
@@ -100,7 +100,7 @@ struct ProviderGuardTests {
     }
 
     /// A code is the client's to choose, and some token endpoints answer 500 to one that they cannot read.
-    @Test func `a stranger whose codes make a provider answer 500 switches it off for nobody`() async {
+    @Test func `a stranger whose codes make a provider answer 500 disables it for no other user`() async {
         let hosts = Hosts()
         let guarded = ProviderGuard(hosts, limits: Self.limits)
         for _ in 1...20 { #expect(await Self.call(guarded, "failing") == nil) }

@@ -96,7 +96,7 @@ struct ProviderRegistryTests {
         )
     }
 
-    /// In production nobody is told that a token was taken back which no provider was asked about.
+    /// Production never reports the revocation of a token without a request to its provider.
     @Test
     func `a provider that is not registered takes back nothing but what is made up`() async throws {
         for (fakes, refusal) in [(nil, .providerNotConfigured), (FakeProvider(), nil)]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityProviders
 
-/// What each provider says in its own way.
+/// The peculiarities of each provider's answers.
 struct ProviderTests {
     // MARK: Google
 

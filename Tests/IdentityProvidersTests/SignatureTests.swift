@@ -117,7 +117,7 @@ struct SignatureTests {
     }
 
     @Test
-    func `keys that a token brings along are not looked at`() async throws {
+    func `keys inside a token are not read`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         var impostor = ProviderKey.p256("key-9")
         impostor.id = "key-9"

@@ -114,7 +114,7 @@ struct TwitterTests {
             #expect(try await scene.verify(answer) == .invalid(.malformed))
             answer.verifier = nil
             #expect(try await scene.verify(answer) == .invalid(.missingCredential))
-            // Without its flow it is nobody's, tokens of somebody's own beside it or not.
+            // Without its flow, the answer belongs to no user, even with the attacker's own tokens beside it.
             answer.flow = nil
             #expect(try await scene.verify(answer) == .invalid(.missingCredential))
             #expect(simulator.requests(at: .token).isEmpty)
@@ -187,7 +187,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `without key or secret nobody is asked`() async throws {
+    @Test func `without key or secret the provider is not asked`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             var scenes = [scene(simulator, secret: nil), scene(simulator, secret: ""), scene(simulator, key: "")]
             scenes.append(scene(simulator))
@@ -216,7 +216,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `a profile of somebody else than the token's owner is no answer`() async throws {
+    @Test func `a profile of another user than the token's owner is no answer`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             var other = SimulatedPerson()
@@ -229,7 +229,7 @@ struct TwitterTests {
     }
 
     @Test(arguments: [[:], ["id": 42], ["id_str": 42], ["id_str": ""], ["id_str": .null]] as [JSONValue])
-    func `a profile of nobody is no answer`(profile: JSONValue) async throws {
+    func `a profile without a user is no answer`(profile: JSONValue) async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             simulator.reply(.json(profile), at: .profile)
             await #expect(throws: ProviderUnavailable.malformedAnswer) {
@@ -238,7 +238,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `outages are told apart from refusals, wherever they are`() async throws {
+    @Test func `outages are distinguished from refusals at every endpoint`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             for (reply, failure) in LocalServer.Reply.outages {
@@ -256,7 +256,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `whoever does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is given up`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let begun = try await scene(simulator).begin()
             let answer = scene(simulator)

@@ -35,14 +35,14 @@ struct EmptyDatabase: Sendable {
         }
     }
 
-    /// Runs a text of statements on a connection of its own.
+    /// Runs a text of statements on a separate connection.
     func execute(_ script: String) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(script: script)
         }
     }
 
-    /// The rows of `query`, read on a connection of its own.
+    /// The rows of `query`, read on a separate connection.
     func rows<Row>(_ query: Query<Row>) async throws -> [Row] {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.query(query)
@@ -76,7 +76,7 @@ struct EmptyDatabase: Sendable {
 /// The server of this test process.
 private struct TestServer: Sendable {
     let configuration: PostgresConfiguration
-    /// What `pg_dump` is given for a database.
+    /// The URL of a database for `pg_dump`.
     let url: @Sendable (_ database: String) -> String
     let dumpProgram: Executable
     /// Kept: dropping a cluster lets go of its directory.

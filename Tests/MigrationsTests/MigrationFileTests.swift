@@ -51,7 +51,7 @@ import Testing
         #expect(carriageReturn.migrations.first?.up.checksum != expected)
     }
 
-    @Test func `what is wrong with the files is told by name`() {
+    @Test func `mistakes in the files are reported by name`() {
         #expect(defects(["1_users.up.sql": "SELECT 1"])[0].hasPrefix("1_users.up.sql: not a migration's name"))
         #expect(defects(["0001_a.up.sql": "SELECT 1"]) == ["0001_a.up.sql: its .down.sql is missing"])
         #expect(defects(["0001_a.down.sql": "SELECT 1"]) == ["0001_a.down.sql: its .up.sql is missing"])
@@ -152,7 +152,7 @@ import Testing
                 ]
             )
             #expect(try directory.create(name: "sessions")[0].hasSuffix("/0002_sessions.up.sql"))
-            // As written they hold no statement, so nobody applies them by mistake.
+            // As written they hold no statement, so they cannot be applied by mistake.
             #expect(try directory.read().defects.count == 4)
         }
     }

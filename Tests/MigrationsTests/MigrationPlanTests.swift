@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `all reasons are told at once`() {
+    @Test func `all reasons are reported at once`() {
         let available = migrationSet([
             "0001_t1.up.sql": "SELECT 2", "0001_t1.down.sql": "SELECT 1", "0004_late.up.sql": "SELECT 1",
         ])

@@ -90,7 +90,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `each step is told when it is done`() async throws {
+    @Test func `each step is reported when it is done`() async throws {
         try await EmptyDatabase.with { database async throws in
             let told = Mutex<[String]>([])
             _ = try await migrator(database, tables(3)).run(.latest) { step in
@@ -151,7 +151,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a table that somebody holds is waited for only so long`() async throws {
+    @Test func `a locked table is waited for only so long`() async throws {
         try await EmptyDatabase.with { database async throws in
             _ = try await migrator(database, tables(1)).run(.latest)
             let set = MigrationSet(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresCluster
 
-/// What needs no server: names, texts and files.
+/// Tests without a server: names, texts and files.
 struct DescriptionTests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ struct DescriptionTests {
         #expect(ServerBinaries.parseMajor(line) == major)
     }
 
-    @Test func `a pid file tells process, socket and status`() throws {
+    @Test func `a pid file names process, socket and status`() throws {
         let text = "4711\n/data/cluster\n1700000000\n5432\n/tmp/concord-1\n\n  5432001   131085\nready   \n"
         let server = try #require(Postmaster(pidFile: text))
         #expect(server.processID == 4711)
@@ -31,7 +31,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test func `a process id that belongs to somebody else is not the server`() throws {
+    @Test func `a process id that belongs to another process is not the server`() throws {
         let server = try #require(Postmaster(pidFile: "\(getpid())\n/data/cluster\n"))
         #expect(!server.isAlive(in: "/data/cluster"))
         let nobody = try #require(Postmaster(pidFile: "\((1 << 22) + 1)\n/data/cluster\n"))
@@ -76,7 +76,7 @@ struct DescriptionTests {
             #expect(facts.permissions == 0o700)
             #expect(try prepareSocketDirectory(root: root, dataDirectory: "/other", owner: owner) != path)
 
-            // A link to a directory that is ours, planted by somebody who guessed the name.
+            // A link to our directory, planted by an attacker who guessed the name.
             #expect(rmdir(path) == 0)
             #expect(symlink(root, path) == 0)
             #expect(throws: PostgresClusterError.self) {

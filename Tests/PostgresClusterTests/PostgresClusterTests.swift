@@ -164,7 +164,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `somebody else's files are left alone`() async throws {
+    @Test func `files of other programs are left alone`() async throws {
         try await withTemporaryDirectory { root in
             #expect(mkdir("\(root)/data", 0o755) == 0)
             try replaceFile("\(root)/data/thesis.txt", with: "precious", owner: .forThisProcess())
@@ -287,7 +287,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root runs the server as somebody else"))
+    @Test(.enabled(if: geteuid() == 0, "only root runs the server as another user"))
     func `where the server's user cannot enter, the data goes elsewhere and the notice says so`() async throws {
         try await withTemporaryDirectory { root in
             let home = "\(root)/home"

@@ -29,19 +29,19 @@ extension ClusterSettings {
         ClusterSettings(isDurable: false, socketRoot: directory)
     }
 
-    /// As ``durable``, the socket in `directory`.
+    /// Like ``durable``, with the socket in `directory`.
     static func durable(in directory: String) -> ClusterSettings {
         ClusterSettings(socketRoot: directory)
     }
 
-    /// As ``disposable``, the socket in `directory`.
+    /// Like ``disposable``, with the socket in `directory`.
     static func disposable(in directory: String) -> ClusterSettings {
         ClusterSettings(isDurable: false, endsWithOwner: true, socketRoot: directory)
     }
 }
 
 extension ClusterConnection {
-    /// What `psql` prints for `statement`, without decoration; fails the test when it fails.
+    /// The output of `psql` for `statement`, without decoration; fails the test if it fails.
     func query(_ statement: String, database: String = "postgres") async throws -> String {
         try await runChildSuccessfully(
             "psql",
@@ -49,7 +49,7 @@ extension ClusterConnection {
         )
     }
 
-    /// Whether the server process is alive.
+    /// True if the server process is alive.
     var isAlive: Bool {
         DataDirectory(path: dataDirectory).livePostmaster().map { Int($0.processID) } == processID
     }

@@ -1,5 +1,5 @@
-/// What is wrong with the files around the sources: how they are named, pinned and run. Each function takes text, so
-/// that it can be shown a planted mistake.
+/// The mistakes in the files around the sources: their names, pins and commands. Each function takes text, so that a
+/// test can plant a mistake.
 enum BuildFiles {
     /// Migrations are numbered from 0001 without gaps, one concern each, with a way up and a way down. `names` are the
     /// files in `migrations`.

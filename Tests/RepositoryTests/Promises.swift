@@ -17,7 +17,7 @@ struct Promises {
     }
 
     var rows: [Row] = []
-    /// What could not be read.
+    /// The lines that could not be read.
     var problems: [String] = []
 
     /// Number of promises.
@@ -52,7 +52,7 @@ struct Promises {
         }
     }
 
-    /// What is wrong with the claims, given a way to read a file.
+    /// The mistakes in the claims, given a function that reads a file.
     func problemsWithClaims(reading file: (String) -> String?) -> [String] {
         rows.flatMap { row in
             row.claims.compactMap { claim in
@@ -62,7 +62,7 @@ struct Promises {
         }
     }
 
-    /// What is wrong with a claim, or nil when the file declares the suite and, in it, the test, switched on.
+    /// The mistake in a claim; nil if the file declares the suite and, in it, the enabled test.
     private static func problem(with claim: Claim, in source: String) -> String? {
         // Names in back-ticks are text here, so the lines are read, not the scanned code; a line that begins as a
         // comment declares nothing.

@@ -2,7 +2,7 @@ import Glibc
 
 /// One file of the repository, or a sample of one.
 struct SourceFile: Sendable {
-    /// Where it is, from the top of the repository.
+    /// The path from the top of the repository.
     var path: String
     /// Its text.
     var text: String
@@ -44,7 +44,7 @@ enum Repository {
         return "/" + parts.joined(separator: "/")
     }()
 
-    /// What version control ignores, and version control itself.
+    /// The names that version control ignores, and version control itself.
     private static let ignoredNames: Set<String> = [
         ".git", ".build", ".swiftpm", ".concord", "__pycache__", "Package.resolved", ".env",
     ]

@@ -2,7 +2,7 @@ import Testing
 
 /// The walls that SwiftPM cannot build; `ARCHITECTURE.md` lists them under "Invariants".
 struct SourceRuleTests {
-    /// Read once; every rule looks at all of them.
+    /// Read once; every rule checks all of them.
     private static let files = Result { try Repository.files() }
 
     @Test(arguments: SourceRule.all)

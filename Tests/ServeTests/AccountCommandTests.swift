@@ -27,7 +27,7 @@ struct AccountCommandTests {
     private static let signerKey =
         "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
 
-    /// As `firebase auth:export` writes it.
+    /// A file in the form of `firebase auth:export`.
     private static let firebaseJSON = """
         {"users": [
         {"localId":"ann","email":"ann@example.com","emailVerified":true,"passwordHash":"V358E8LdWJXAO7muq0CufVpEOXaj8aFiC7T/rcaGieN04q/ZPJ08WhJEHGjj9lz/2TT+/86N5VjVoc5DdBhBiw==","salt":"TmFDbA==","displayName":"Ann","lastSignedInAt":"1600000001000","createdAt":"1600000000000","providerUserInfo":[{"providerId":"google.com","rawId":"g-1","email":"ann@gmail.com"}]},
@@ -92,7 +92,7 @@ struct AccountCommandTests {
             let back = try await Self.concord(same, database)
             #expect(back.output == "2 accounts: 2 created, 0 replaced, 0 unchanged, 0 left out\n", "\(back.error)")
             let second = try await Self.concord(["export", "--format", format, "--include-password-hashes"], database)
-            // When a password was set is told by ndjson alone, and comes along.
+            // Only ndjson holds the time at which a password was set.
             #expect(second.output == text)
             #expect(try await database.inconsistencies() == [])
         }
@@ -137,7 +137,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `one id twice in a file, however far apart, is told with its line`() async throws {
+    @Test func `one id twice in a file, however far apart, is reported with its line`() async throws {
         try await Self.withProject { database, folder in
             let rows =
                 (0..<1500).map { "{\"localId\":\"user-\($0)\"}" } + ["{\"localId\":\"user-0\",\"displayName\":\"x\"}"]
@@ -284,7 +284,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a hash of which nobody says how it was made ends an import before anything is written`() async throws {
+    @Test func `a hash without a known algorithm ends an import before anything is written`() async throws {
         try await Self.withProject { database, folder in
             let rows = (0..<1500).map { "{\"localId\":\"user-\($0)\"}" }
             let hashed = "{\"localId\":\"eve\",\"passwordHash\":\"YWJj\"}"
@@ -313,7 +313,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a hundred rows are told, and of more how many there are`() async throws {
+    @Test func `a hundred rows are reported, and the number of further ones`() async throws {
         try await Self.withProject { database, folder in
             let rows = (0..<150).map { "{\"localId\":\"user-\($0)\",\"email\":\"nowhere\"}" }
             try folder.write("users", rows.joined(separator: "\n"))
@@ -381,7 +381,7 @@ struct AccountCommandTests {
         }
     }
 
-    /// That the same command writes all of it, whatever an earlier one left.
+    /// Expects the same command to write the whole file after an earlier one ended early.
     private static func expectWholeFile(_ database: TestDatabase, _ folder: Folder) async throws {
         let again = try await concord(["export", "--format", "json", "--output", folder.path("users")], database)
         #expect(again.status == .exited(0) && again.error == "concord: \(exportedCount) accounts\n", "\(again.error)")
@@ -441,7 +441,7 @@ struct AccountCommandTests {
     }
 
     /// By then the database is not needed any more.
-    @Test func `Ctrl-C ends an export that nobody reads`() async throws {
+    @Test func `Ctrl-C ends an export whose output is not read`() async throws {
         try await Self.withManyAccounts { database, _ in
             let ended = try await Subprocess.run(
                 try ConcordCommand.program,

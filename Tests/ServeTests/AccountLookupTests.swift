@@ -58,8 +58,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `one account is told with its ways in, what stands in the way, and why it was so decided`() async throws
-    {
+    @Test func `one account is shown with its methods, their obstacles, and the reasons of decisions`() async throws {
         try await Self.withAccounts { database in
             let told = try await ConcordCommand.run(["account", "show", "ada"], database)
             #expect(told.status == .exited(0), "\(told.error)")
@@ -104,7 +103,7 @@ struct AccountLookupTests {
 
     @Test func `an account that cannot be read keeps no other from being found`() async throws {
         try await Self.withAccounts { database in
-            // No audit looks at the second.
+            // No audit reads the second column.
             for (damage, column) in [
                 (
                     "UPDATE linked_providers SET provider_id = 'No Provider' WHERE user_id = 'bob'",

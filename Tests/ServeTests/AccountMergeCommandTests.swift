@@ -69,7 +69,7 @@ struct AccountMergeCommandTests {
             #expect(interrupted.status == .exited(75) && interrupted.error.contains("nothing was changed"))
             #expect(try await database.count("SELECT count(*) FROM merges") == 0)
 
-            // One of them is in a merge that waits for somebody.
+            // One of them is in a merge that waits for a receiver.
             let other = "019a0000-0000-7000-8000-000000000003"
             try await database.execute(
                 """
@@ -147,7 +147,7 @@ struct AccountMergeCommandTests {
 
     @Test func `Ctrl-C ends a command that waits for receivers of webhooks, and the merge goes on`() async throws {
         try await Self.withAccounts { database in
-            // Nobody sends: no server runs.
+            // Nothing is sent: no server runs.
             try await database.execute(
                 """
                 INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)

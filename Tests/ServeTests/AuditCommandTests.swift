@@ -150,7 +150,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `who is not there is told, and rules that were not asked are not counted`() async throws {
+    @Test func `missing accounts are reported, and rules that were left out are not counted`() async throws {
         try await Self.withAccounts { database in
             let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
             let unasked = "concord: rules left out, because they need all accounts: \(three)\n"
@@ -190,7 +190,7 @@ struct AuditCommandTests {
 
     // MARK: Cut short
 
-    @Test func `Ctrl-C while tables are read ends a run before anything was told`() async throws {
+    @Test func `Ctrl-C while tables are read ends a run before anything was printed`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.interrupted(
                 ["audit", "run", "--format", "ndjson"],
@@ -206,7 +206,7 @@ struct AuditCommandTests {
         }
     }
 
-    /// It is held up by its output, which nobody reads.
+    /// The unread output blocks the run.
     @Test func `Ctrl-C ends a run where it can go on`() async throws {
         try await Self.withAccounts { database in
             try await database.execute(
@@ -249,7 +249,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `a lost connection is told with how to go on`() async throws {
+    @Test func `a lost connection is reported with how to continue`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.interrupted(["audit", "run"], database) { _, database in
                 try await database.execute(

@@ -62,7 +62,7 @@ struct AuditPlanCommandTests {
         return (folder.path("plan"), ending.output, ending.error)
     }
 
-    /// What differs from run to run.
+    /// The text without the parts that differ from run to run.
     private static func shown(_ text: String) -> String {
         text.replacing(#/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/#) { _ in "<plan>" }
             .replacing(#/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) { _ in "<time>                 " }
@@ -138,7 +138,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `an account that has changed is told with its line, and the exit code says so`() async throws {
+    @Test func `an account that has changed is reported with its line, and the exit code says so`() async throws {
         try await Self.withAccounts { database, folder in
             let plan = try await Self.plan(database, folder)
             try await database.execute("UPDATE users SET version = 9 WHERE user_id = 'user-3'")
@@ -157,7 +157,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `what is no good is refused before anything is changed`() async throws {
+    @Test func `an invalid plan is refused before anything is changed`() async throws {
         try await Self.withAccounts { database, folder in
             let plan = try await Self.plan(database, folder)
             func expect(_ arguments: [String], _ status: Int32, _ text: String) async throws {
@@ -392,7 +392,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `Ctrl-C while a plan is made leaves a file that nobody takes for a plan`() async throws {
+    @Test func `Ctrl-C while a plan is made leaves a file that is not accepted as a plan`() async throws {
         try await Self.withAccounts { database, folder in
             let blocker = try PostgresConnection(database.configuration)
             try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")

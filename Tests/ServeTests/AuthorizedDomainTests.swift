@@ -119,7 +119,7 @@ struct AuthorizedDomainTests {
     }
 
     @Test(arguments: ["text", "ndjson", "csv", "sarif"])
-    func `an audit tells of the project's configuration first`(format: String) async throws {
+    func `an audit reports the project's configuration first`(format: String) async throws {
         try await TestDatabase.with { database in
             try await database.makeProject(settings: Self.sharing)
             try await database.execute(

@@ -64,7 +64,7 @@ struct ConflictCommandTests {
                 #expect(ending.status == .exited(status), "\(arguments) \(ending)")
             }
             let open: Query<Int64?> = "SELECT count(*) FROM conflicts WHERE state = 'open'"
-            #expect(try await database.count(open) == 3, "nobody agreed")
+            #expect(try await database.count(open) == 3, "there was no agreement")
 
             let declined = try await Self.concord(["decline", ids[0], "--yes", "--format", "json"], database)
             #expect(declined.status == .exited(0), "\(declined)")

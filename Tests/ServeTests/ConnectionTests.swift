@@ -9,13 +9,13 @@ import Postgres
 import Subprocess
 import Testing
 
-/// What becomes of clients when there are more of them than places.
+/// The treatment of more clients than the connection limit allows.
 @Suite(.serialized) struct ConnectionTests {
     private static let full = "connection limit reached: closing idle connections, new ones wait"
     private static let refused = "system refused a connection: closing idle connections, new ones wait"
     private static let plenty = "accepting connections without a wait again"
 
-    @Test func `clients that say nothing keep nobody out, and not more of them are held than may be`() async throws {
+    @Test func `silent clients keep no other client out, and their number stays within the limit`() async throws {
         try await Folder.with { folder in
             let socket = folder.path("admin.sock")
             let metrics = try freePort()

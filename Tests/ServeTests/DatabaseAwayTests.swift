@@ -24,7 +24,7 @@ import Testing
                 let idToken = try ada.text("idToken")
                 let answers = Answers()
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    // Reads, and writes of accounts each of its own, as fast as they are answered.
+                    // Reads, and writes of separate accounts, as fast as they are answered.
                     for caller in 0..<8 {
                         group.addTask {
                             var number = 0
@@ -55,7 +55,7 @@ import Testing
                     #expect(await server.log.line(saying: message)?["level"] == "warning", "\(message)")
                 }
 
-                // Who was told that the account is there has it.
+                // Every acknowledged account exists.
                 for account in answers.acknowledged {
                     #expect(try await server.refresh(account.text("refreshToken")).status == 200)
                 }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a PostgreSQL that refuses is told apart from one that is away`() async throws {
+    @Test func `a PostgreSQL that refuses is distinguished from one that is away`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a PostgreSQL that stands still is as good as away, and nobody waits for it`() async throws {
+    @Test func `a PostgreSQL that stands still counts as away, and no request waits for it`() async throws {
         try await OwnCluster.with { cluster in
             // As short as an operator may set them: what is tried here is that they end a request.
             let settings = [
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// What a failover leaves behind, until it is over: reads are answered, writes are not.
+    /// The state during a failover: reads are answered, writes are not.
     @Test func `at a standby reads are answered and writes 503 until it is promoted, and the same process goes on`()
         async throws
     {
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a server told to stop while PostgreSQL is away stops`() async throws {
+    @Test func `a server that gets a signal while PostgreSQL is away stops`() async throws {
         try await OwnCluster.with { cluster in
             // That it ends with 0 by SIGTERM is what `run` expects of every process.
             try await ServeProcess.run(database: cluster.url) { server in
@@ -284,7 +284,7 @@ import Testing
             do {
                 if try await isTrue() { return }
             } catch  where !(error is CancellationError) {
-                // Nobody listens yet.
+                // No server listens yet.
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -292,7 +292,7 @@ import Testing
     }
 }
 
-/// What was answered before, while and after PostgreSQL died.
+/// The answers before, during and after the death of PostgreSQL.
 private final class Answers: Sendable {
     private struct State {
         var successes = 0
@@ -385,7 +385,7 @@ private struct OwnCluster: Sendable {
     /// Ends it without a word to its clients, as a crash would.
     func kill() async throws { try await cluster.stop(.immediate) }
 
-    /// `asStandby`: of nobody, so that it waits for what never comes, until it is promoted.
+    /// `asStandby`: a standby without a primary, which waits until it is promoted.
     func start(asStandby: Bool = false) async throws {
         if asStandby { try Data().write(to: URL(fileURLWithPath: directory + "/cluster/standby.signal")) }
         _ = try await cluster.start()

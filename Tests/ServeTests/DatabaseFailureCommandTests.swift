@@ -4,7 +4,7 @@ import Postgres
 import Subprocess
 import Testing
 
-/// What every command of the real program says of a database that it cannot use.
+/// The error of every command of the real program about a database that it cannot use.
 struct DatabaseFailureCommandTests {
     /// Commands that use no database, or wait for it (`serve`), or bring one (`dev`).
     private static let others: Set<String> = [

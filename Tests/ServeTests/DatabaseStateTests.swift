@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// As the URL of several servers does, of which one can be written to.
+    /// A URL of several servers, of which only one accepts writes.
     @Test func `the server that can be written to may be asked for`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()

@@ -14,8 +14,9 @@ import Testing
 
 @testable import AccountAPI
 
-/// What `concord dev` does and `concord serve` must not, tried against the real program: each is refused, and nothing
-/// is written. The lists are the program's own, so that what development gains is tried here from its first day.
+/// The features of `concord dev` that `concord serve` must not have, tested on the real program: each is refused, and
+/// nothing is written. The lists come from the program, so that each new feature of development is tested from its
+/// first day.
 @Suite struct DevelopmentOnlyTests {
     private static let authorizations: [String?] = [
         nil, "Bearer owner", "bearer owner", "Bearer owner ", "Basic b3duZXI6", "owner",
@@ -27,7 +28,7 @@ import Testing
     ) async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
-            // Nobody outside is asked; a neighbour is not either.
+            // No host outside is asked, and no neighbour either.
             let nobody = ["tokenInfo": "https://127.0.0.1:9/", "profile": "https://127.0.0.1:9/"]
             for provider in FakeProvider.providers {
                 try await database.register(provider.rawValue, clientID: "client", addresses: nobody)
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `the word owner is nobody`() async throws {
+    @Test func `the word owner is no caller`() async throws {
         try await Self.withServer { server, account in
             for route in API.routes where route.access != .anyone {
                 for path in route.concretePaths {
@@ -170,7 +171,7 @@ import Testing
                         ]
                         body["idToken"] = session
                         let answer = try await server.signInWithIdp(.object(body))
-                        // Google tells without the app's secret whose an access token is, so it would be asked.
+                        // Google reports the owner of an access token without the app's secret, so it would be asked.
                         if provider == "google.com", field.hasPrefix("access_token") {
                             #expect(answer.status == 503, "\(field): \(answer.text)")
                             continue
@@ -179,7 +180,7 @@ import Testing
                             "INVALID_IDP_RESPONSE", "INVALID_PROVIDER_ID", "INVALID_CREDENTIAL_OR_PROVIDER_ID",
                             "OPERATION_NOT_ALLOWED",
                         ]
-                        // Without the internet nobody is there to ask about an access token.
+                        // Without the internet, no provider can be asked about an access token.
                         let isUnanswered = answer.status == 503 && field.hasPrefix("access_token")
                         let isRefused = answer.status == 400 && refusals.contains(answer.code ?? "")
                         #expect(isRefused || isUnanswered, "\(provider) \(field): \(answer.text)")
@@ -293,7 +294,7 @@ import Testing
         }
     }
 
-    /// Every route that takes a session's token, with what it wants besides.
+    /// Every route that takes a session's token, with its other fields.
     private static let routesOfSessions: [(path: String, more: [String: JSONValue])] = [
         ("/v1/accounts:lookup", [:]),
         ("/v1/accounts:delete", [:]),
@@ -322,7 +323,7 @@ import Testing
         return unsigned(.object(members))
     }
 
-    /// A good signature by a key that nobody published.
+    /// A good signature by an unpublished key.
     private static func signedByNobody(_ claims: JSONValue, header: JSONValue? = nil) throws -> String {
         let header = header ?? ["alg": "HS256", "typ": "JWT"]
         let input = "\(Base64URL.encode(header.text.utf8)).\(Base64URL.encode(claims.text.utf8))"

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a method is taken off once, a provider disabled once and a webhook added once`() async throws {
+    @Test func `a method is removed once, a provider disabled once and a webhook added once`() async throws {
         try await TwoServers.with { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada")).success()
             let session = try account.text("idToken")
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// The transaction is held up in the middle of its COMMIT, the server killed, and then the transaction let go: it was
-    /// applied, and nobody is left who could answer.
+    /// applied, and no server is left to answer.
     @Test func `what a server applied and died before answering is answered by the next`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
@@ -198,7 +198,7 @@ import Testing
                     try await Task.sleep(for: .milliseconds(10))
                 }
                 #expect(kill(victim.processID, SIGKILL) == 0)
-                #expect(await lost == nil, "nobody answered")
+                #expect(await lost == nil, "there was no answer")
             }
             #expect(try await database.count("SELECT count(*) FROM kept_answers") == 0, "nothing is applied yet")
             try await database.execute("INSERT INTO gate VALUES (true)")

@@ -11,7 +11,7 @@ import Postgres
 import Subprocess
 import Testing
 
-/// How `concord serve` is reached, and how it stops.
+/// The listeners of `concord serve`, and its shutdown.
 @Suite(.serialized) struct ListenTests {
     @Test func `over TLS with the certificate that is configured, and with a new one once it can be used`() async throws
     {
@@ -61,7 +61,7 @@ import Testing
         #expect(try answer.get().status == .ok)
     }
 
-    @Test func `an address that somebody listens at is named, and ends the process as a mistake`() async throws {
+    @Test func `an address in use is named, and ends the process as a mistake`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `what is being answered when the server is told to stop is answered, and nothing after it`()
+    @Test func `requests in flight at the signal to stop are answered, and none after it`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -169,7 +169,7 @@ import Testing
                         "BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3600); COMMIT"
                     )
                 }
-                // Of this database: the server has others, with tests of their own.
+                // Only for this database: the server has others, for other tests.
                 let isHeld: Query<Int64?> =
                     """
                     SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database

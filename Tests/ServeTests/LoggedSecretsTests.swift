@@ -1,9 +1,9 @@
 import AccountTestSupport
 import Testing
 
-/// What the log of `concord serve` never holds.
+/// The secrets that the log of `concord serve` never holds.
 @Suite struct LoggedSecretsTests {
-    @Test func `no secret of the configuration is logged, at whatever level`() async throws {
+    @Test func `no secret of the configuration is logged, at any level`() async throws {
         let secrets = [
             "CONCORD_RECAPTCHA_SECRET": "secret-of-the-challenge", "CONCORD_MAIL_PASSWORD": "secret-of-the-relay",
             "CONCORD_SMS_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

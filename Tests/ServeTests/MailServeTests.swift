@@ -32,7 +32,7 @@ import Testing
         ).success()
     }
 
-    /// What waits is due at once: no test waits for a claim or a pause to pass.
+    /// Makes waiting messages due at once: no test waits for a claim or a pause to pass.
     private static let makeDue = "UPDATE outbox SET next_attempt_at = '-infinity' WHERE state = 'pending'"
     private static let pending: Query<Int64?> = "SELECT count(*) FROM outbox WHERE state = 'pending'"
     private static let sent: Query<Int64?> = """
@@ -79,7 +79,7 @@ import Testing
             let port = try freePort()
             let settings = settings(port)
             try await ServeProcess.run(database: database.url, settings, endsWith: .signaled(SIGKILL)) { server in
-                // Nobody listens there: the request is answered, and the mail waits.
+                // No relay listens there: the request is answered, and the mail waits.
                 try await ask(for: "ada@example.com", at: server)
                 #expect(await server.log.line(saying: "mail not sent: it waits in the outbox") != nil)
                 let untried: Query<Int64?> = """

@@ -165,7 +165,7 @@ struct PolicyCommandTests {
 
     private static let versions: Query<Int64?> = "SELECT max(version) FROM project_config_versions"
 
-    @Test func `what was simulated is applied, unless somebody was faster, and shown`() async throws {
+    @Test func `a simulated policy is applied, unless another change was faster, and shown`() async throws {
         try await Self.withAccounts { database in
             let text = "signIn.allowDuplicateEmails: true\nproviders: {github.com: {enabled: false}}\n"
             let applied = try await Self.concord(["apply", "--yes", "--if-version", "1"], text, database)
@@ -289,7 +289,7 @@ struct PolicyCommandTests {
         }
     }
 
-    /// What was agreed to is not what would come into force.
+    /// The agreed policy is not the one that would come into force.
     @Test func `a policy that changes between the question and the answer is refused`() async throws {
         try await Self.withAccounts { database in
             let meanwhile: [@Sendable () async throws -> Void] = [
@@ -353,7 +353,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `the history tells who changed what, when and why`() async throws {
+    @Test func `the history shows who changed what, when and why`() async throws {
         try await Self.withAccounts { database in
             let closing = ["apply", "--yes", "--max-locked-out", "11", "--reason", "passwords leaked"]
             #expect(try await Self.concord(closing, Self.noPasswords, database).status == .exited(0))
@@ -470,7 +470,7 @@ struct PolicyCommandTests {
 
     // MARK: Cut short
 
-    @Test func `Ctrl-C ends a run before anything was told, and a lost connection is told`() async throws {
+    @Test func `Ctrl-C ends a run before anything was printed, and a lost connection is reported`() async throws {
         try await Self.withAccounts { database in
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("policy-\(UUID()).yaml").path
             defer { try? FileManager.default.removeItem(atPath: path) }

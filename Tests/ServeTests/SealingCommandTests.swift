@@ -9,7 +9,7 @@ import Testing
 struct SealingCommandTests {
     private static let wrongKey = "1:" + Data("fedcba9876543210fedcba9876543210".utf8).base64EncodedString()
 
-    @Test func `whoever cannot open a secret of the project seals none`() async throws {
+    @Test func `a command that cannot decrypt the project's secrets encrypts none`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
@@ -68,7 +68,7 @@ struct SealingCommandTests {
                     database,
                     ["CONCORD_KEYS_ENCRYPTION": Self.wrongKey]
                 )
-                #expect(wrong.status == .exited(0), "nothing tells that it is wrong: \(wrong.error)")
+                #expect(wrong.status == .exited(0), "nothing shows that it is wrong: \(wrong.error)")
                 for _ in 0..<2 {
                     let right = try await ConcordCommand.run(command, database)
                     #expect(right.status == .exited(0), "\(right.error)")

@@ -7,12 +7,12 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// What every command of the real program does where its standard output takes nothing.
+/// The behaviour of every command of the real program if its standard output accepts nothing.
 struct StandardOutputTests {
     /// Commands that have nothing to say on standard output, or whose work is not what they say.
     private static let others: Set<String> = [
         "service-account revoke",
-        // Servers say on standard error what goes on; that nobody reads the banner ends neither.
+        // Servers log to standard error; an unread banner ends neither.
         "serve", "dev",
     ]
 
@@ -61,7 +61,7 @@ struct StandardOutputTests {
         )
     }
 
-    /// What can be run in this order; a run that cannot write leaves what the next needs.
+    /// The runs in their order; a run that cannot write leaves the state that the next one needs.
     private static func runs(_ folder: Folder) throws -> [Run] {
         try folder.write("policy.yaml", "concord.displayName: Shop\n")
         try folder.write(
@@ -96,7 +96,7 @@ struct StandardOutputTests {
         ]
     }
 
-    @Test func `a command that cannot write its output ends with 74, whatever it is`() async throws {
+    @Test func `every command that cannot write its output ends with 74`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 var done: Set<String> = []
@@ -124,21 +124,21 @@ struct StandardOutputTests {
                 for run in runs where run.command != "project init" { try await expectFailure(run) }
 
                 let keys: Query<Int64?> = "SELECT count(*) FROM service_accounts"
-                #expect(try await database.count(keys) == 0, "nobody would hold the key")
+                #expect(try await database.count(keys) == 0, "no backend would hold the key")
                 let create = Run("service-account create", "--name", "backend", "--base-url", "https://id.example")
                 #expect(try await ConcordCommand.run(create.line, database).status == .exited(0))
                 #expect(try await database.count(keys) == 1)
                 try await expectFailure(Run("service-account list"))
                 #expect(
                     try await database.count("SELECT count(*) FROM audit_plans") == 0,
-                    "nobody saw what it would do"
+                    "the operator did not see what it would do"
                 )
                 let applied = try await ConcordCommand.run(["audit", "apply", "--yes", folder.path("plan")], database)
                 #expect(applied.status == .exited(0), "\(applied.error)")
                 try await expectFailure(Run("audit undo", "--yes", folder.path("plan")))
                 #expect(
                     try await database.count("SELECT count(*) FROM users WHERE disabled AND session_epoch = 7") == 0,
-                    "nobody saw what would be undone"
+                    "the operator did not see what would be undone"
                 )
 
                 let commands = try await ConcordCommand.all(database)
@@ -160,7 +160,7 @@ struct StandardOutputTests {
         }
     }
 
-    @Test func `rows that are left out are told in a file or the import ends with 74`() async throws {
+    @Test func `rows that are left out are reported in a file, or the import ends with 74`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

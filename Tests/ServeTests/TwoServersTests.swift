@@ -5,8 +5,8 @@ import NIOHTTP1
 import Postgres
 import Testing
 
-/// Every way to write to an account, by 64 callers at once over two server processes. What they are told and what the
-/// tables hold afterwards must be what some order of them, one after another, would have left.
+/// Every way to write to an account, by 64 callers at once over two server processes. Their answers and the tables
+/// afterwards must equal the result of some serial order.
 @Suite(.serialized) struct TwoServersTests {
     private static let callers = TwoServers.callers
     private static let email = "ada@example.com"
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// In whatever order: the address ends up proven by a provider, with both providers linked and no password, because
-    /// one that was set before the proof is taken away and one that comes after it is refused.
+    /// In any order, the address ends up proven by a provider, with both providers linked and no password: a password
+    /// from before the proof is suspended, and one after it is refused.
     @Test func `an address that two providers prove while others sign up with it belongs to the providers' user`()
         async throws
     {
@@ -77,7 +77,7 @@ import Testing
             let wins = signUps.filter { $0.status == 200 }
             #expect(wins.count <= 1)
             #expect(signUps.count { $0.code == "EMAIL_EXISTS" } == signUps.count - wins.count)
-            // The session of whoever signed up with the address ended when its owner came; all others live.
+            // The session of the user who signed up with the address ended when its owner came; all others live.
             for (number, answer) in answers.enumerated() where answer.status == 200 {
                 let refreshed = try await servers.first.refresh(answer.string("refreshToken"))
                 #expect((refreshed.status == 200) == !number.isMultiple(of: 3), "\(number): \(refreshed.text)")
@@ -92,8 +92,8 @@ import Testing
         }
     }
 
-    /// Whoever comes first has the account; to the other provider it is a conflict, once, and to a password a refusal.
-    @Test func `an address that nobody proves goes to one of a password and two providers`() async throws {
+    /// The first caller gets the account; the other provider gets one conflict, and a password is refused.
+    @Test func `an unproven address goes to one of a password and two providers`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 switch number % 3 {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `ten mails about one account are sent, whatever conflicts they are asked for in`() async throws {
+    @Test func `ten mails about one account are sent, from any number of conflicts`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             var handles: [String] = []
@@ -318,14 +318,14 @@ import Testing
             let left: [String?] = try await servers.database.rows("SELECT provider_id FROM linked_providers")
             for (number, answer) in answers.enumerated() {
                 let provider = TwoServers.Provider.allCases[number / 2 % 2].rawValue
-                // Who asks for what is gone already changes nothing and is told so with success.
+                // A request to remove a method that is gone changes nothing and succeeds.
                 let isKept = left.contains(provider)
                 #expect(isKept ? answer.code == "LAST_SIGN_IN_METHOD" : answer.status == 200, "\(answer.text)")
             }
         }
     }
 
-    @Test func `of the last two methods, taken off at once in both dialects, one stays`() async throws {
+    @Test func `of the last two methods, removed at once in both dialects, one stays`() async throws {
         let settings = TwoServers.settings.setting("concord", ["keepsLastSignInMethod": true])
         try await TwoServers.with(settings: settings) { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
@@ -405,7 +405,7 @@ import Testing
                 try await servers.second.signIn(Self.email, password: "password number \(loser)").code
                     == "INVALID_PASSWORD"
             )
-            // The address had not been proven before, so somebody else may have been in the account.
+            // The address was unproven before, so another person may have used the account.
             let takeovers = "SELECT count(*) FROM account_events WHERE kind = 'account-taken-over'" as Query<Int64?>
             #expect(try await servers.database.count(takeovers) == 1)
         }
@@ -466,7 +466,7 @@ import Testing
                 )
             }
             try await servers.expectSound(answers)
-            // Whoever comes after the winner shows a password that is wrong by then, ten of them before all have to wait.
+            // The callers after the winner send a password that is wrong by then, 10 of them before all have to wait.
             let wrong = try #require(answers.codes["INVALID_PASSWORD"])
             #expect((1...10).contains(wrong))
             let waiting = ["TOO_MANY_ATTEMPTS_TRY_LATER": Self.callers - 1 - wrong]
@@ -633,7 +633,7 @@ import Testing
     }
 
     /// Different accounts never get in each other's way.
-    @Test func `callers with accounts of their own all succeed`() async throws {
+    @Test func `callers with separate accounts all succeed`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 try await server.signInWithIdp(

@@ -4,9 +4,9 @@ import NIOHTTP1
 import Postgres
 import Testing
 
-/// What `concord serve` does beside answering requests.
+/// The work of `concord serve` beside requests.
 struct UpkeepTests {
-    /// As long as a statement may take, and longer than any test runs: whoever waits for such a one waits for ever.
+    /// The longest time for a statement, longer than any test runs: a caller that waits for one would wait forever.
     private static let settings = ["CONCORD_DATABASE_WRITE_STATEMENT_TIMEOUT": "5m"]
 
     @Test func `a server whose sign-in times cannot be written still takes note of what was disabled`() async throws {

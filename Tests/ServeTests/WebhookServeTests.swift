@@ -59,7 +59,7 @@ import Testing
         while !(try await condition()) { try await Task.sleep(for: .milliseconds(20)) }
     }
 
-    /// What waits is due at once: no test waits for a pause to pass.
+    /// Makes waiting messages due at once: no test waits for a pause to pass.
     private static let makeDue = "UPDATE webhook_messages SET next_attempt_at = '-infinity' WHERE state = 'pending'"
     private static let waiting: Query<Int64?> = "SELECT count(*) FROM webhook_messages WHERE state = 'pending'"
 

@@ -53,7 +53,7 @@ struct AccountFileTests {
         "\u{FEFF}{\"kind\":\"x\",\"n\":[1,{\"users\":[]}],\"users\":[\n{\"localId\":\"a\"}\n,\n{\"localId\":\"b\"} ],\"t\":null}\n",
         "{\"users\": [ {\"localId\":\"a\",\"displayName\":\"}]\\\"\\\\\"} , {\"localId\":\"b\"} ] }",
     ])
-    func `users are found in JSON, whatever stands around them`(text: String) throws {
+    func `users are found in JSON with any text around them`(text: String) throws {
         let all = try read(text, .json)
         #expect(all.ids == ["a", "b"])
         #expect(all.defects == [:])
@@ -87,7 +87,7 @@ struct AccountFileTests {
         #expect(all.end?.description == "line 4: the file ends in the middle of a user")
     }
 
-    @Test func `a row that is no user is told, and the next is read`() throws {
+    @Test func `a row that is no user is reported, and the next is read`() throws {
         let text = "{\"users\":[\n{\"localId\":\"a\"},\n3,\n{\"localId\":},\n\"x\",\n{\"localId\":\"b\"}\n]}"
         let all = try read(text, .json)
         #expect(all.ids == ["a", "b"])
@@ -99,7 +99,7 @@ struct AccountFileTests {
     }
 
     @Test(arguments: [AccountFormat.json, .ndjson, .csv])
-    func `a row that is too long or not in UTF-8 is told, and the next is read`(format: AccountFormat) throws {
+    func `a row that is too long or not in UTF-8 is reported, and the next is read`(format: AccountFormat) throws {
         func row(_ name: [UInt8]) -> [UInt8] {
             switch format {
             case .csv: Array("a,,,,,".utf8) + name + Array(String(repeating: ",", count: 47).utf8)
@@ -179,7 +179,7 @@ struct AccountFileTests {
         0,u-4,authenticated,x,eve@example.com,,yesterday,,,,2023-01-02 03:04:05+00,,,,
         """
 
-    @Test func `rows of auth.users become accounts, with identities from a file of their own`() throws {
+    @Test func `rows of auth.users become accounts, with identities from a separate file`() throws {
         let identities = """
             provider_id,user_id,identity_data,provider,id
             g-1,u-1,"{""sub"": ""g-1"", ""email"": ""ann@gmail.com"", ""name"": ""A""}",google,x
@@ -193,7 +193,7 @@ struct AccountFileTests {
         let (ann, bob) = (all.accounts[0], all.accounts[1])
         #expect(ann.isEmailVerified && !bob.isEmailVerified)
         #expect(ann.phoneNumber == "+15550001111")
-        #expect(bob.phoneNumber == nil, "nobody confirmed it")
+        #expect(bob.phoneNumber == nil, "the number was not confirmed")
         #expect(ann.profile.displayName == "Ann A")
         #expect(ann.profile.photoURL == "https://example.com/a")
         #expect(ann.lastLoginAt == Timestamp(secondsSinceEpoch: 1_706_933_106))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import concord
 
-/// How silent pushes are configured.
+/// The configuration of silent pushes.
 struct ApplePushConfigurationTests {
     private static let team = [
         "KEY_FILE": "/etc/concord/key.p8", "KEY_ID": "KEY1234567", "TEAM_ID": "TEAM123456",

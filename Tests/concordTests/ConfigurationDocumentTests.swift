@@ -24,7 +24,7 @@ import Testing
 }
 
 extension AccountStore.Purgeable {
-    /// What its rows are, and when they go (`Purge.cutoff`).
+    /// The rows of the kind, and the time of their deletion (`Purge.cutoff`).
     fileprivate var row: (what: String, when: String) {
         switch self {
         case .conflicts: ("conflicts, open or closed", "`purge.keep` after they expired")
@@ -36,39 +36,39 @@ extension AccountStore.Purgeable {
         case .messageCounts: ("counts of mails, messages and guesses against the limits", "once their window is over")
         case .messages: ("messages, sent or not", "`purge.keep` after they expired")
         case .finishedMessages:
-            ("messages that were sent, and those that were thrown away", "`purge.keep` after they were written")
+            ("messages that were sent or discarded", "`purge.keep` after they were written")
         case .webhookMessages:
-            ("webhooks", "`purge.keep` after they were taken or given up, or after their endpoint was off")
+            ("webhooks", "`purge.keep` after they were delivered or failed, or after their endpoint was disabled")
         case .passwordAttempts:
             (
-                "counts of wrong passwords, and networks that accounts were signed in to from",
-                "a day after the last wrong one, 30 days where there were so many that they cost a wait, or after the sign-in"
+                "counts of wrong passwords, and networks of successful sign-ins",
+                "a day after the last wrong password, or 30 days after it if sign-ins had to wait, and 30 days after a sign-in"
             )
         case .signInRefusals: ("counts of refused sign-ins", "90 days after the day that they count")
-        case .signingKeys: ("signing keys", "once they are published no more")
-        case .keptAnswers: ("kept answers of an `Idempotency-Key`", "a day after the request")
+        case .signingKeys: ("signing keys", "once they are no longer published")
+        case .keptAnswers: ("stored answers of an `Idempotency-Key`", "a day after the request")
         case .quarantinedMethods:
             (
-                "methods that a takeover, a reset or an audit's plan took off",
+                "methods that a takeover, a reset or an audit plan suspended",
                 "`concord.quarantineSeconds` after that, 30 days by default"
             )
         case .proofMails: ("counts of mails about conflicts", "an hour after the mail")
         case .providerFlows: ("sign-ins on providers' pages", "once they expired")
         case .usedIDTokens: ("digests of providers' ID tokens that opened a session", "once the token has ended")
         case .reservedAddresses: ("addresses that were reserved for an account", "when its recovery code expires")
-        case .merges: ("merges that were aborted or undone", "`purge.keep` after that; one that was done stays")
+        case .merges: ("merges that were aborted or undone", "`purge.keep` after that; committed merges stay")
         case .events:
             (
-                "events of accounts, with what is kept of decisions",
+                "events of accounts, with the records of decisions",
                 "`concord.decisionRetentionDays` after they happened, 400 days unless the project says otherwise; 0: never"
             )
         case .journal:
             (
-                "what merges and audits' plans changed, for undoing it",
+                "changes of merges and audit plans, for undoing them",
                 "`concord.merges.undoSeconds` after the merge, `purge.keep_undo` after the plan was applied"
             )
-        case .auditSteps: ("steps of audits' plans", "`purge.keep_undo` after they were applied, 30 days by default")
-        case .auditPlans: ("audits' plans", "the same, once none of their steps is left")
+        case .auditSteps: ("steps of audit plans", "`purge.keep_undo` after they were applied, 30 days by default")
+        case .auditPlans: ("audit plans", "the same, once none of their steps is left")
         }
     }
 }

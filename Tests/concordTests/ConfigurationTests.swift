@@ -22,7 +22,7 @@ func configurationSources(
 private let firstKey = "1:" + String(repeating: "A", count: 43) + "="
 private let secondKey = "2:" + String(repeating: "B", count: 42) + "A="
 
-/// What `serve` needs at least.
+/// The minimum that `serve` needs.
 private let required = ["CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION": firstKey]
 
 private func mistakes(_ sources: ConfigurationSources) -> String {
@@ -56,7 +56,7 @@ private let privateKeyPEM = """
     -----END PRIVATE KEY-----
     """
 
-/// What is wrong with one variable beside those required.
+/// The mistake in one variable beside the required ones.
 private func mistake(_ variable: String, _ value: String) -> String {
     mistakes(configurationSources(nil, required.merging([variable: value]) { $1 }))
 }
@@ -360,7 +360,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
     @Test(arguments: [
         ("", "holds no key"), ("1:short", "in each line of the file"), ("\(firstKey)\n\(firstKey)", "one id"),
     ])
-    func `a bad key file is told without its content`(content: String, expected: String) {
+    func `a bad key file is reported without its content`(content: String, expected: String) {
         let environment = [
             "CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION_FILE": "/keys",
         ]

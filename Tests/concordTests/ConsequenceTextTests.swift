@@ -5,7 +5,7 @@ import Testing
 
 /// The consequences of a plan in words.
 struct ConsequenceTextTests {
-    @Test func `one user and many are told in sentences that people say`() {
+    @Test func `one user and many users have natural sentences`() {
         let entries: [ConsequenceTally.Entry] = [
             .init(.verifiedAddressLost, count: 2265), .init(.verifiedAddressLost, count: 1),
             .init(.methodSuspended(.password), count: 194, mailed: 194),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import concord
 
-/// What a person at a command reads of a failure of the database, and the code that it ends with.
+/// The text and the exit code of a command after a failure of the database.
 struct DatabaseFailureTests {
     private static let place = "db.example.com:5432"
 
@@ -191,7 +191,7 @@ struct DatabaseFailureTests {
         }
     }
 
-    @Test func `a place that nobody knows is the database`() {
+    @Test func `an unknown place is called the database`() {
         let failure = DatabaseFailure(PostgresError(.unavailable, "gone"), at: nil)
         #expect(failure.description == "cannot connect to the database: gone. Check host and port in database.url")
     }

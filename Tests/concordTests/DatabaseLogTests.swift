@@ -6,7 +6,7 @@ import Testing
 @testable import concord
 
 struct DatabaseLogTests {
-    /// What an operator reads who sees what is worth knowing.
+    /// The log lines at the level of an operator.
     private func lines(of log: RecordedLog) -> [String] {
         log.entries.filter { $0.level >= .info }.map { entry in
             let lane = entry.metadata["lane"].map { " \($0)" } ?? ""
@@ -16,9 +16,9 @@ struct DatabaseLogTests {
     }
 
     private let lost = PostgresError(.connectionLost, "connection to the server lost")
-    private let away = PostgresError(.unavailable, "nobody listens")
+    private let away = PostgresError(.unavailable, "nothing listens there")
 
-    @Test func `an outage is told once when it begins and once when it ends, for each lane`() {
+    @Test func `an outage is logged once when it begins and once when it ends, for each lane`() {
         let recorded = RecordedLog()
         let log = DatabaseLog(logger: recorded.logger)
         for _ in 1...2 { log.postgresEvent(.connected(.write)) }
@@ -31,7 +31,7 @@ struct DatabaseLogTests {
         #expect(
             lines(of: recorded) == [
                 "warning write database connection lost: connection_lost: connection to the server lost",
-                "warning write database accepts no connection: unavailable: nobody listens",
+                "warning write database accepts no connection: unavailable: nothing listens there",
             ]
         )
         log.postgresEvent(.connectionLost(.read, lost))
@@ -47,7 +47,7 @@ struct DatabaseLogTests {
         #expect(lines(of: recorded).count == 6)
     }
 
-    @Test func `writes that are refused are told once, and once that they are taken again`() {
+    @Test func `refused writes are logged once, and once that they are accepted again`() {
         let recorded = RecordedLog()
         let log = DatabaseLog(logger: recorded.logger)
         let refusal = PostgresError(.server(.readOnlyTransaction), "cannot execute INSERT in a read-only transaction")

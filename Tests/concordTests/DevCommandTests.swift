@@ -74,7 +74,7 @@ import Testing
         try FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Who comes from Firebase has something else at the port, and who forgot a server its data directory.
+    /// A user of Firebase may have its emulator at the port, and a forgotten server may use the data directory.
     @Test func `a port or a data directory that is in use is named, with the option that helps`() async throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("concord-dev-\(UUID().uuidString.prefix(8))").path

@@ -2,11 +2,11 @@ import AccountTestSupport
 import Foundation
 import FoundationNetworking
 
-/// `concord dev`, the real program, in a process of its own.
+/// `concord dev`, the real program, in a separate process.
 struct DevServer {
     let process: Process
     let url: String
-    /// What it said when it was ready.
+    /// The text that it printed when it was ready.
     let banner: String
 
     /// Starts it on a free port and returns once it has said that it is ready.
@@ -35,7 +35,7 @@ struct DevServer {
         throw DevServerFailure(description: "ended with \(process.terminationStatus) before it was ready")
     }
 
-    /// What a run says that does not come up, and its exit status.
+    /// The error text and the exit status of a run that does not start.
     static func failure(_ arguments: [String]) throws -> (status: Int32, error: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
@@ -58,7 +58,7 @@ struct DevServer {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
-    /// What `script` prints, in a shell that knows nothing of the program.
+    /// The output of `script` in a shell without the program in its path.
     func shell(_ script: String) throws -> String {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -86,7 +86,7 @@ struct DevServer {
 }
 
 extension DevServer {
-    /// What stands behind `word` in the banner.
+    /// The text behind `word` in the banner.
     func bannerLine(_ word: String) -> String? {
         banner.split(separator: "\n").map { $0.split(separator: " ") }.first { $0.first.map(String.init) == word }
             .map { $0.dropFirst().joined(separator: " ") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import concord
 
-/// What people read first: the help of every command.
+/// The help of every command.
 struct HelpTests {
     @Test func `every command says what it is for and what it takes`() throws {
         try golden.expect(help(of: Concord.self, []), matches: "help.txt")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import concord
 
-/// What an operator says about mails, and what is told when it is wrong.
+/// The mail settings, and the reports of mistakes in them.
 struct MailConfigurationTests {
     private static let required = [
         "CONCORD_DATABASE_URL": "postgresql:///concord",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import concord
 
-/// How a gateway for text messages is configured, and what of it is shown.
+/// The configuration of a gateway for text messages, and its visible part.
 struct MessagesConfigurationTests {
     private static let secret = "whsec_" + Data(repeating: 7, count: 32).base64EncodedString()
     private static let twilio = [

@@ -15,7 +15,7 @@ import Testing
 
 @testable import concord
 
-/// What is measured, and that nobody who sends requests has a say in it.
+/// The metrics, which the sender of a request cannot influence.
 struct MetricsTests {
     @Test func `the table of metrics in the documents is the one the program has`() throws {
         try DocumentTable.expect(MetricsTable.markdown, as: "metrics", in: "docs/reference/metrics.md")
@@ -97,7 +97,7 @@ struct MetricsTests {
             #expect(!text.contains("secret-") && !text.contains("example.com"))
             let counted = try #require(after.families[HTTPMetrics.requests]).samples.reduce(0) { $0 + $1.value }
             #expect(counted == answered, "every request is counted once")
-            // Who can reach the operators' listener is shown the same text; whoever finds the other is not.
+            // The operators' listener serves the same text; the public listener does not.
             let scrape = ServerRequest(
                 method: .get,
                 target: "/metrics",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import concord
 
-/// Files of plans: what is written is read back, and everything that can be wrong with one is told with its line.
+/// Files of plans: a written plan is read back, and each mistake is reported with its line.
 struct PlanFileTests {
     private static let header = #"""
         {"type":"plan","format":1,"plan":"01990000-0000-7000-8000-000000000001","project":"demo","madeAt":"2026-11-22T08:00:00.000Z"}
@@ -112,7 +112,7 @@ struct PlanFileTests {
         ),
     ]
 
-    @Test func `what is wrong with a file is told with its line, before anything is done`() throws {
+    @Test func `a mistake in a file is reported with its line, before anything is done`() throws {
         for (lines, line, text) in Self.mistakes {
             let all = try read(lines)
             guard case .broken(let told, let place)? = all.end else {

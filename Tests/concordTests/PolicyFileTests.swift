@@ -70,7 +70,7 @@ struct PolicyFileTests {
         #expect(try Self.read("providers: {google.com: {enabled: true}}").proposal.settings == nil)
     }
 
-    @Test func `every mistake is told at once, with its line`() throws {
+    @Test func `every mistake is reported at once, with its line`() throws {
         let mistakes = try Self.mistakes(
             """
             signIn:
@@ -153,7 +153,7 @@ struct PolicyFileTests {
         #expect(try Self.mistakes(text).description.contains("the file has too many values"))
     }
 
-    @Test func `providers that are not registered are told with their lines`() throws {
+    @Test func `providers that are not registered are reported with their lines`() throws {
         let file = try Self.read("providers:\n  google.com: removed\n  github.com: {enabled: true}\n")
         let registered = ProviderConfigRecord(provider: .google, isEnabled: true)
         guard case .failure(let unregistered) = Self.state(.object([:]), [registered]).after(file.proposal) else {
@@ -268,7 +268,7 @@ struct PolicyFileTests {
         #expect(moved.project.settings[["linkPolicy"]] == ["preset": "firebase", "subjectChange": "replace"])
     }
 
-    @Test func `a change of the preset says which of its values a simulation looks at`() throws {
+    @Test func `a change of the preset says which of its values a simulation reads`() throws {
         let strict = Self.state(["linkPolicy": ["preset": "strict"]])
         let firebase = try strict.after(Self.read("linkPolicy: {preset: firebase}").proposal).get()
         let changes = strict.changes(to: firebase)

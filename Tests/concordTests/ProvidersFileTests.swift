@@ -51,7 +51,7 @@ struct ProvidersFileTests {
         #expect(corp.addresses == [.token: "https://inside.corp.example/token"])
     }
 
-    @Test func `every mistake is told at once, where it stands, and no secret with it`() throws {
+    @Test func `every mistake is reported at once, with its place and without secrets`() throws {
         let mistakes = try Self.mistakes(
             """
             providers:

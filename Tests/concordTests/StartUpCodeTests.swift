@@ -29,7 +29,7 @@ struct StartUpCodeTests {
             return try Self.residentCode() < before
         }
         #expect(isLess, "\(before) KiB before")
-        // Whatever is still needed comes back by itself.
+        // Code that is still needed is loaded again automatically.
         #expect([3, 1, 2].sorted().description == "[1, 2, 3]")
     }
 }

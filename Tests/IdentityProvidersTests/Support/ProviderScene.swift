@@ -64,7 +64,7 @@ struct ProviderScene: Sendable {
         try await registry.verify(credential, configuration: configuration, at: Scene.now)
     }
 
-    /// What a client presents that was sent back to `callback`.
+    /// The credential of a client that was sent back to `callback`.
     func credential(_ callback: String, answering flow: AuthorizationFlow) -> ProviderCredential {
         ProviderParameters(requestURI: callback, postBody: nil, sessionID: nil)
             .credential(of: configuration.provider).answering(flow)

@@ -84,7 +84,7 @@ struct Scene: Sendable {
         stub.publish(.object(document), at: discoveryURL)
     }
 
-    /// The claims of a token nobody could object to, with `changes` made to them; a change to JSON `null` removes one.
+    /// The claims of a valid token with `changes` made to them; a change to JSON `null` removes one.
     func claims(_ changes: [String: JSONValue] = [:]) -> [String: JSONValue] {
         var claims: [String: JSONValue] = [
             "iss": .string(issuer), "aud": "client-1", "sub": "subject-1",

@@ -13,7 +13,7 @@ struct SimulatedScene: Sendable {
     let simulator: OIDCSimulator
     let registry: ProviderRegistry
     var configuration: ProviderConfiguration
-    /// What the clock here shows; the provider's stands still.
+    /// The time of Concord's clock; the provider's clock stands still.
     var now = Scene.now
 
     /// Runs `body` beside a provider that is what `provider` is, changed by `change`.
@@ -57,7 +57,7 @@ struct SimulatedScene: Sendable {
         }
     }
 
-    /// What sets the real ones apart.
+    /// Adds the peculiarities of the real providers.
     private static func dress(
         _ character: inout OIDCSimulator.Character,
         _ configuration: inout ProviderConfiguration

@@ -3,8 +3,8 @@ import IdentityProviders
 import JSON
 import Synchronization
 
-/// Documents in memory instead of a network; counts what is asked for. What is asked of other endpoints is refused, as of
-/// somebody with a token that the provider does not know.
+/// Documents in memory instead of a network; counts the requests. Refuses requests to other endpoints like a provider
+/// that does not know the token.
 final class StubIssuers: HTTPFetching {
     private struct State {
         var documents: [String: Result<HTTPDocument, ProviderUnavailable>] = [:]
@@ -28,7 +28,7 @@ final class StubIssuers: HTTPFetching {
         state.withLock { $0.documents[address] = .failure(failure) }
     }
 
-    /// How long every answer takes from now on.
+    /// Delays every answer from now on.
     func answer(after delay: Duration) { state.withLock { $0.delay = delay } }
 
     func requests(for address: String) -> Int { state.withLock { $0.requests.count { $0 == address } } }

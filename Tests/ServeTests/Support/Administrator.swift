@@ -8,7 +8,7 @@ import JSON
 import NIOHTTP1
 import Testing
 
-/// A backend with a service account: it signs what it asks for with a key of its own.
+/// A backend with a service account: it signs its requests with its key.
 struct Administrator: Sendable {
     private let account: NewServiceAccount
     private let authorization: String

@@ -156,7 +156,7 @@ enum ConcordCommand {
     }
 }
 
-/// A terminal at which somebody sits (`ioctl_tty(2)`: Glibc's module knows no `posix_openpt`).
+/// A terminal with a user (`ioctl_tty(2)`: Glibc's module knows no `posix_openpt`).
 private struct Terminal: Sendable {
     private let keyboard: FileDescriptor
 
@@ -167,7 +167,7 @@ private struct Terminal: Sendable {
         guard ioctl(keyboard.rawValue, unlock, &isLocked) == 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// What a program reads from.
+    /// The end of the terminal that a program reads from.
     func user() throws -> FileDescriptor {
         let openPeer: UInt = 0x5441
         let descriptor = ioctl(keyboard.rawValue, openPeer, O_RDWR | O_NOCTTY)

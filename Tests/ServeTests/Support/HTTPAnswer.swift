@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// What came back over the socket.
+/// The answer that came back over the socket.
 struct HTTPAnswer: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -64,7 +64,7 @@ extension ServeProcess {
 private let httpClient: HTTPClient = {
     var configuration = HTTPClient.Configuration()
     configuration.httpVersion = .http1Only
-    // Sooner than the server closes what nobody uses.
+    // Earlier than the server closes idle connections.
     configuration.connectionPool.idleTimeout = .seconds(5)
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
     configuration.connectionPool.retryConnectionEstablishment = false

@@ -7,8 +7,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// An OpenID Connect issuer on this machine, over TLS under a certificate of its own: what a company's internal one is
-/// to `concord serve`, which fetches its documents and checks its signatures as it does everybody's.
+/// An OpenID Connect issuer on this machine, over TLS with a separate certificate, like a company's internal issuer.
+/// `concord serve` fetches its documents and checks its signatures like those of any issuer.
 struct LocalIssuer: Sendable {
     let url: String
     /// The file with the certificate, as an operator would configure it.

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A receiver of webhooks on this machine, over TLS under a certificate of its own.
+/// A receiver of webhooks on this machine, over TLS with a separate certificate.
 final class LocalReceiver: Sendable {
     struct Request: Sendable {
         let target: String
@@ -17,7 +17,7 @@ final class LocalReceiver: Sendable {
         var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
     }
 
-    /// What a request is answered with.
+    /// The answer to a request.
     enum Reply: Sendable {
         case status(Int)
         case redirect(String)

@@ -1,7 +1,7 @@
 import JSON
 import Synchronization
 
-/// What a process wrote to its log, line by line, while it still writes.
+/// The log of a running process, line by line.
 final class ProcessLog: Sendable {
     private struct Waiter {
         let number: Int

@@ -5,7 +5,7 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// `concord serve`, the real program, in a process of its own, configured by its environment as an operator would.
+/// `concord serve`, the real program, in a separate process, configured by its environment as an operator would.
 struct ServeProcess: Sendable {
     let url: String
     let processID: Int32
@@ -131,7 +131,7 @@ struct ServeFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Where the build put this test program, and the others beside it.
+/// The folder in which the build put this test program, and the others beside it.
 enum ProgramFolder {
     static var path: String {
         get throws {

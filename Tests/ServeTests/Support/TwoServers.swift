@@ -80,7 +80,8 @@ struct TwoServers: Sendable {
         }
     }
 
-    /// What holds after every race: nobody was told that the server failed, and the tables agree with each other.
+    /// Checks the invariants after every race: no answer reports a failure of the server, and the tables are
+    /// consistent.
     func expectSound(_ answers: [HTTPAnswer], sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for answer in answers where answer.status >= 500 {
             Issue.record("\(answer.status) \(answer.text)", sourceLocation: sourceLocation)
@@ -89,7 +90,7 @@ struct TwoServers: Sendable {
         #expect(try await database.unexplainedEvents() == [], sourceLocation: sourceLocation)
     }
 
-    /// A session that raced with whatever ended it has the epoch of before, which nothing accepts.
+    /// A session that raced with its end has the earlier epoch, which nothing accepts.
     func liveSessions() async throws -> Int64 {
         try await database.count(
             "SELECT count(*) FROM sessions JOIN users USING (tenant_id, user_id, session_epoch)"
@@ -212,7 +213,7 @@ extension JSONValue {
 }
 
 extension [HTTPAnswer] {
-    /// How often each code was answered; "200" stands for a success.
+    /// Number of answers with each code; "200" stands for a success.
     var codes: [String: Int] {
         reduce(into: [:]) { $0[$1.code ?? String($1.status), default: 0] += 1 }
     }
