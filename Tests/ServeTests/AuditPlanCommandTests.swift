@@ -415,7 +415,7 @@ struct AuditPlanCommandTests {
                 while let line = try await lines.next() { error += line }
                 return error
             }
-            #expect(result.terminationStatus == .exited(75) && result.closureResult.contains("no whole plan"))
+            #expect(result.terminationStatus == .exited(75) && result.closureResult.contains("the plan is incomplete"))
             try folder.write("plan", result.standardOutput)
             let ending = try await Self.concord(["apply", "--yes", folder.path("plan")], database)
             #expect(ending.status == .exited(65) && ending.error.contains("is incomplete"), "\(ending.error)")

@@ -65,7 +65,7 @@ struct ApplePushConfigurationTests {
         (team.filter { $0.key != "KEY_ID" }, "apns.key_id: required beside apns.key_file"),
         (team.filter { $0.key != "TEAM_ID" }, "apns.team_id: required beside apns.key_file"),
         (team.filter { $0.key != "BUNDLE_IDS" }, "apns.bundle_ids: required beside apns.key_file"),
-        (team.merging(["KEY_FILE": "/etc/concord/text"]) { $1 }, "apns.key_file: the file holds no key of Apple's"),
+        (team.merging(["KEY_FILE": "/etc/concord/text"]) { $1 }, "apns.key_file: the file holds no key from Apple"),
         (team.merging(["KEY_FILE": "/missing"]) { $1 }, "apns.key_file: the file cannot be read"),
         (["CERTIFICATES": "/etc/concord/app.pem"], "apns.certificates: give BUNDLE-ID=PATH"),
         (["CERTIFICATES": "com.example.app=/missing"], "apns.certificates: the file cannot be read"),
