@@ -27,7 +27,8 @@ fuzz: build ## Send broken requests to every route of real servers (ARGS='--seco
 format: ## Format the sources in place
 	swift format --in-place --recursive --parallel Sources Tests Benchmarks Package.swift
 
-lint: ## Check formatting and architecture
+lint: ## Check formatting, language and architecture
+	scripts/lint-prose
 	swift format lint --strict --recursive --parallel Sources Tests Benchmarks Package.swift
 	swift test --disable-xctest --filter '^RepositoryTests\.'
 

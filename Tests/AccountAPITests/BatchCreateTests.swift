@@ -373,7 +373,7 @@ struct BatchCreateTests {
             let many = JSONValue.array((0...1000).map { ["localId": .string("u\($0)")] })
             let requests: [(JSONValue, String)] = [
                 ([:], "MISSING_USER_ACCOUNT"), (["users": []], "MISSING_USER_ACCOUNT"),
-                (["users": many], "INVALID_ARGUMENT : at most 1000 users"),
+                (["users": many], "INVALID_ARGUMENT : users must have at most 1000 entries"),
                 (
                     ["users": [ann, ["localId": "b", "email": "ANN@example.com"]], "sanityCheck": true],
                     "DUPLICATE_EMAIL : ann@example.com"

@@ -91,8 +91,8 @@ struct PolicyCommandTests {
                       concord.displayName   - → Shop  (not simulated)
 
                     12 accounts
-                      11  locked-out   Something lets the user in now, and nothing would.
-                       1  method-lost  A sign-in method that works now would not; another one stays.
+                      11  locked-out   The user can sign in now, and no method would let them in.
+                       1  method-lost  A sign-in method that works now would stop working; another one stays.
 
                     locked-out
                       user-1                        methods: password
@@ -231,8 +231,8 @@ struct PolicyCommandTests {
                       concord.displayName   - → Shop  (not simulated)
 
                     12 accounts
-                      11  locked-out   Something lets the user in now, and nothing would.
-                       1  method-lost  A sign-in method that works now would not; another one stays.
+                      11  locked-out   The user can sign in now, and no method would let them in.
+                       1  method-lost  A sign-in method that works now would stop working; another one stays.
 
                     """
             )

@@ -358,7 +358,8 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 
     @Test(arguments: [
-        ("", "holds no key"), ("1:short", "in each line of the file"), ("\(firstKey)\n\(firstKey)", "one id"),
+        ("", "holds no key"), ("1:short", "in each line of the file"),
+        ("\(firstKey)\n\(firstKey)", "two keys have the same id"),
     ])
     func `a bad key file is reported without its content`(content: String, expected: String) {
         let environment = [

@@ -20,23 +20,23 @@ package enum SimulatedEffect: String, Sendable, Hashable, CaseIterable {
     /// In a sentence.
     package var summary: String {
         switch self {
-        case .lockedOut: "Something lets the user in now, and nothing would."
-        case .methodLost: "A sign-in method that works now would not; another one stays."
+        case .lockedOut: "The user can sign in now, and no method would let them in."
+        case .methodLost: "A sign-in method that works now would stop working; another one stays."
         case .wouldSplit:
-            "A sign-in with the account's address would make a second account instead of finding this one."
-        case .wouldConflict: "A sign-in with the account's address would be a conflict, and is none now."
+            "A sign-in with the account's address would create a second account instead of finding this one."
+        case .wouldConflict: "A sign-in with the account's address would become a conflict."
         case .wouldBeTakenOver:
-            "A sign-in with the account's unproven address would take off whatever was there before."
-        case .wouldBeRefused: "A sign-in with the account's address would be refused, and is not now."
-        case .proofLost: "The address was proven by a provider whose word would be no proof any more."
-        case .conflictStuck: "A conflict is open that a proof settles now, and none would."
-        case .addressShared: "Another account names the same address, and a sign-in with it would find one of them."
-        case .secondFactorAsked: "The second factor would be asked for, and is not now."
-        case .secondFactorSkipped: "The second factor is asked for now, and would not be."
-        case .wouldLink: "A sign-in with the account's address would be linked to it, and is not now."
+            "A sign-in with the account's unproven address would suspend the methods that were there before."
+        case .wouldBeRefused: "A sign-in with the account's address would be refused."
+        case .proofLost: "The provider that proved the address would no longer be trusted for it."
+        case .conflictStuck: "A proof settles an open conflict now, and would no longer settle it."
+        case .addressShared: "Another account has the same address, and a sign-in with it would find one of them."
+        case .secondFactorAsked: "The sign-in would require the second factor, and does not now."
+        case .secondFactorSkipped: "The sign-in requires the second factor now, and would not."
+        case .wouldLink: "A sign-in with the account's address would be linked to the account, and is not now."
         case .wouldBeVerified: "A sign-in with a linked provider would prove the account's address, and does not now."
-        case .methodGained: "A sign-in method that lets nobody in now would; another one does already."
-        case .letIn: "Nothing lets the user in now, and something would."
+        case .methodGained: "A sign-in method that does not work now would work; another one works already."
+        case .letIn: "No method lets the user in now, and one would."
         }
     }
 }

@@ -26,7 +26,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
     @Flag(help: "Show what the plan would do and what it means for users, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The form of what is shown.")
+    @Option(help: "Output format.")
     var format: OutputFormat = .text
 
     @Option(help: ArgumentHelp("Number of operations in one transaction.", valueName: "number"))

@@ -117,7 +117,7 @@ extension AuditCommand {
         @Argument(help: "The rule to explain; lists all rules by default.")
         var id: String?
 
-        @Option(help: "The form of the listing.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         func validate() throws {

@@ -157,7 +157,7 @@ struct AuditPlansCommand: AsyncParsableCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Option(help: "The form of the listing.")
+    @Option(help: "Output format.")
     var format: OutputFormat = .text
 
     /// Plans that are listed.

@@ -20,7 +20,7 @@ struct ConflictCommand: AsyncParsableCommand {
     struct Options: ParsableArguments {
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Option(help: "The form of what is shown.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         /// Runs `body` on the database of the configuration.

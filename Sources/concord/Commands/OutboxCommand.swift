@@ -50,7 +50,7 @@ extension OutboxCommand {
         @Option(help: ArgumentHelp("Maximum number of messages in each state.", valueName: "number"))
         var max = 100
 
-        @Option(help: "The form of the listing.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         func validate() throws {
@@ -157,7 +157,7 @@ extension OutboxCommand {
         @Flag(help: "Discard them without asking.")
         var yes = false
 
-        @Option(help: "The form of what is shown.")
+        @Option(help: "Output format.")
         var format: OutputFormat = .text
 
         /// Messages that are shown.

@@ -381,7 +381,7 @@ extension PolicyCommand {
         @Option(help: ArgumentHelp("Maximum number of versions.", valueName: "number"))
         var max = 20
 
-        @Option(help: "The form of the listing.")
+        @Option(help: "Output format.")
         var format = OutputFormat.text
 
         func validate() throws {
