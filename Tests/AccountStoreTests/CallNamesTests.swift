@@ -15,7 +15,9 @@ struct CallNamesTests {
                 decoding: try #require(FileManager.default.contents(atPath: "\(folder)/\(file)")),
                 as: UTF8.self
             )
-            for match in text.matches(of: #/(?:WriteBatch|\.transaction)\(\s*"([^"]+)"/#) { names.insert(String(match.1)) }
+            for call in text.matches(of: #/(?:WriteBatch|\.transaction)\(\s*"([^"]+)"/#) {
+                names.insert(String(call.1))
+            }
         }
         #expect(names.contains("account-write"))
         let listed = AccountStore.callNames.filter { !$0.hasPrefix("read-") }
