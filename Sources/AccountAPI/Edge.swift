@@ -245,8 +245,11 @@ extension ServerRequest {
     /// The host and optional port that the client called (RFC 9110 §7.2); `nil` if the request does not name it.
     var authority: String? { headers.first(name: "Host") }
 
-    /// True if the path is one of Concord's own routes, whose failures are problems.
-    fileprivate var isForOwnRoute: Bool { pathAndQuery.path.hasPrefix(Problem.pathPrefix) }
+    /// True if the path is one of Concord's own routes, whose failures are problems. Empty segments do not count, as in
+    /// `RouteTable`.
+    fileprivate var isForOwnRoute: Bool {
+        pathAndQuery.path.split(separator: "/").starts(with: Problem.pathPrefix.split(separator: "/"))
+    }
 
     /// The path, and what stands behind the first question mark.
     fileprivate var pathAndQuery: (path: String, query: Substring) {

@@ -135,6 +135,7 @@ import Testing
             try await post(api, "/proof:complete", ["code": .string(String(repeating: "1", count: 9999))], handle)
         )
         expect(.noSuchRoute, try await api.send(.get, "/concord/v1/nothing", key: nil))
+        expect(.noSuchRoute, try await api.send(.get, "/concord//v1/nothing", key: nil))
         expect(.noSuchRoute, try await api.send(.get, "http://localhost/concord/v1/nothing", key: nil))
         expect(
             .requestTooLarge,
