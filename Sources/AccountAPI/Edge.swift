@@ -245,10 +245,10 @@ extension ServerRequest {
     /// The host and optional port that the client called (RFC 9110 §7.2); `nil` if the request does not name it.
     var authority: String? { headers.first(name: "Host") }
 
-    /// True if the path is one of Concord's own routes, whose failures are problems. Empty segments do not count, as in
-    /// `RouteTable`.
+    /// True if the path is one of Concord's own routes, whose failures are problems. Reads the path as `RouteTable` does.
     fileprivate var isForOwnRoute: Bool {
-        pathAndQuery.path.split(separator: "/").starts(with: Problem.pathPrefix.split(separator: "/"))
+        let segments = RouteTable<Edge.Target>.decodedSegments(of: pathAndQuery.path) ?? []
+        return segments.starts(with: Problem.pathPrefix.split(separator: "/").map(String.init))
     }
 
     /// The path, and what stands behind the first question mark.

@@ -61,10 +61,7 @@ struct RouteTable<Target: Sendable>: Sendable {
     func find(_ method: HTTPRequest.Method, _ path: String) -> (target: Target, captures: [String: String])? {
         let method = method == .head ? .get : method
         if let targets = literals[path] { return targets[method].map { ($0, [:]) } }
-        // Clients escape unreserved characters, and send two slashes instead of one.
-        let segments = Self.segments(of: path).map { PercentEncoding.decode(Array($0.utf8)[...]) }
-        let decoded = segments.compactMap(\.self)
-        guard decoded.count == segments.count else { return nil }
+        guard let decoded = Self.decodedSegments(of: path) else { return nil }
         if let targets = literals["/" + decoded.joined(separator: "/")] { return targets[method].map { ($0, [:]) } }
         for pattern in patterns[decoded.count] ?? [] {
             guard let target = pattern.targets[method], let captures = Self.match(decoded, pattern.segments) else {
@@ -73,6 +70,14 @@ struct RouteTable<Target: Sendable>: Sendable {
             return (target, captures)
         }
         return nil
+    }
+
+    /// The segments of a path as a client sends it: clients escape unreserved characters, and send two slashes instead of
+    /// one. `nil` if an escape is malformed.
+    static func decodedSegments(of path: String) -> [String]? {
+        let segments = segments(of: path).map { PercentEncoding.decode(Array($0.utf8)[...]) }
+        let decoded = segments.compactMap(\.self)
+        return decoded.count == segments.count ? decoded : nil
     }
 
     private static func segments(of path: String) -> [String] {

@@ -136,6 +136,7 @@ import Testing
         )
         expect(.noSuchRoute, try await api.send(.get, "/concord/v1/nothing", key: nil))
         expect(.noSuchRoute, try await api.send(.get, "/concord//v1/nothing", key: nil))
+        expect(.noSuchRoute, try await api.send(.get, "/%63oncord/v1/nothing", key: nil))
         expect(.noSuchRoute, try await api.send(.get, "http://localhost/concord/v1/nothing", key: nil))
         expect(
             .requestTooLarge,
