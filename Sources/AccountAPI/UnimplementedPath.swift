@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// A part of the original's API that Concord does not have (docs/reference/differences.md). Every caller gets 501
-/// `UNIMPLEMENTED`, so that nobody searches for a mistake in the path.
+/// `UNIMPLEMENTED`, which says that the path itself is right.
 struct UnimplementedPath: Sendable {
     let path: String
     /// The missing feature, as the beginning of a sentence.

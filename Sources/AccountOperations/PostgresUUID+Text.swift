@@ -2,7 +2,7 @@ import JSON
 package import Postgres
 
 extension PostgresUUID {
-    /// As RFC 9562 writes it, in lower case.
+    /// The form of RFC 9562 §4, in lower case.
     package var text: String {
         let digits = Hexadecimal.encode(
             [high, low].flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }

@@ -90,7 +90,7 @@ extension AccountWrite {
 }
 
 extension AccountOperations {
-    /// As `AccountWrite.suspendingMethods`, as the project is configured now.
+    /// Adds the suspended methods to a write, with the settings that the project has now.
     func suspendingMethods(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
         try write.suspendingMethods(change, settings: project.settings, sealer: sealer)
     }

@@ -11,7 +11,7 @@ protocol StoredValue: Sendable {
     associatedtype Stored: PostgresValue & PostgresArrayElement
     /// The value that the column holds.
     var stored: Stored { get }
-    /// Returns `nil` for a value that this version does not write: somebody edited the database by hand.
+    /// Returns `nil` for a value that this version does not write, such as one that was edited by hand.
     static func reading(_ stored: Stored) -> Self?
 }
 

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// Writes a value that never refuses to be encoded. Foundation's encoder takes several times as long.
+    /// Writes a value that never refuses to be encoded.
     ///
     /// A member whose key begins with `+` is not written itself: its own members are written in its place.
     ///

@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 // Concord's own API for making two accounts one: for administrators, with a reason; for whoever has a recent session of each.
-// docs/guides/merging.md tells the whole story.
+// docs/guides/merging.md describes merges.
 
 extension Route {
     static let merges: [Route] = [

@@ -3,7 +3,7 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Where events are sent, for administrators. docs/guides/webhooks.md tells receivers what comes there.
+// The endpoints that receive events, for administrators. docs/guides/webhooks.md describes the events.
 
 extension Route {
     static let webhooks: [Route] = [

@@ -279,7 +279,7 @@ private func mergePlan(
     // its address back takes them off (U28).
     let absorbed = isByOwners ? absorbed.proven(at: now) : absorbed
     for line in lines where line.taken == .absorbed { merged.take(line.field, of: absorbed) }
-    // Whoever loses an address to a session has to hear of it, and can take it back: the session may be stolen.
+    // The owner of a replaced address is mailed and can recover it: the session may be stolen.
     if isByOwners, merged.initialEmail == nil, merged.email?.address != survivor.email?.address {
         merged.initialEmail = survivor.email?.address.raw
     }

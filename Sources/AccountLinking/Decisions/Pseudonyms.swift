@@ -28,7 +28,7 @@ package struct Pseudonyms {
         return name
     }
 
-    /// `+100000001`: a number that nobody has.
+    /// `+100000001`: an unassigned number.
     fileprivate mutating func name(for number: PhoneNumber) -> PhoneNumber {
         if let known = numbers[number] { return known }
         // INVARIANT: nine digits after a plus are a number.

@@ -62,11 +62,10 @@ package enum MethodRestoration: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A request to make a suspended password the account's again: rows B.
+/// A request to restore a suspended password: rows B.
 ///
-/// Only passwords come back this way: a provider and a number come back by being linked again, which proves them as well as
-/// anything could. What is refused whoever signs in is refused before anybody is asked to sign in anew, and before a password is
-/// looked at.
+/// Only passwords are restored this way. A provider and a number are restored by linking them again, which proves them.
+/// Refusals that no sign-in can avoid come before the demand for a recent sign-in, and before the password is compared.
 package struct RestorePasswordQuestion {
     package var account: Account
     /// True if a password of the account is suspended, and its time is not over.

@@ -1,7 +1,7 @@
 /// The completion of a password reset by a mailed code: rows R.
 ///
-/// By default the owner evicts whoever else got in: other providers are unlinked, into quarantine, and the number's claim is
-/// released. No tokens are issued.
+/// By default the reset evicts intruders: it suspends the linked providers and releases the claim on the number. It issues no
+/// tokens.
 package struct ResetPasswordQuestion {
     /// The account the code was made for; `nil` if it is gone.
     package var account: Account?
@@ -27,7 +27,7 @@ package struct ResetPasswordQuestion {
         change.endsSessions = true
         let wasProven = policy.isProven(account)
         if !wasProven {
-            // The first proof of this address. Whoever held the account before has no claim on what was under way.
+            // The first proof of this address. Codes and conflicts of earlier users of the account are void.
             change.email = .prove(.passwordReset)
             change.voidsOutstandingProofs = true
         }

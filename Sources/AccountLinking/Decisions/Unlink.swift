@@ -82,7 +82,7 @@ package struct UnlinkQuestion {
         if change.email == .remove, !isSessionRecent {
             return Verdict(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
-        // Whoever loses an address has to hear of it, and can take it back: the session may be stolen.
+        // The owner of the removed address is mailed and can recover it: the session may be stolen.
         if case .client = request, change.email == .remove, !account.hasInitialEmail {
             change.rememberedInitialEmail = account.email?.address
         }
@@ -137,7 +137,7 @@ extension UnlinkQuestion: Question {
 /// A removal of a sign-in method by the user's own session, on Concord's own routes: as `UnlinkQuestion`, but the last method
 /// that works always stays, and the sign-in has to be recent.
 ///
-/// What is refused whoever signs in is refused before anybody is asked to sign in anew.
+/// Refusals that no sign-in can avoid come before the demand for a recent sign-in.
 package struct RemoveMethodQuestion {
     package var account: Account
     /// Providers whose credentials are accepted now.

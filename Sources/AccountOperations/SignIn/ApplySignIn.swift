@@ -23,7 +23,7 @@ package struct SignedIn: Sendable {
 
 extension AccountOperations {
     /// Applies a decision that may end in tokens: signs them, then creates or changes the account, opens the session and
-    /// records the event, all in one transaction. Tokens of a session that was not stored are shown to nobody.
+    /// records the event, all in one transaction. Tokens of a session that was not stored never leave the server.
     ///
     /// A conflict is for the caller to keep before it comes here; a second factor is asked for by the caller too.
     ///

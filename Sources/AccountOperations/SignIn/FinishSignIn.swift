@@ -9,7 +9,7 @@ package struct FinishSignIn: Sendable {
         case totp(code: String, factor: String)
     }
 
-    /// What the first step gave (`mfaPendingCredential`).
+    /// The credential that the first step issued (`mfaPendingCredential`).
     package var pendingCredential: String
     package var shown: Shown
 
@@ -28,7 +28,7 @@ extension AccountOperations {
     /// Signs in with both factors. Only now is applied what the first one amounts to, judged anew by the same rules as the
     /// account stands now.
     ///
-    /// Of many callers with one credential, one message or one code of an app exactly one is signed in.
+    /// If many callers use one credential, one message or one code of an app, exactly one is signed in.
     package func finishSignIn(
         _ request: FinishSignIn,
         tenant: TenantID

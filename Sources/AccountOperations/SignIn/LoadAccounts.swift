@@ -38,7 +38,7 @@ extension AccountOperations {
         }
         if let conflict {
             // Read again with every attempt, and after the accounts: of two that use one handle at once the second must
-            // find it used, and not be told what the first did with it.
+            // find it used, and must not learn what the first did with it.
             let current = try await store.conflict(conflict.id, of: conflict.user, tenant: attempt.tenant)
             let pending = try usable(
                 try usableCredential(of: current, target: target, tenant: attempt.tenant, now: attempt.now)

@@ -133,8 +133,8 @@ extension FirstFactor {
         }
     }
 
-    /// What of a sign-in's own side writes is written before the second factor is proven: a link is used up and wrong
-    /// passwords are forgotten, but a conflict waits for the sign-in that resolves it.
+    /// The side writes that the first step applies, before the second factor is proven: the link is used, and the count of
+    /// wrong passwords is reset. A conflict waits for the sign-in that resolves it.
     func used(_ sideWrites: [AccountWrite.SideWrite]) -> [AccountWrite.SideWrite] {
         switch kind {
         case .password, .emailLink: sideWrites

@@ -14,7 +14,7 @@ struct WaitingSignIn: Sendable {
 /// A second factor that was just shown.
 struct ShownFactor: Sendable {
     let factor: SecondFactor
-    /// What has to be written with whatever it allows: it undoes the write if the same was used meanwhile.
+    /// Statements for the write that the factor allows. They undo it if the same code was used meanwhile.
     let sideWrites: [AccountWrite.SideWrite]
 }
 
@@ -136,7 +136,7 @@ extension AccountOperations {
         return .secondFactor(.tooManyAttempts)
     }
 
-    /// What a right code is written with: it counts only while nothing is locked, and counting begins anew.
+    /// Statements for a right code: they fail while the user is locked, and reset the count of wrong codes.
     private func unlocked(
         _ guessed: Guessed,
         _ attempts: CountedAttempts,

@@ -51,7 +51,7 @@ struct SignInAttempt: Sendable {
     /// Names what comes of the attempt to an operator.
     var decision: DecisionID { DecisionID(eventID) }
 
-    /// What the rules answer; kept with what comes of it.
+    /// The answer of the rules. The attempt stores question and answer with its result.
     mutating func ask(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
         decisions.append(DecisionRecord(question, under: policy))
         return question.decide(policy)

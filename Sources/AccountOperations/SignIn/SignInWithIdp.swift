@@ -4,7 +4,7 @@ package import IdentityProviders
 
 /// A sign-in, link or reauthentication with an identity provider (`accounts:signInWithIdp`).
 package struct SignInWithIdp: Sendable {
-    /// Where the credential comes from.
+    /// The source of the credential.
     package enum Source: Sendable {
         case credential(ProviderCredential)
         /// What came back from a provider's page to the session that began there.
@@ -28,7 +28,7 @@ package struct SignInWithIdp: Sendable {
         self.clientAddress = clientAddress
     }
 
-    /// How it ended. Every ending repeats the verified credential, so that the client can go on with it.
+    /// The ending. Each repeats the verified credential, so that the client can continue with it.
     package struct Result: Sendable {
         package let credential: VerifiedCredential
         package let ending: Ending

@@ -21,7 +21,7 @@ extension AccountOperations {
         var newHash: String?
         return try await retrying(effects) {
             let judged = try await judge(password, of: email, by: client, tenant: tenant)
-            // Only somebody who knows the password learns that it is not good enough any more.
+            // Only a caller who knows the password learns that it no longer meets the policy.
             if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
                 try await requireStillUnlocked(judged.guess)
                 throw objection

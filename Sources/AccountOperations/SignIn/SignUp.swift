@@ -165,8 +165,8 @@ extension AccountOperations {
         }
     }
 
-    /// The rule that refuses the address because another account has it; `nil` if none has. Without a session no more is
-    /// told than a sign-up tells.
+    /// The rule that refuses the address because another account has it; `nil` if none has. Without a session
+    /// the answer discloses no more than that of a sign-up.
     private func refusal(
         of email: EmailAddress,
         to caller: AuthenticatedSession?,

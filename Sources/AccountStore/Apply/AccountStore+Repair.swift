@@ -71,7 +71,7 @@ extension AccountStore {
         try await client.read(AuditPlanRow.newest(Int64(countMax))).map(\.plan)
     }
 
-    /// A plan that somebody began to apply; `nil` for one that nobody has.
+    /// A plan whose application has begun; `nil` if there is none.
     package func plan(_ id: AppliedPlan.ID) async throws(PostgresError) -> AppliedPlan? {
         try await client.read(AuditPlanRow.withID(id)).first?.plan
     }

@@ -217,7 +217,7 @@ extension LinkPolicy {
 }
 
 extension Question {
-    /// What the rules answer, in its stored form.
+    /// The answer of the rules, in its stored form.
     fileprivate func answer(_ policy: LinkPolicy) -> (rule: Rule, answer: JSONValue) {
         let verdict = decide(policy)
         // INVARIANT: what was written as JSON is JSON.
