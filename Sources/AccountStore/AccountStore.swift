@@ -10,7 +10,7 @@ package struct AccountStore: Sendable {
     let client: PostgresClient
     /// Sign-in and refresh times on their way to the database.
     package let activity: ActivityBuffer
-    let known = KnownUsers()
+    let userCache = UserCache()
 
     let observer: (any AccountStoreObserver)?
     let webhooks = WebhookSwitch()

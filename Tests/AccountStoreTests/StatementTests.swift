@@ -1052,7 +1052,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "UserRow.update", sql: UserRow.update(user, epoch: 1000)),
         Statement(name: "UserRow.lookup", sql: UserRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withID", sql: UserRow.withID(fixed, tenant: tenant).sql),
-        Statement(name: "UserStampRow.lookup", sql: UserStampRow.lookup(fixed, tenant: tenant).sql),
+        Statement(name: "UserVersionRow.lookup", sql: UserVersionRow.lookup(fixed, tenant: tenant).sql),
         Statement(name: "UserRow.withIDs", sql: UserRow.withIDs([fixed, userID("user-8")], tenant: tenant).sql),
         Statement(name: "WebhookEndpointRow.all", sql: WebhookEndpointRow.all.sql, isHot: false),
         Statement(name: "WebhookEndpointRow.delete", sql: WebhookEndpointRow.delete(use, version: 1), isHot: false),

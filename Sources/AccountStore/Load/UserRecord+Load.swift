@@ -4,15 +4,15 @@ package import Postgres
 extension AccountStore {
     /// The account with `id`; `nil` when there is none. One round trip; two where it has changed since it was last read.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
-        guard let known = known.user(id, tenant: tenant) else { return try await loadUser(id, tenant: tenant) }
-        let stamps = try await client.read(UserStampRow.lookup(id, tenant: tenant))
-        return try await user(known, asOf: stamps.first)
+        guard let known = userCache.user(id, tenant: tenant) else { return try await loadUser(id, tenant: tenant) }
+        let versions = try await client.read(UserVersionRow.lookup(id, tenant: tenant))
+        return try await user(known, asOf: versions.first)
     }
 
-    /// The account that was `known`, as it is by `stamp`; `nil` when there is none any more.
-    private func user(_ known: KnownUser, asOf stamp: UserStampRow?) async throws(PostgresError) -> UserRecord? {
-        guard let stamp else { return nil }
-        guard let user = stamp.updating(known) else {
+    /// The account that was `known`, as it is by `version`; `nil` when there is none any more.
+    private func user(_ known: CachedUser, asOf version: UserVersionRow?) async throws(PostgresError) -> UserRecord? {
+        guard let version else { return nil }
+        guard let user = version.updating(known) else {
             return try await loadUser(known.record.id, tenant: known.record.tenant)
         }
         return activity.overlay(user)
@@ -25,7 +25,7 @@ extension AccountStore {
     /// The user that was just read in full; the next reader need not.
     private func remembered(_ rows: [UserRow]) -> UserRecord? {
         guard let user = rows.known else { return nil }
-        known.remember(user)
+        userCache.remember(user)
         return activity.overlay(user.record)
     }
 
@@ -156,10 +156,10 @@ extension AccountStore {
         let lookup = SessionRow.lookup(id, of: user, tenant: tenant)
         let session: SessionRecord?
         var record: UserRecord?
-        if let known = known.user(user, tenant: tenant) {
-            let (sessions, stamps) = try await client.read(lookup, UserStampRow.lookup(user, tenant: tenant))
+        if let known = userCache.user(user, tenant: tenant) {
+            let (sessions, versions) = try await client.read(lookup, UserVersionRow.lookup(user, tenant: tenant))
             session = sessions.first?.record
-            record = try await self.user(known, asOf: stamps.first)
+            record = try await self.user(known, asOf: versions.first)
         } else {
             let (sessions, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
             session = sessions.first?.record

@@ -253,7 +253,7 @@ struct UserOrigin: Hashable, Sendable {
 }
 
 /// A user as it was read, and what tells whether it still is so. A class, so that it is kept and handed out as a whole.
-final class KnownUser: Sendable {
+final class CachedUser: Sendable {
     let record: UserRecord
     let origin: UserOrigin
 
@@ -265,9 +265,9 @@ final class KnownUser: Sendable {
 
 extension [UserRow] {
     /// The only user.
-    var known: KnownUser? {
+    var known: CachedUser? {
         guard let row = first, let record = records.first else { return nil }
-        return KnownUser(record: record, origin: row.origin)
+        return CachedUser(record: record, origin: row.origin)
     }
 }
 
@@ -276,14 +276,14 @@ extension [UserRow] {
 /// Whatever changes of a user and of what hangs off its row raises the version in the same transaction, and an account that
 /// takes the id of a deleted one has another epoch. Where a server took over, or data were put back, the same versions may be
 /// counted again for other changes; they come from elsewhere then (`UserOrigin`).
-struct UserStampRow: RowDecodable {
+struct UserVersionRow: RowDecodable {
     private let version: Int64
     private let sessionEpoch: Int64
     private let lastLoginAt: Timestamp?
     private let lastRefreshAt: Timestamp?
     private let origin: UserOrigin
 
-    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserStampRow> {
+    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserVersionRow> {
         Query(
             keyColumn: 0,
             """
@@ -303,7 +303,7 @@ struct UserStampRow: RowDecodable {
     }
 
     /// The user that was `known` as it is now; `nil` when it has to be read again.
-    func updating(_ known: KnownUser) -> UserRecord? {
+    func updating(_ known: CachedUser) -> UserRecord? {
         var user = known.record
         guard user.version == version, user.sessionEpoch == sessionEpoch, known.origin == origin else {
             return nil

@@ -8,7 +8,7 @@ import Testing
 
 /// A user that was read before is told again only while the database says that nothing about it has changed.
 @Suite(.store)
-struct KnownUsersTests {
+struct UserCacheTests {
     /// A server of its own on the suite's database.
     private func server() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
 
@@ -124,31 +124,31 @@ struct KnownUsersTests {
         let user = try await StoreScene.shared.create(.full())
         let client = try StoreScene.shared.client
         let known = try #require(try await client.read(UserRow.lookup(user.id, tenant: .project)).known)
-        let stamp = try #require(try await client.read(UserStampRow.lookup(user.id, tenant: .project)).first)
-        #expect(stamp.updating(known) == user)
+        let version = try #require(try await client.read(UserVersionRow.lookup(user.id, tenant: .project)).first)
+        #expect(version.updating(known) == user)
         let start: Query<PostgresTimestamp?> = "SELECT pg_postmaster_start_time()"
         let table: Query<Int64?> = "SELECT 'users'::regclass::oid::bigint"
         var started = try #require(try await client.read(start).first.flatMap(\.self))
         let number = try #require(try await client.read(table).first.flatMap(\.self))
         #expect(known.origin == UserOrigin(serverStart: started, table: number))
         let elsewhere = UserOrigin(serverStart: started, table: number + 1)
-        #expect(stamp.updating(KnownUser(record: user, origin: elsewhere)) == nil)
+        #expect(version.updating(CachedUser(record: user, origin: elsewhere)) == nil)
         started.microsecondsSinceEpoch -= 1
         let earlier = UserOrigin(serverStart: started, table: number)
-        #expect(stamp.updating(KnownUser(record: user, origin: earlier)) == nil)
+        #expect(version.updating(CachedUser(record: user, origin: earlier)) == nil)
     }
 
     @Test func `what is remembered has a bound, and the latest is remembered`() throws {
-        let known = KnownUsers()
+        let cache = UserCache()
         let somewhere = UserOrigin(serverStart: origin.stored, table: 1)
-        let count = KnownUsers.usersMax * 5 / 2
+        let count = UserCache.usersMax * 5 / 2
         for number in 0..<count {
             // Whoever is read again in full is remembered once.
-            for _ in 0..<2 { known.remember(KnownUser(record: .blank("u\(number)"), origin: somewhere)) }
+            for _ in 0..<2 { cache.remember(CachedUser(record: .blank("u\(number)"), origin: somewhere)) }
         }
-        let kept = (0..<count).filter { known.user(userID("u\($0)"), tenant: .project) != nil }
-        #expect(kept == Array(count - KnownUsers.usersMax..<count))
-        #expect(known.user(userID("u\(count - 1)"), tenant: TenantID("other")) == nil)
+        let kept = (0..<count).filter { cache.user(userID("u\($0)"), tenant: .project) != nil }
+        #expect(kept == Array(count - UserCache.usersMax..<count))
+        #expect(cache.user(userID("u\(count - 1)"), tenant: TenantID("other")) == nil)
     }
 
     /// Writers at one server and readers at another: nothing is told that was over when it was asked for, and nothing that

@@ -2,15 +2,15 @@ import AccountLinking
 import Synchronization
 
 /// Users as they were last read in full. Nothing in here may be told to anybody before the database has said that it is
-/// still so (`UserStampRow`): nobody tells this of changes, and so no change can be missed.
-final class KnownUsers: Sendable {
+/// still so (`UserVersionRow`): nobody tells this of changes, and so no change can be missed.
+final class UserCache: Sendable {
     private struct Key: Hashable {
         var tenant: TenantID
         var user: UserID
     }
 
     private struct State {
-        var users: [Key: KnownUser] = [:]
+        var users: [Key: CachedUser] = [:]
         /// The keys of `users`. Who came first goes first; the work for one more is always the same.
         var ring: [Key] = []
         var oldest = 0
@@ -21,11 +21,11 @@ final class KnownUsers: Sendable {
 
     private let state = Mutex(State())
 
-    func user(_ id: UserID, tenant: TenantID) -> KnownUser? {
+    func user(_ id: UserID, tenant: TenantID) -> CachedUser? {
         state.withLock { $0.users[Key(tenant: tenant, user: id)] }
     }
 
-    func remember(_ user: KnownUser) {
+    func remember(_ user: CachedUser) {
         let key = Key(tenant: user.record.tenant, user: user.record.id)
         state.withLock { state in
             guard state.users.updateValue(user, forKey: key) == nil else { return }
