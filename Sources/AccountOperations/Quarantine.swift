@@ -117,7 +117,7 @@ extension AccountOperations {
         let tenant = request.tenant
         return try await changeAccount(of: idToken, for: .restoreMethod, request) { user, challenge, attempt in
             var found: QuarantinedPassword?
-            var guess: PasswordGuess?
+            var passwordAttempt: PasswordAttempt?
             if let address = user.email?.address {
                 let (source, device) = source(of: client)
                 let start = effects.now()
@@ -129,7 +129,7 @@ extension AccountOperations {
                     at: start
                 )
                 if let found {
-                    guess = PasswordGuess(
+                    passwordAttempt = PasswordAttempt(
                         at: address,
                         tenant: tenant,
                         source: source,
@@ -146,7 +146,7 @@ extension AccountOperations {
                     account: user.account,
                     isQuarantined: found != nil,
                     isSessionRecent: challenge == nil,
-                    isLocked: guess?.isLocked ?? false,
+                    isLocked: passwordAttempt?.isLocked ?? false,
                     passwordMatches: passwordMatches
                 )
             }
@@ -161,17 +161,17 @@ extension AccountOperations {
                 try plan.ask(question(passwordMatches: matches), policy)
             }
             if let refusal = plan.refusal {
-                if refusal.decision.saysPasswordIsWrong, let guess,
-                    try await !store.countWrongPassword(guess.guessed, tenant: tenant, at: effects.now())
+                if refusal.decision.saysPasswordIsWrong, let passwordAttempt,
+                    try await !store.countWrongPassword(passwordAttempt.throttleKeys, tenant: tenant, at: effects.now())
                 {
                     throw FactsMoved()
                 }
                 try await keepRefusal(plan, of: user)
                 throw refused(refusal, challenge)
             }
-            guard let found, let guess else { throw UnexpectedDecision(.notQuarantined) }
+            guard let found, let passwordAttempt else { throw UnexpectedDecision(.notQuarantined) }
             if let objection = objection(toSignInWith: password) {
-                try await requireStillUnlocked(guess)
+                try await requireStillUnlocked(passwordAttempt)
                 throw objection
             }
             var attempt = attempt
@@ -185,7 +185,7 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .quarantinedPasswordRestored,
                 attempt,
-                sideWrites: [guess.unlocked(at: effects.now())]
+                sideWrites: [passwordAttempt.unlocked(at: effects.now())]
                     + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
             )
             return methods

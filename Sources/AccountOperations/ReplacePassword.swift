@@ -24,21 +24,21 @@ extension AccountOperations {
             case .refuse(let refusal): throw refused(.refusal(refusal), by: signIn.rule)
             // There is no way to show a second factor here: sign in, then change the password.
             case .secondFactorRequired:
-                try await requireStillUnlocked(judged.guess)
+                try await requireStillUnlocked(judged.attempt)
                 throw refused(.refusal(.credentialTooOld), by: signIn.rule)
             case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
             case .signIn: break
             }
             guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
             if let objection = objection(toNew: newPassword, for: email) {
-                try await requireStillUnlocked(judged.guess)
+                try await requireStillUnlocked(judged.attempt)
                 throw objection
             }
             let hash: String
             if let newHash {
                 hash = newHash
             } else {
-                hash = try await passwords.hash(newPassword, for: judged.guess.hashCaller)
+                hash = try await passwords.hash(newPassword, for: judged.attempt.hashCaller)
                 newHash = hash
             }
             let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)

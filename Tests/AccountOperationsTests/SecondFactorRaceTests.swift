@@ -94,9 +94,9 @@ struct SecondFactorRaceTests {
             let outcomes = try await first.race(with: second, count: 200) { [pending] service, caller in
                 try await service.finish(pending[caller / 5], owner, wrong)
             }
-            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordAttempts.freeMax + 1)
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordThrottling.freeMax + 1)
             #expect(
-                try await count(Self.failures, first) == Int64(PasswordAttempts.freeMax + 1)
+                try await count(Self.failures, first) == Int64(PasswordThrottling.freeMax + 1)
             )
         }
     }
@@ -146,9 +146,9 @@ struct SecondFactorRaceTests {
                 let (pending, session) = waiting[caller / 5]
                 return try await service.finish(pending, "654321", sessionInfo: session)
             }
-            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordAttempts.freeMax + 1)
+            #expect(outcomes.count { $0 == .phone(.invalidCode) } == PasswordThrottling.freeMax + 1)
             #expect(
-                try await count(Self.failures, first) == Int64(PasswordAttempts.freeMax + 1)
+                try await count(Self.failures, first) == Int64(PasswordThrottling.freeMax + 1)
             )
             // The right one counts no more, for a while.
             let last = try #require(waiting.last)

@@ -109,7 +109,7 @@ struct SaveTests {
             #expect(try await scene.store.user(owning: identifier, tenant: TenantID("other")) == nil)
         }
         let email = try #require(user.email?.address)
-        let source = PasswordSource(network: "network")
+        let source = AttemptSource(network: "network")
         let facts = try await scene.store.passwordFacts(of: email, by: source, tenant: .project, at: origin)
         #expect(facts.user == user && facts.passwordHash == "$hash$" && facts.counts[.strangers].failures == 0)
         let nobody = try await scene.store.passwordFacts(

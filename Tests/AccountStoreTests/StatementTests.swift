@@ -661,14 +661,14 @@ private let statementsOfDecisions: [Statement] = {
             sql: PasswordAttemptRow.remember(
                 "network",
                 of: mailbox,
-                PasswordCounts.KnownNetwork(epoch: 1, until: later),
+                FailedAttemptCounts.KnownNetwork(epoch: 1, until: later),
                 tenant: tenant,
                 at: origin
             )
         ),
         Statement(
-            name: "PasswordCountRow.of",
-            sql: PasswordCountRow.of(mailbox, by: PasswordSource(network: "network"), tenant: tenant, at: origin).sql
+            name: "FailedAttemptsRow.of",
+            sql: FailedAttemptsRow.of(mailbox, by: AttemptSource(network: "network"), tenant: tenant, at: origin).sql
         ),
         Statement(name: "PasswordCredentialRow.delete", sql: PasswordCredentialRow.delete(of: fixed, tenant: tenant)),
         Statement(name: "PasswordCredentialRow.of", sql: PasswordCredentialRow.of(fixed, tenant: tenant).sql),
@@ -866,8 +866,8 @@ private let statementsOfDecisions: [Statement] = {
             sql: ShortCodeRow.assertExchanged(for: [3], tenant: tenant)
         ),
         Statement(
-            name: "ShortCodeRow.countGuess",
-            sql: ShortCodeRow.countGuess(shortCode, until: later, at: origin)
+            name: "ShortCodeRow.countFailedAttempt",
+            sql: ShortCodeRow.countFailedAttempt(shortCode, until: later, at: origin)
         ),
         Statement(
             name: "ShortCodeRow.current",

@@ -72,7 +72,7 @@ package struct RestorePasswordQuestion {
     package var isQuarantined: Bool
     /// True if the sign-in is recent enough for `SensitiveOperation.restoreMethod`.
     package var isSessionRecent: Bool
-    /// After too many wrong passwords for the account's address none is tried now (`PasswordAttempts`).
+    /// After too many wrong passwords for the account's address none is tried now (`PasswordThrottling`).
     package var isLocked: Bool
     /// True if the suspended password was given; ignored until everything before is right.
     package var passwordMatches: Bool

@@ -5,7 +5,7 @@
 package struct SignInWithPasswordQuestion {
     /// The account that owns the address.
     package var owner: Account?
-    /// After too many wrong passwords for this address none is tried now (`PasswordAttempts`).
+    /// After too many wrong passwords for this address none is tried now (`PasswordThrottling`).
     package var isLocked: Bool
     /// The outcome of the hash; ignored for an account without a password, and while locked.
     package var passwordMatches: Bool
@@ -76,7 +76,7 @@ extension SignInWithPasswordQuestion: Question {
 }
 
 extension Refusal {
-    /// Whether the answer says that a password was wrong, or would have been: what `PasswordAttempts` counts.
+    /// Whether the answer says that a password was wrong, or would have been: what `PasswordThrottling` counts.
     package var saysPasswordIsWrong: Bool {
         switch self {
         case .invalidPassword, .invalidLoginCredentials: true

@@ -68,7 +68,7 @@ extension AccountOperations {
             guard !current.isLocked else { throw Denial.emailCode(.tooManyAttempts) }
             let isRight = ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
             guard isRight, let linkHash = current.linkHash else {
-                let isCounted = try await store.countWrongGuess(
+                let isCounted = try await store.countFailedAttempt(
                     current,
                     until: countedUntil,
                     counting: limits,

@@ -7,7 +7,7 @@ struct JudgedPassword: Sendable {
     let verdict: Verdict<SignInDecision>
     let decision: DecisionRecord
     /// The client that gave it, and what was counted.
-    let guess: PasswordGuess
+    let attempt: PasswordAttempt
     /// Has to be written with whatever the verdict allows: it undoes the write if the client was locked meanwhile.
     let unlocked: AccountWrite.SideWrite
     /// The hash that the password matches, where it is not like those made here.
@@ -15,7 +15,7 @@ struct JudgedPassword: Sendable {
 }
 
 extension AccountOperations {
-    /// Compares a password with the one of the account that owns `email`, within the limits of `PasswordAttempts`.
+    /// Compares a password with the one of the account that owns `email`, within the limits of `PasswordThrottling`.
     ///
     /// A wrong password is counted before it is answered, and a right one counts only with `sideWrites` applied. So in
     /// the order of commits no more passwords are answered than the limit allows, however many come at once.
@@ -29,7 +29,7 @@ extension AccountOperations {
         let (source, device) = source(of: client)
         let start = effects.now()
         let facts = try await store.passwordFacts(of: email, by: source, tenant: tenant, at: start)
-        let guess = PasswordGuess(
+        let attempt = PasswordAttempt(
             at: email,
             tenant: tenant,
             source: source,
@@ -41,10 +41,10 @@ extension AccountOperations {
         )
         // A locked client costs no hash: a flood of guesses is also a flood of work.
         let matches =
-            guess.isLocked ? false : try await verify(password, against: facts.passwordHash, for: guess.hashCaller)
+            attempt.isLocked ? false : try await verify(password, against: facts.passwordHash, for: attempt.hashCaller)
         let question = SignInWithPasswordQuestion(
             owner: facts.user?.account,
-            isLocked: guess.isLocked,
+            isLocked: attempt.isLocked,
             passwordMatches: matches,
             secondFactorProvenBy: nil
         )
@@ -52,28 +52,30 @@ extension AccountOperations {
         let verdict = question.decide(policy)
         let now = effects.now()
         if case .refuse(let refusal) = verdict.decision, refusal.saysPasswordIsWrong {
-            guard try await store.countWrongPassword(guess.guessed, tenant: tenant, at: now) else { throw FactsMoved() }
+            guard try await store.countWrongPassword(attempt.throttleKeys, tenant: tenant, at: now) else {
+                throw FactsMoved()
+            }
         }
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,
             decision: DecisionRecord(question, under: policy),
-            guess: guess,
-            unlocked: guess.unlocked(at: now),
+            attempt: attempt,
+            unlocked: attempt.unlocked(at: now),
             outdatedHash: matches ? facts.passwordHash.flatMap { passwords.isOutdated($0) ? $0 : nil } : nil
         )
     }
 
     /// Call it before an answer that only a right password gets and that is not applied with `JudgedPassword.unlocked`.
     /// - Throws: `FactsMoved` if the client was locked meanwhile: its password has to be judged again.
-    func requireStillUnlocked(_ guess: PasswordGuess) async throws {
+    func requireStillUnlocked(_ attempt: PasswordAttempt) async throws {
         let counts = try await store.passwordCounts(
-            of: guess.address,
-            by: guess.source,
-            tenant: guess.tenant,
+            of: attempt.address,
+            by: attempt.source,
+            tenant: attempt.tenant,
             at: effects.now()
         )
-        if PasswordAttempts.counts(holding: guess.caller).contains(where: { counts[$0].isLocked }) {
+        if PasswordThrottling.counters(throttling: attempt.caller).contains(where: { counts[$0].isLocked }) {
             throw FactsMoved()
         }
     }
@@ -102,7 +104,7 @@ extension AccountOperations {
             if let newHash {
                 hash = newHash
             } else {
-                hash = try await passwords.hash(password, for: judged.guess.hashCaller)
+                hash = try await passwords.hash(password, for: judged.attempt.hashCaller)
             }
             newHash = hash
             return .replacePasswordHash(outdatedHash, by: hash, of: user.id, tenant: user.tenant)

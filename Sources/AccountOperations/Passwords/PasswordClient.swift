@@ -45,7 +45,7 @@ struct KnownDevice: Sendable, Hashable {
         let signIn = session.lifetimeStart.map { String($0.secondsSinceEpoch) } ?? Base64URL.encode(session.id)
         let name = [user.tenant.rawValue, user.id.rawValue, signIn].joined(separator: "\u{1F}")
         id = Base64URL.encode(sealer.digest(name, context: "password-device"))
-        expiresAt = now.adding(seconds: PasswordAttempts.knownSeconds)
+        expiresAt = now.adding(seconds: PasswordThrottling.knownSeconds)
     }
 
     /// `nil` for anything this service did not make.
@@ -79,12 +79,12 @@ struct KnownDevice: Sendable, Hashable {
 }
 
 /// A password before it is compared: the client it comes from, and the counts that hold that client.
-struct PasswordGuess: Sendable {
+struct PasswordAttempt: Sendable {
     let address: EmailAddress
     let tenant: TenantID
-    let source: PasswordSource
-    let counts: PasswordCounts
-    let caller: PasswordCaller
+    let source: AttemptSource
+    let counts: FailedAttemptCounts
+    let caller: AttemptOrigin
     /// The account knows the client: it has a place among those of the hash queue that strangers do not get.
     let hashCaller: HashCaller
     /// The network is known, and for long enough yet.
@@ -93,10 +93,10 @@ struct PasswordGuess: Sendable {
     init(
         at address: EmailAddress,
         tenant: TenantID,
-        source: PasswordSource,
+        source: AttemptSource,
         device: KnownDevice?,
         network: String,
-        counts: PasswordCounts,
+        counts: FailedAttemptCounts,
         user: UserRecord?,
         at now: Timestamp
     ) {
@@ -106,34 +106,36 @@ struct PasswordGuess: Sendable {
         self.counts = counts
         let known = counts.knownNetwork.flatMap { $0.epoch == user?.sessionEpoch && now < $0.until ? $0 : nil }
         let isDeviceKnown = device?.isKnown(to: user, at: now) ?? false
-        caller = PasswordAttempts.caller(
+        caller = PasswordThrottling.caller(
             device: isDeviceKnown ? counts[.device] : nil,
             isNetworkKnown: known != nil
         )
         hashCaller = HashCaller(network: network, isKnown: caller != .stranger)
-        let renewedBefore = now.adding(seconds: PasswordAttempts.knownSeconds - PasswordAttempts.knownRenewalSeconds)
+        let renewedBefore = now.adding(
+            seconds: PasswordThrottling.knownSeconds - PasswordThrottling.knownRenewalSeconds
+        )
         isRemembered = known.map { $0.until > renewedBefore } ?? false
     }
 
-    private var holding: [PasswordCount] { PasswordAttempts.counts(holding: caller) }
+    private var throttling: [AttemptCounter] { PasswordThrottling.counters(throttling: caller) }
 
-    var isLocked: Bool { holding.contains { counts[$0].isLocked } }
+    var isLocked: Bool { throttling.contains { counts[$0].isLocked } }
 
     /// The counts that hold the client, in the order in which every writer locks their rows.
-    var guessed: [Guessed] { holding.compactMap { Guessed($0, of: address, by: source) } }
+    var throttleKeys: [ThrottleKey] { throttling.compactMap { ThrottleKey($0, of: address, by: source) } }
 
     /// Undoes a write where the client was locked meanwhile.
     func unlocked(at now: Timestamp) -> AccountWrite.SideWrite {
-        .requireUnlocked(guessed, tenant: tenant, at: now)
+        .requireUnlocked(throttleKeys, tenant: tenant, at: now)
     }
 
     /// Forgets the wrong passwords before the right one: the client's own, and those of all strangers, which are in a row no
     /// more. Remembers the network. Nothing where there is nothing to forget and the network is known.
     func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.SideWrite] {
         var sideWrites: [AccountWrite.SideWrite] = []
-        func forget(_ count: PasswordCount) {
-            guard counts[count].failures > 0, let guessed = Guessed(count, of: address, by: source) else { return }
-            sideWrites.append(.forgetWrongGuesses(at: guessed, tenant: tenant))
+        func forget(_ count: AttemptCounter) {
+            guard counts[count].failures > 0, let key = ThrottleKey(count, of: address, by: source) else { return }
+            sideWrites.append(.resetFailedAttempts(at: key, tenant: tenant))
         }
         if caller == .knownDevice { forget(.device) } else { forget(.network) }
         let isForgotten = caller != .knownDevice && counts[.network].failures > 0
@@ -148,10 +150,10 @@ struct PasswordGuess: Sendable {
 
 extension AccountOperations {
     /// How the passwords of `client` are counted, and the device it shows.
-    func source(of client: PasswordClient) -> (source: PasswordSource, device: KnownDevice?) {
+    func source(of client: PasswordClient) -> (source: AttemptSource, device: KnownDevice?) {
         let device = client.deviceSecret.flatMap { KnownDevice($0, sealer: sealer) }
         let network = Base64URL.encode(sealer.digest(client.network, context: "password-network"))
-        return (PasswordSource(network: network, device: device?.id), device)
+        return (AttemptSource(network: network, device: device?.id), device)
     }
 
     /// The secret by which the device of a sign-in is known at the next one.

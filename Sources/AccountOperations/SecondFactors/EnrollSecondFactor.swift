@@ -267,7 +267,7 @@ extension AccountOperations {
         let step = TOTP(secret: presented.content)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: nil)
         guard let step else {
-            guard try await store.countWrongCode(challenge, guessing: nil, at: now) else { throw FactsMoved() }
+            guard try await store.countWrongCode(challenge, throttledBy: nil, at: now) else { throw FactsMoved() }
             throw Denial.phone(.invalidCode)
         }
         return NewFactor(

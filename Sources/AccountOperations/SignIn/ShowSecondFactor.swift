@@ -97,14 +97,14 @@ extension AccountOperations {
         for waiting: WaitingSignIn
     ) async throws -> ShownFactor {
         let (user, tenant) = (waiting.user, waiting.user.tenant)
-        let guessed = Guessed.messageCode(of: user.id)
-        let attempts = try await store.wrongGuesses(at: guessed, tenant: tenant, at: use.now)
+        let key = ThrottleKey.messageCode(of: user.id)
+        let attempts = try await store.failedAttempts(at: key, tenant: tenant, at: use.now)
         if attempts.isLocked { throw locked(user, at: use.now) }
         let verification: PhoneVerificationRecord
         do {
             verification = try await usableVerification(use, for: .secondFactor, of: user.id, code: code)
         } catch let denial as Denial where denial == .phone(.invalidCode) {
-            throw try await wrongCode(guessed, for: waiting, at: use.now)
+            throw try await wrongCode(key, for: waiting, at: use.now)
         }
         guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
             try await store.useUp(verification, by: use.id, at: use.now).requireApplied()
@@ -113,18 +113,18 @@ extension AccountOperations {
         return ShownFactor(
             factor: factor,
             sideWrites: [.useUp(verification, by: use.id, at: use.now)]
-                + unlocked(guessed, attempts, of: user, at: use.now)
+                + unlocked(key, attempts, of: user, at: use.now)
         )
     }
 
     /// The "no" to a wrong code, counted against the sign-in and the user.
     /// - Throws: `FactsMoved`, or what the database could not do.
     private func wrongCode(
-        _ guessed: Guessed,
+        _ key: ThrottleKey,
         for waiting: WaitingSignIn,
         at now: Timestamp
     ) async throws -> Denial {
-        guard try await store.countWrongCode(waiting.challenge, guessing: guessed, at: now) else {
+        guard try await store.countWrongCode(waiting.challenge, throttledBy: key, at: now) else {
             throw FactsMoved()
         }
         store.activity.noteRefusal(of: waiting.user, .wrongSecondFactor, at: now)
@@ -138,13 +138,13 @@ extension AccountOperations {
 
     /// Statements for a right code: they fail while the user is locked, and reset the count of wrong codes.
     private func unlocked(
-        _ guessed: Guessed,
-        _ attempts: CountedAttempts,
+        _ key: ThrottleKey,
+        _ attempts: FailedAttempts,
         of user: UserRecord,
         at now: Timestamp
     ) -> [AccountWrite.SideWrite] {
-        let required = AccountWrite.SideWrite.requireUnlocked([guessed], tenant: user.tenant, at: now)
-        return attempts.failures > 0 ? [required, .forgetWrongGuesses(at: guessed, tenant: user.tenant)] : [required]
+        let required = AccountWrite.SideWrite.requireUnlocked([key], tenant: user.tenant, at: now)
+        return attempts.failures > 0 ? [required, .resetFailedAttempts(at: key, tenant: user.tenant)] : [required]
     }
 
     /// As `message`, of the code of an app.
@@ -171,8 +171,8 @@ extension AccountOperations {
         )
         let step = TOTP(secret: secret)
             .step(ofCode: code, at: now, adjacent: project.settings.totpAdjacentSteps, after: stored.lastStep)
-        let guessed = Guessed.totpCode(of: user.id)
-        guard let step else { throw try await wrongCode(guessed, for: waiting, at: now) }
+        let key = ThrottleKey.totpCode(of: user.id)
+        guard let step else { throw try await wrongCode(key, for: waiting, at: now) }
         let accepted = AccountWrite.SideWrite.accept(
             step: step,
             of: factor.id,
@@ -182,7 +182,7 @@ extension AccountOperations {
         )
         return ShownFactor(
             factor: factor,
-            sideWrites: unlocked(guessed, facts.attempts, of: user, at: now) + [accepted]
+            sideWrites: unlocked(key, facts.attempts, of: user, at: now) + [accepted]
         )
     }
 }

@@ -23,7 +23,7 @@ extension AccountOperations {
             let judged = try await judge(password, of: email, by: client, tenant: tenant)
             // Only a caller who knows the password learns that it no longer meets the policy.
             if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
-                try await requireStillUnlocked(judged.guess)
+                try await requireStillUnlocked(judged.attempt)
                 throw objection
             }
             // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
@@ -35,7 +35,7 @@ extension AccountOperations {
             )
             attempt.sideWrites =
                 [judged.unlocked]
-                + (judged.verdict.decision.letsIn ? judged.guess.afterSignIn(of: judged.user, at: attempt.now) : [])
+                + (judged.verdict.decision.letsIn ? judged.attempt.afterSignIn(of: judged.user, at: attempt.now) : [])
             if judged.verdict.decision.letsIn, let rehash = try await rehashing(password, judged, &newHash) {
                 attempt.sideWrites.append(rehash)
             }

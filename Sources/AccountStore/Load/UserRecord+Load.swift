@@ -117,7 +117,7 @@ extension AccountStore {
     /// wrong passwords that were counted and bear on `source`. Two round trips, also where nobody owns the address.
     package func passwordFacts(
         of address: EmailAddress,
-        by source: PasswordSource,
+        by source: AttemptSource,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> PasswordFacts {
@@ -126,9 +126,9 @@ extension AccountStore {
         for _ in 1...Self.readsMax {
             let (claims, counts) = try await client.read(
                 IdentifierRow.owner(of: identifier, tenant: tenant),
-                PasswordCountRow.of(address, by: source, tenant: tenant, at: now)
+                FailedAttemptsRow.of(address, by: source, tenant: tenant, at: now)
             )
-            facts.counts = PasswordCounts(counts)
+            facts.counts = FailedAttemptCounts(counts)
             let owner = claims.first?.owner
             // If the address has no owner, nobody is asked for, so that the answer takes as long.
             let id = owner ?? .nobody

@@ -93,18 +93,18 @@ extension AccountStore {
 
     /// Counts a wrong code against a challenge and, where it guesses at a factor of the user, against the user.
     ///
-    /// `guessed`: what of the user; `nil` where there is nothing yet to guess at.
+    /// `key`: what of the user; `nil` where there is nothing yet to guess at.
     /// - Returns: whether it was counted; a challenge that is used or locked, or a user that is locked, counts no more.
     package func countWrongCode(
         _ challenge: FactorChallenge,
-        guessing guessed: Guessed?,
+        throttledBy key: ThrottleKey?,
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         let batch = WriteBatch("factor-attempt", [OneTimeSecret.of(challenge).countAttempt()])
         guard try await client.write(batch).affectedRows(0) == 1 else { return false }
-        guard let guessed else { return true }
+        guard let key else { return true }
         // Only what was compared counts against the user.
-        let count = PasswordAttemptRow.count(guessed, tenant: challenge.tenant, at: now)
+        let count = PasswordAttemptRow.count(key, tenant: challenge.tenant, at: now)
         return try await client.write(WriteBatch("password-attempt", [count])).affectedRows(0) == 1
     }
 }

@@ -7,11 +7,11 @@ package struct PasswordFacts: Sendable {
     package var user: UserRecord?
     /// `nil` when the account has no password.
     package var passwordHash: String?
-    package var counts = PasswordCounts()
+    package var counts = FailedAttemptCounts()
 }
 
 /// The wrong passwords that were counted for an address and bear on one client.
-package struct PasswordCounts: Sendable {
+package struct FailedAttemptCounts: Sendable {
     /// The network that an account was signed in to from.
     package struct KnownNetwork: Sendable, Hashable {
         /// The epoch of the account's sessions then: with them the network is known no more.
@@ -19,15 +19,15 @@ package struct PasswordCounts: Sendable {
         package var until: Timestamp
     }
 
-    package var attempts: [PasswordCount: CountedAttempts] = [:]
+    package var attempts: [AttemptCounter: FailedAttempts] = [:]
     /// `nil` where no account was.
     package var knownNetwork: KnownNetwork?
 
-    package subscript(count: PasswordCount) -> CountedAttempts { attempts[count] ?? .none }
+    package subscript(count: AttemptCounter) -> FailedAttempts { attempts[count] ?? .none }
 
     init() {}
 
-    init(_ rows: [PasswordCountRow]) {
+    init(_ rows: [FailedAttemptsRow]) {
         for row in rows {
             attempts[row.count] = row.attempts
             if row.count == .network { knownNetwork = row.knownNetwork }
@@ -36,7 +36,7 @@ package struct PasswordCounts: Sendable {
 }
 
 /// A client that gives passwords, as they are counted by: digests, made with a secret.
-package struct PasswordSource: Sendable, Hashable {
+package struct AttemptSource: Sendable, Hashable {
     package var network: String
     /// The device whose secret it shows.
     package var device: String?
@@ -48,7 +48,7 @@ package struct PasswordSource: Sendable, Hashable {
 }
 
 /// What somebody may guess at again and again, and is held off.
-package enum Guessed: Sendable, Hashable {
+package enum ThrottleKey: Sendable, Hashable {
     /// The password of whoever has the address, or of nobody: by all strangers.
     case password(of: EmailAddress)
     /// The same, from one network.
@@ -62,7 +62,7 @@ package enum Guessed: Sendable, Hashable {
     case messageCode(of: UserID)
 
     /// What one of the counts of `address` that bear on `source` counts; `nil` for a device where none is shown.
-    package init?(_ count: PasswordCount, of address: EmailAddress, by source: PasswordSource) {
+    package init?(_ count: AttemptCounter, of address: EmailAddress, by source: AttemptSource) {
         switch count {
         case .device:
             guard let device = source.device else { return nil }
@@ -93,33 +93,33 @@ package enum Guessed: Sendable, Hashable {
 
     fileprivate var freeMax: Int {
         switch self {
-        case .password: PasswordAttempts.freeMax(of: .strangers)
-        case .passwordFrom: PasswordAttempts.freeMax(of: .network)
-        case .passwordOn: PasswordAttempts.freeMax(of: .device)
-        case .totpCode, .messageCode: PasswordAttempts.freeMax
+        case .password: PasswordThrottling.freeMax(of: .strangers)
+        case .passwordFrom: PasswordThrottling.freeMax(of: .network)
+        case .passwordOn: PasswordThrottling.freeMax(of: .device)
+        case .totpCode, .messageCode: PasswordThrottling.freeMax
         }
     }
 
     fileprivate var digest: SQL { sha256(name) }
     fileprivate var addressDigest: SQL {
         guard let address else { return "NULL::bytea" }
-        return sha256(Guessed.password(of: address).name)
+        return sha256(ThrottleKey.password(of: address).name)
     }
 }
 
 private func sha256(_ text: String) -> SQL { "sha256(convert_to(\(text), 'UTF8'))" }
 
 /// One of the counts of an address.
-struct PasswordCountRow: RowDecodable {
-    let count: PasswordCount
-    let attempts: CountedAttempts
-    let knownNetwork: PasswordCounts.KnownNetwork?
+struct FailedAttemptsRow: RowDecodable {
+    let count: AttemptCounter
+    let attempts: FailedAttempts
+    let knownNetwork: FailedAttemptCounts.KnownNetwork?
 
-    private static let counts: [PasswordCount] = [.strangers, .network, .device]
+    private static let counts: [AttemptCounter] = [.strangers, .network, .device]
 
     init(row: inout RowDecoder) throws(PostgresError) {
         let place = Int(try row.next(Int64.self))
-        attempts = CountedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
+        attempts = FailedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
         let epoch = try row.next(Int64?.self)
         let until: Timestamp? = try row.next()
         guard Self.counts.indices.contains(place - 1) else {
@@ -132,11 +132,11 @@ struct PasswordCountRow: RowDecodable {
     /// The counts of `address` that bear on `source`.
     static func of(
         _ address: EmailAddress,
-        by source: PasswordSource,
+        by source: AttemptSource,
         tenant: TenantID,
         at now: Timestamp
-    ) -> Query<PasswordCountRow> {
-        let names = counts.compactMap { Guessed($0, of: address, by: source)?.name }
+    ) -> Query<FailedAttemptsRow> {
+        let names = counts.compactMap { ThrottleKey($0, of: address, by: source)?.name }
         return Query(
             """
             SELECT place, failures, locked_until > \(now), known_epoch, known_until
@@ -149,28 +149,28 @@ struct PasswordCountRow: RowDecodable {
 }
 
 struct PasswordAttemptRow: RowDecodable {
-    let attempts: CountedAttempts
+    let attempts: FailedAttempts
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        attempts = CountedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
+        attempts = FailedAttempts(failures: Int(try row.next(Int32.self)), isLocked: try row.next(Bool.self))
     }
 
-    static func of(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
+    static func of(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
         """
         SELECT failures, locked_until > \(now) FROM password_attempts
-        WHERE tenant_id = \(tenant) AND address_digest = \(guessed.digest)
+        WHERE tenant_id = \(tenant) AND address_digest = \(key.digest)
         """
     }
 
     /// Counts a wrong password, unless the address is locked: then nothing changes. One statement, so that of many at
-    /// once each is counted; where the address stands afterwards is looked up in `PasswordAttempts`.
-    static func count(_ guessed: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
-        counting(guessed, if: "true", tenant: tenant, at: now)
+    /// once each is counted; where the address stands afterwards is looked up in `PasswordThrottling`.
+    static func count(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
+        counting(key, if: "true", tenant: tenant, at: now)
     }
 
     /// Counts a wrong password in both, or raises 22012 (division by zero) where one of them is locked. Whichever writer
     /// needs both locks the row of `first` first.
-    static func countBoth(_ first: Guessed, _ second: Guessed, tenant: TenantID, at now: Timestamp) -> SQL {
+    static func countBoth(_ first: ThrottleKey, _ second: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         WITH first AS (
             \(counting(first, if: "true", tenant: tenant, at: now)) RETURNING 1
@@ -181,16 +181,16 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
-    private static func counting(_ guessed: Guessed, if condition: SQL, tenant: TenantID, at now: Timestamp) -> SQL {
-        let standings = (1...PasswordAttempts.failuresMax).map {
-            PasswordAttempts.standing(afterFailures: $0, at: now, freeMax: guessed.freeMax)
+    private static func counting(_ key: ThrottleKey, if condition: SQL, tenant: TenantID, at now: Timestamp) -> SQL {
+        let standings = (1...PasswordThrottling.failuresMax).map {
+            PasswordThrottling.standing(afterFailures: $0, at: now, freeMax: key.freeMax)
         }
         let locks = standings.map(\.lockedUntil.stored)
         let ends = standings.map(\.forgottenAt.stored)
         return """
             INSERT INTO password_attempts AS counted
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at)
-            SELECT \(tenant), \(guessed.digest), \(guessed.addressDigest), 1, (\(locks))[1], (\(ends))[1]
+            SELECT \(tenant), \(key.digest), \(key.addressDigest), 1, (\(locks))[1], (\(ends))[1]
             WHERE \(condition)
             ON CONFLICT (tenant_id, address_digest) DO UPDATE SET (failures, locked_until, forgotten_at) = (
                 SELECT next, (\(locks))[next], (\(ends))[next]
@@ -201,19 +201,19 @@ struct PasswordAttemptRow: RowDecodable {
     }
 
     /// Raises 22012 (division by zero) while one of them is locked.
-    static func assertUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> SQL {
+    static func assertUnlocked(_ keys: [ThrottleKey], tenant: TenantID, at now: Timestamp) -> SQL {
         """
         SELECT \(SQL.assertNone) FROM password_attempts
         WHERE tenant_id = \(tenant)
-            AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(guessed.map(\.name))) AS name)
+            AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(keys.map(\.name))) AS name)
             AND locked_until > \(now)
         """
     }
 
-    static func clear(_ guessed: Guessed, tenant: TenantID) -> SQL {
+    static func clear(_ key: ThrottleKey, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant) AND address_digest = \(guessed.digest)
+        WHERE tenant_id = \(tenant) AND address_digest = \(key.digest)
         """
     }
 
@@ -233,16 +233,16 @@ struct PasswordAttemptRow: RowDecodable {
     static func remember(
         _ network: String,
         of address: EmailAddress,
-        _ known: PasswordCounts.KnownNetwork,
+        _ known: FailedAttemptCounts.KnownNetwork,
         tenant: TenantID,
         at now: Timestamp
     ) -> SQL {
-        let guessed = Guessed.passwordFrom(network: network, of: address)
+        let key = ThrottleKey.passwordFrom(network: network, of: address)
         return """
             INSERT INTO password_attempts
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
-            VALUES (\(tenant), \(guessed.digest), \(guessed.addressDigest), 0,
-                \(PasswordAttempts.neverLocked), \(now), \(known.epoch), \(known.until))
+            VALUES (\(tenant), \(key.digest), \(key.addressDigest), 0,
+                \(PasswordThrottling.neverLocked), \(now), \(known.epoch), \(known.until))
             ON CONFLICT (tenant_id, address_digest) DO UPDATE
                 SET known_epoch = excluded.known_epoch, known_until = excluded.known_until
             """
@@ -255,7 +255,7 @@ struct PasswordAttemptRow: RowDecodable {
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
             SELECT tenant_id, address_digest FROM password_attempts
             WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
-            ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordAttempts.knownNetworksMax))
+            ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordThrottling.knownNetworksMax))
             FOR UPDATE SKIP LOCKED
         )
         """
@@ -274,25 +274,25 @@ struct PasswordAttemptRow: RowDecodable {
 
 extension AccountWrite.SideWrite {
     /// Undoes the write if nothing is tried now: a right guess that came too late.
-    package static func requireUnlocked(_ guessed: [Guessed], tenant: TenantID, at now: Timestamp) -> Self {
-        Self([PasswordAttemptRow.assertUnlocked(guessed, tenant: tenant, at: now)])
+    package static func requireUnlocked(_ keys: [ThrottleKey], tenant: TenantID, at now: Timestamp) -> Self {
+        Self([PasswordAttemptRow.assertUnlocked(keys, tenant: tenant, at: now)])
     }
 
     /// Counting wrong guesses begins anew.
-    package static func forgetWrongGuesses(at guessed: Guessed, tenant: TenantID) -> Self {
-        Self([PasswordAttemptRow.clear(guessed, tenant: tenant)])
+    package static func resetFailedAttempts(at key: ThrottleKey, tenant: TenantID) -> Self {
+        Self([PasswordAttemptRow.clear(key, tenant: tenant)])
     }
 
     /// Remembers that `user` was signed in to with `address` from the network of `source`.
     package static func remember(
-        _ source: PasswordSource,
+        _ source: AttemptSource,
         of address: EmailAddress,
         for user: UserRecord,
         at now: Timestamp
     ) -> Self {
-        let known = PasswordCounts.KnownNetwork(
+        let known = FailedAttemptCounts.KnownNetwork(
             epoch: user.sessionEpoch,
-            until: now.adding(seconds: PasswordAttempts.knownSeconds)
+            until: now.adding(seconds: PasswordThrottling.knownSeconds)
         )
         return Self([
             PasswordAttemptRow.remember(source.network, of: address, known, tenant: user.tenant, at: now),
@@ -303,39 +303,39 @@ extension AccountWrite.SideWrite {
 
 extension AccountStore {
     /// The wrong guesses that were counted. One round trip.
-    package func wrongGuesses(
-        at guessed: Guessed,
+    package func failedAttempts(
+        at key: ThrottleKey,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> CountedAttempts {
-        try await client.read(PasswordAttemptRow.of(guessed, tenant: tenant, at: now)).first?.attempts ?? .none
+    ) async throws(PostgresError) -> FailedAttempts {
+        try await client.read(PasswordAttemptRow.of(key, tenant: tenant, at: now)).first?.attempts ?? .none
     }
 
     /// The wrong passwords that were counted for `address` and bear on `source`. One round trip.
     package func passwordCounts(
         of address: EmailAddress,
-        by source: PasswordSource,
+        by source: AttemptSource,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> PasswordCounts {
-        PasswordCounts(try await client.read(PasswordCountRow.of(address, by: source, tenant: tenant, at: now)))
+    ) async throws(PostgresError) -> FailedAttemptCounts {
+        FailedAttemptCounts(try await client.read(FailedAttemptsRow.of(address, by: source, tenant: tenant, at: now)))
     }
 
-    /// Counts a wrong password in each of `guessed`, in their order: one or two counts.
+    /// Counts a wrong password in each of `keys`, in their order: one or two counts.
     /// - Returns: `false` when one of them is locked: the password counts for nothing then.
     package func countWrongPassword(
-        _ guessed: [Guessed],
+        _ keys: [ThrottleKey],
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("password-attempt")
-        guard guessed.count == 2 else {
-            for guessed in guessed.prefix(1) {
-                batch.append(PasswordAttemptRow.count(guessed, tenant: tenant, at: now))
+        guard keys.count == 2 else {
+            for key in keys.prefix(1) {
+                batch.append(PasswordAttemptRow.count(key, tenant: tenant, at: now))
             }
             return try await client.write(batch).affectedRows(0) == 1
         }
-        batch.append(PasswordAttemptRow.countBoth(guessed[0], guessed[1], tenant: tenant, at: now))
+        batch.append(PasswordAttemptRow.countBoth(keys[0], keys[1], tenant: tenant, at: now))
         do {
             try await client.write(batch)
             return true

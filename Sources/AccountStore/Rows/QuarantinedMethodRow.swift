@@ -16,7 +16,7 @@ package struct QuarantinedMethod: Sendable, Hashable {
 package struct QuarantinedPassword: Sendable {
     package let hash: String
     /// The wrong passwords that were counted for the account's address.
-    package let counts: PasswordCounts
+    package let counts: FailedAttemptCounts
 }
 
 struct QuarantinedMethodRow: RowDecodable {
@@ -132,14 +132,14 @@ extension AccountStore {
     package func quarantinedPassword(
         of id: UserID,
         address: EmailAddress,
-        by source: PasswordSource,
+        by source: AttemptSource,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> QuarantinedPassword? {
         let (passwords, counts) = try await client.read(
             QuarantinedMethodRow.password(of: id, tenant: tenant, at: now),
-            PasswordCountRow.of(address, by: source, tenant: tenant, at: now)
+            FailedAttemptsRow.of(address, by: source, tenant: tenant, at: now)
         )
-        return passwords.first.map { QuarantinedPassword(hash: $0, counts: PasswordCounts(counts)) }
+        return passwords.first.map { QuarantinedPassword(hash: $0, counts: FailedAttemptCounts(counts)) }
     }
 }

@@ -177,7 +177,7 @@ extension AccountStore {
         of user: UserID,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> (secret: StoredTOTPSecret?, attempts: CountedAttempts) {
+    ) async throws(PostgresError) -> (secret: StoredTOTPSecret?, attempts: FailedAttempts) {
         let (secrets, attempts) = try await client.read(
             SecondFactorRow.secret(of: factor, of: user, tenant: tenant),
             PasswordAttemptRow.of(.totpCode(of: user), tenant: tenant, at: now)

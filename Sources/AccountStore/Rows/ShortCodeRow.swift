@@ -39,7 +39,7 @@ struct ShortCodeRow: RowDecodable {
     /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by now.
     ///
     /// `code`: what was guessed at, as it was read; what is over counts as nothing.
-    static func countGuess(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
+    static func countFailedAttempt(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
         """
         INSERT INTO short_codes AS known (tenant_id, kind, email_key, attempts, expires_at)
         VALUES (\(code.tenant), \(code.kind), \(code.mailbox.canonical), 1, \(expiresAt))
@@ -99,14 +99,14 @@ extension AccountStore {
 
     /// Counts a wrong guess, until `expiresAt` where there is nothing to guess at, and against `limits`.
     /// - Returns: whether it was counted; not where there were as many as there may be, or another mail was sent since.
-    package func countWrongGuess(
+    package func countFailedAttempt(
         _ code: ShortCodeRecord,
         until expiresAt: Timestamp,
         counting limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("code-attempt")
-        batch.append(ShortCodeRow.countGuess(code, until: expiresAt, at: now))
+        batch.append(ShortCodeRow.countFailedAttempt(code, until: expiresAt, at: now))
         batch.append(limits.map { MessageCountRow.count($0, tenant: code.tenant, at: now) })
         do {
             return try await client.write(batch).affectedRows(0) == 1

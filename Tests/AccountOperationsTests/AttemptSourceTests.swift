@@ -7,7 +7,7 @@ import Postgres
 import Testing
 
 /// Wrong passwords by network, across processes, and the networks that are known, checked in the table.
-struct PasswordSourceTests {
+struct AttemptSourceTests {
     private static let wrong = Denial.refusal(.invalidPassword)
     private static let locked = Denial.refusal(.tooManyAttempts)
 

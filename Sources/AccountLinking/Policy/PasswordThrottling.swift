@@ -1,11 +1,11 @@
 /// The wrong passwords that one count holds.
-package struct CountedAttempts: Sendable, Hashable {
+package struct FailedAttempts: Sendable, Hashable {
     /// Since the last right one; 0 where there is nothing to forget.
     package var failures: Int
     /// True while no password is tried.
     package var isLocked: Bool
 
-    package static let none = CountedAttempts(failures: 0, isLocked: false)
+    package static let none = FailedAttempts(failures: 0, isLocked: false)
 
     package init(failures: Int, isLocked: Bool) {
         self.failures = failures
@@ -14,7 +14,7 @@ package struct CountedAttempts: Sendable, Hashable {
 }
 
 /// A client that gives a password for an address, by what the address's account knows of it.
-package enum PasswordCaller: Sendable, Hashable, CaseIterable {
+package enum AttemptOrigin: Sendable, Hashable, CaseIterable {
     /// Shows the secret of a device on which the account was signed in to.
     case knownDevice
     /// Calls from a network from which the account was signed in to lately.
@@ -23,7 +23,7 @@ package enum PasswordCaller: Sendable, Hashable, CaseIterable {
 }
 
 /// A count of wrong passwords for one address.
-package enum PasswordCount: Sendable, Hashable, CaseIterable {
+package enum AttemptCounter: Sendable, Hashable, CaseIterable {
     /// Count of one known device.
     case device
     /// Count of one network.
@@ -38,7 +38,7 @@ package enum PasswordCount: Sendable, Hashable, CaseIterable {
 /// The rule counts wrong passwords since the last right one, for one address: by network, and for all strangers together, so
 /// that guesses from many networks end as well. A caller that the account knows has a count of its own, which guesses of
 /// others do not move. The rule knows no account, so that an address nobody has is guarded like any other.
-package enum PasswordAttempts {
+package enum PasswordThrottling {
     /// Where an address stands after a wrong password.
     package struct Standing: Sendable, Hashable {
         /// No password is tried before then; `neverLocked` without a wait. Not later than `forgottenAt`.
@@ -76,13 +76,13 @@ package enum PasswordAttempts {
     /// - `device`: the wrong passwords of the known device whose secret was shown; `nil` where none was. A device that is
     ///   locked counts as not shown: a thief of its secret must not keep the owner's network out.
     /// - `isNetworkKnown`: the account was signed in to from the network lately.
-    package static func caller(device: CountedAttempts?, isNetworkKnown: Bool) -> PasswordCaller {
+    package static func caller(device: FailedAttempts?, isNetworkKnown: Bool) -> AttemptOrigin {
         if let device, !device.isLocked { return .knownDevice }
         return isNetworkKnown ? .knownNetwork : .stranger
     }
 
     /// The counts that hold `caller`: each must be open, and each counts its wrong password.
-    package static func counts(holding caller: PasswordCaller) -> [PasswordCount] {
+    package static func counters(throttling caller: AttemptOrigin) -> [AttemptCounter] {
         switch caller {
         case .knownDevice: [.device]
         case .knownNetwork: [.network]
@@ -91,7 +91,7 @@ package enum PasswordAttempts {
     }
 
     /// The wrong passwords of `count` that cost no wait.
-    package static func freeMax(of count: PasswordCount) -> Int {
+    package static func freeMax(of count: AttemptCounter) -> Int {
         switch count {
         case .device, .network: freeMax
         case .strangers: strangersFreeMax
@@ -105,7 +105,7 @@ package enum PasswordAttempts {
     package static func standing(
         afterFailures failures: Int,
         at now: Timestamp,
-        freeMax: Int = PasswordAttempts.freeMax
+        freeMax: Int = PasswordThrottling.freeMax
     ) -> Standing {
         guard failures > freeMax else {
             return Standing(lockedUntil: neverLocked, forgottenAt: now.adding(seconds: shortMemorySeconds))
