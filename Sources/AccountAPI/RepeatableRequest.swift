@@ -57,16 +57,16 @@ extension APIResponse {
     }
 
     fileprivate init(stored: [UInt8]) throws {
-        let kept = try JSONValue(parsing: stored)
-        guard let body = kept["body"]?.string, let isAccepted = kept["isAccepted"]?.bool else {
-            throw UnreadableKeptAnswer()
+        let fields = try JSONValue(parsing: stored)
+        guard let body = fields["body"]?.string, let isAccepted = fields["isAccepted"]?.bool else {
+            throw UnreadableStoredResponse()
         }
         self.init(json: Array(body.utf8))
         self.isAccepted = isAccepted
-        self.version = kept["version"]?.integer
-        self.decision = kept["decision"]?.string.flatMap { DecisionID($0) }
+        self.version = fields["version"]?.integer
+        self.decision = fields["decision"]?.string.flatMap { DecisionID($0) }
     }
 }
 
 /// A stored answer in a form that this version cannot read.
-struct UnreadableKeptAnswer: Error, Sendable {}
+struct UnreadableStoredResponse: Error, Sendable {}

@@ -56,7 +56,7 @@ extension AccountOperations {
                 plan: plan,
                 otherwise: .methodUnlinked,
                 attempt,
-                sideWrites: rememberAnswer(
+                sideWrites: storeAnswer(
                     left,
                     to: request.idempotent,
                     of: user.id,
@@ -95,17 +95,17 @@ extension AccountOperations {
     ) async throws -> Value {
         try await retrying(effects) {
             let user = try await account(of: session, asItIs: store.user(session.user.id, tenant: request.tenant))
-            func earlierAnswer() async throws -> Denial? {
-                try await self.earlierAnswer(to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
+            func storedAnswer() async throws -> Denial? {
+                try await self.storedAnswer(to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
             }
             // After the account: who sees it as a repeated request left it sees the answer too.
-            if let answer = try await earlierAnswer() { throw answer }
+            if let answer = try await storedAnswer() { throw answer }
             if let expected = request.expectedVersion, expected != user.version { throw Denial.versionMismatch }
             do {
                 return try await attempt(user)
             } catch let denial as Denial {
                 // The same request may have been applied since, and cause the refusal.
-                throw try await earlierAnswer() ?? denial
+                throw try await storedAnswer() ?? denial
             }
         }
     }

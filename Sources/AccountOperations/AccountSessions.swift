@@ -166,7 +166,7 @@ extension AccountOperations {
                 named,
                 of: user,
                 attempt,
-                sideWrites: rememberAnswer(
+                sideWrites: storeAnswer(
                     true,
                     to: request.idempotent,
                     of: user.id,

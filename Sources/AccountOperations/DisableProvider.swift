@@ -31,18 +31,18 @@ extension AccountOperations {
         let now = effects.now()
         let tenant = TenantID.project
         let key = idempotent?.key(of: nil, tenant: tenant)
-        if let answer = try await earlierAnswer(to: idempotent, of: nil, tenant: tenant, at: now) { throw answer }
+        if let answer = try await storedAnswer(to: idempotent, of: nil, tenant: tenant, at: now) { throw answer }
         guard try await providerConfig(provider) != nil else { throw Denial.providerNotRegistered }
         let lockedOut = try await usersLockedOut(without: provider)
         guard force || lockedOut == LockedOutUsers(count: 0, isExact: true) else {
             throw Denial.usersLockedOut(lockedOut)
         }
-        let kept = try rememberAnswer(lockedOut, to: idempotent, of: nil, tenant: tenant, at: now)
+        let kept = try storeAnswer(lockedOut, to: idempotent, of: nil, tenant: tenant, at: now)
         switch try await store.disableProvider(provider, tenant: tenant, at: now, answerTo: key, sideWrites: kept) {
         case .notRegistered:
             throw Denial.providerNotRegistered
         case .answeredBefore(let answer):
-            guard let denial = try earlierAnswer(to: idempotent, kept: answer, of: nil, tenant: tenant) else {
+            guard let denial = try storedAnswer(to: idempotent, stored: answer, of: nil, tenant: tenant) else {
                 return lockedOut
             }
             throw denial

@@ -60,8 +60,8 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
     }
 
     /// Where the answer is kept.
-    func key(of user: UserID?, tenant: TenantID) -> KeptAnswerKey {
-        KeptAnswerKey(tenant: tenant, user: user, digest: keyDigest)
+    func key(of user: UserID?, tenant: TenantID) -> StoredResponseKey {
+        StoredResponseKey(tenant: tenant, user: user, digest: keyDigest)
     }
 
     fileprivate func context(of user: UserID?, tenant: TenantID) -> String {
@@ -88,7 +88,7 @@ package struct ChangeRequest<Answer: Sendable>: Sendable {
 
 extension AccountOperations {
     /// The write that keeps the answer to a request, beside what the request changes; none for a request without a key.
-    func rememberAnswer<Value>(
+    func storeAnswer<Value>(
         _ value: Value,
         to idempotent: IdempotentRequest<Value>?,
         of user: UserID?,
@@ -106,33 +106,33 @@ extension AccountOperations {
                 sealed,
                 for: idempotent.key(of: user, tenant: tenant),
                 at: now,
-                until: now.adding(seconds: Lifetimes.keptAnswerSeconds)
+                until: now.adding(seconds: Lifetimes.storedResponseSeconds)
             )
         ]
     }
 
     /// The answer to a request that was applied before, or the "no" to another one under its key; `nil` for a new request. One
     /// round trip, none without a key.
-    func earlierAnswer<Value>(
+    func storedAnswer<Value>(
         to idempotent: IdempotentRequest<Value>?,
         of user: UserID?,
         tenant: TenantID,
         at now: Timestamp
     ) async throws -> Denial? {
         guard let idempotent else { return nil }
-        let kept = try await store.keptAnswer(idempotent.key(of: user, tenant: tenant), at: now)
-        return try earlierAnswer(to: idempotent, kept: kept, of: user, tenant: tenant)
+        let stored = try await store.storedResponse(idempotent.key(of: user, tenant: tenant), at: now)
+        return try storedAnswer(to: idempotent, stored: stored, of: user, tenant: tenant)
     }
 
     /// The same for an answer that was read already.
-    func earlierAnswer<Value>(
+    func storedAnswer<Value>(
         to idempotent: IdempotentRequest<Value>?,
-        kept: [UInt8]?,
+        stored: [UInt8]?,
         of user: UserID?,
         tenant: TenantID
     ) throws -> Denial? {
-        guard let idempotent, let kept else { return nil }
-        let opened = try sealer.open(kept, context: idempotent.context(of: user, tenant: tenant))
+        guard let idempotent, let stored else { return nil }
+        let opened = try sealer.open(stored, context: idempotent.context(of: user, tenant: tenant))
         let digest = Array(opened.prefix(SHA256.byteCount))
         guard idempotent.requestDigest.equals(digest) else { return .idempotencyKeyReused }
         return .answeredBefore(Array(opened.dropFirst(SHA256.byteCount)))

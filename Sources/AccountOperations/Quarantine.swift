@@ -186,7 +186,7 @@ extension AccountOperations {
                 otherwise: .quarantinedPasswordRestored,
                 attempt,
                 sideWrites: [passwordAttempt.unlocked(at: effects.now())]
-                    + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
+                    + storeAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
             )
             return methods
         }
@@ -221,7 +221,7 @@ extension AccountOperations {
                     rule: verdict.rule
                 ),
                 sideWrites: [.discardQuarantined(method, of: user)]
-                    + (try rememberAnswer(left, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now))
+                    + (try storeAnswer(left, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now))
             )
             try await store.apply(write).requireApplied()
             return left

@@ -30,7 +30,7 @@ extension AccountStore {
         /// Published no more.
         case signingKeys
         /// Kept for no repeated request any more.
-        case keptAnswers
+        case storedResponses
         /// Methods whose time to come back is over.
         case quarantinedMethods
         /// Mails about conflicts that count no more.
@@ -75,7 +75,7 @@ extension AccountStore {
             case .passwordAttempts: PasswordAttemptRow.deleteForgotten(before: cutoff, rowsMax: rowsMax)
             case .signInRefusals: SignInRefusalRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .signingKeys: ended("signing_keys", key: "key_id", by: "published_until")
-            case .keptAnswers: ended("kept_answers", key: "tenant_id, user_id, key_digest", by: "expires_at")
+            case .storedResponses: ended("kept_answers", key: "tenant_id, user_id, key_digest", by: "expires_at")
             case .quarantinedMethods: ended("quarantined_methods", key: "tenant_id, user_id, method", by: "expires_at")
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .auditSteps: ended("audit_steps", key: "plan_id, step", by: "kept_until")

@@ -215,7 +215,7 @@ struct PurgeTests {
                 )
             }
             var purge = purge(service)
-            #expect(try await purge.run().rows[.keptAnswers] == 1)
+            #expect(try await purge.run().rows[.storedResponses] == 1)
             #expect(try await left(service, "kept_answers", "encode(substr(key_digest, 1, 1), 'hex')") == ["02"])
         }
     }

@@ -165,7 +165,7 @@ private let statementsOfDecisions: [Statement] = {
     var ofUser = ConflictFilter()
     ofUser.user = fixed
     ofUser.state = .open
-    let answerKey = KeptAnswerKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
+    let answerKey = StoredResponseKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
     let linked = Announcement.about(.provider(.google), .methodLinked)
     let news = Announcement.about(conflict, .conflictOpened)
     let webhook = WebhookMessageRecord(
@@ -415,17 +415,17 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "IdentifierRow.release", sql: IdentifierRow.release(email, of: fixed, tenant: tenant)),
-        Statement(name: "KeptAnswerRow.deleteAll", sql: KeptAnswerRow.deleteAll(tenant: tenant), isHot: false),
+        Statement(name: "StoredResponseRow.deleteAll", sql: StoredResponseRow.deleteAll(tenant: tenant), isHot: false),
         Statement(
-            name: "KeptAnswerRow.deleteAnswers",
-            sql: KeptAnswerRow.deleteAnswers(to: fixed, tenant: tenant)
+            name: "StoredResponseRow.deleteAnswers",
+            sql: StoredResponseRow.deleteAnswers(to: fixed, tenant: tenant)
         ),
-        Statement(name: "KeptAnswerRow.deleteOver", sql: KeptAnswerRow.deleteOver(answerKey, at: origin)),
+        Statement(name: "StoredResponseRow.deleteOver", sql: StoredResponseRow.deleteOver(answerKey, at: origin)),
         Statement(
-            name: "KeptAnswerRow.insert",
-            sql: KeptAnswerRow.insert([3], for: answerKey, until: later)
+            name: "StoredResponseRow.insert",
+            sql: StoredResponseRow.insert([3], for: answerKey, until: later)
         ),
-        Statement(name: "KeptAnswerRow.withKey", sql: KeptAnswerRow.withKey(answerKey, at: origin).sql),
+        Statement(name: "StoredResponseRow.withKey", sql: StoredResponseRow.withKey(answerKey, at: origin).sql),
         Statement(name: "WriteProbeRow.deleteNothing", sql: WriteProbeRow.deleteNothing, isHot: false),
         Statement(name: "LinkedProviderRow.delete", sql: LinkedProviderRow.delete(.google, of: fixed, tenant: tenant)),
         Statement(

@@ -46,7 +46,7 @@ extension AccountStore.Purgeable {
             )
         case .signInRefusals: ("counts of refused sign-ins", "90 days after the day that they count")
         case .signingKeys: ("signing keys", "once they are no longer published")
-        case .keptAnswers: ("stored answers of an `Idempotency-Key`", "a day after the request")
+        case .storedResponses: ("stored answers of an `Idempotency-Key`", "a day after the request")
         case .quarantinedMethods:
             (
                 "methods that a takeover, a reset or an audit plan suspended",

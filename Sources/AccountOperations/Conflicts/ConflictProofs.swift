@@ -152,7 +152,7 @@ extension AccountOperations {
                 sideWrites: [
                     .enqueue(message), .countProofMail(to: conflict.user, tenant: tenant, place: place, at: now),
                 ]
-                    + rememberAnswer(view, to: request.idempotent, of: conflict.user, tenant: tenant, at: now)
+                    + storeAnswer(view, to: request.idempotent, of: conflict.user, tenant: tenant, at: now)
             ).requireApplied()
             return view
         }
@@ -282,7 +282,7 @@ extension AccountOperations {
             proofToken: token
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
-        let kept = try rememberAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
+        let kept = try storeAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
         try await store.change(conflict, at: now, event: event, sideWrites: kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return proven

@@ -129,7 +129,7 @@ extension AccountOperations {
                 throw refused(.conflict(.unknown), by: .conflictUnknown)
             }
             let user = loaded.conflict.user
-            if let answer = try earlierAnswer(to: idempotent, kept: loaded.answer, of: user, tenant: tenant) {
+            if let answer = try storedAnswer(to: idempotent, stored: loaded.answer, of: user, tenant: tenant) {
                 throw answer
             }
             if let expected = request.expectedVersion, expected != loaded.conflict.version {
@@ -140,7 +140,7 @@ extension AccountOperations {
             } catch let denial as Denial where idempotent != nil {
                 // The same request may have been applied since, and cause the refusal.
                 let kept = try await load(handle, tenant: tenant, answerTo: idempotent)?.answer
-                throw try earlierAnswer(to: idempotent, kept: kept, of: user, tenant: tenant) ?? denial
+                throw try storedAnswer(to: idempotent, stored: kept, of: user, tenant: tenant) ?? denial
             }
         }
     }

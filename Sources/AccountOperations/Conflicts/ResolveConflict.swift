@@ -120,7 +120,7 @@ extension AccountOperations {
             let declined = loaded.conflict.closed(as: .declined, at: now)
             let view = view(of: declined.raised, credential, now: now)
             let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictDeclined, rule: verdict.rule)
-            let kept = try rememberAnswer(view, to: request.idempotent, of: declined.user, tenant: tenant, at: now)
+            let kept = try storeAnswer(view, to: request.idempotent, of: declined.user, tenant: tenant, at: now)
             try await store.change(declined, at: now, event: event, sideWrites: kept).requireApplied()
             return view
         }

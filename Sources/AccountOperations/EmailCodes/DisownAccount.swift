@@ -32,7 +32,7 @@ extension AccountOperations {
             do {
                 code = try await usableEmailCode(use, as: [.verifyEmail])
             } catch let denial as Denial {
-                throw try await earlierAnswer(to: idempotent, by: use) ?? denial
+                throw try await storedAnswer(to: idempotent, by: use) ?? denial
             }
             let judged = try await judge(code, isDisowned: true)
             let verdict = judged.verdict
@@ -56,7 +56,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     decisions: judged.decisions,
-                    sideWrites: rememberAnswer(disowned, to: idempotent, of: user.id, tenant: tenant, at: use.now)
+                    sideWrites: storeAnswer(disowned, to: idempotent, of: user.id, tenant: tenant, at: use.now)
                 )
                 return disowned
             }
@@ -64,13 +64,13 @@ extension AccountOperations {
     }
 
     /// The answer to a request that used the code up before. Two round trips.
-    private func earlierAnswer(
+    private func storedAnswer(
         to idempotent: IdempotentRequest<DisownedAccount>?,
         by use: EmailCodeUse
     ) async throws -> Denial? {
         guard idempotent != nil, let user = try await store.emailCode(use.hash, tenant: use.tenant)?.user else {
             return nil
         }
-        return try await earlierAnswer(to: idempotent, of: user, tenant: use.tenant, at: use.now)
+        return try await storedAnswer(to: idempotent, of: user, tenant: use.tenant, at: use.now)
     }
 }

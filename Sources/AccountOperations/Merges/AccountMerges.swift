@@ -151,29 +151,29 @@ package struct AccountMerges: Sendable {
     /// Prepares a merge, and does it where there is nobody to ask.
     ///
     /// - `reason`: an administrator's; 1 to 500 characters.
-    /// - `earlierAnswer`: what is said where the request was applied before.
+    /// - `storedAnswer`: what is said where the request was applied before.
     /// - `keeping`: what is written with the prepared merge.
     /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
     package func begin(
         _ request: MergeRequest,
         reason: String?,
         tenant: TenantID,
-        unless earlierAnswer: () async throws -> Denial? = { nil },
+        unless storedAnswer: () async throws -> Denial? = { nil },
         keeping: (Merge) throws -> [AccountWrite.SideWrite] = { _ in [] }
     ) async throws -> Merge {
         let now = effects.now()
         let (id, event) = (effects.newEventID(), effects.newEventID())
         let prepared = try await retrying(effects) {
-            if let denial = try await earlierAnswer() { throw denial }
+            if let denial = try await storedAnswer() { throw denial }
             let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
             let verdict = try await decide(request, survivor, absorbed, at: now)
             guard case .merge = verdict.decision, let survivor, let absorbed else {
                 // What is refused may be so because the same request has been applied since.
-                if let denial = try await earlierAnswer() { throw denial }
+                if let denial = try await storedAnswer() { throw denial }
                 throw try await denial(verdict, request, tenant: tenant)
             }
             if let waiting = try await store.liveMerge(of: [survivor.id, absorbed.id], tenant: tenant) {
-                if let denial = try await earlierAnswer() { throw denial }
+                if let denial = try await storedAnswer() { throw denial }
                 throw Denial.merge(.alreadyMerging(Merge(waiting)))
             }
             let merge = MergeRecord(

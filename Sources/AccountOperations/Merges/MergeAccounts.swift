@@ -32,10 +32,10 @@ extension AccountOperations {
     ) async throws -> Merge {
         let now = effects.now()
         /// What is said where the request was applied before. An owner's answer is kept with the account that stays.
-        func earlierAnswer(_ keeper: UserID?) async throws -> Denial? {
-            try await self.earlierAnswer(to: idempotent, of: keeper, tenant: tenant, at: now)
+        func storedAnswer(_ keeper: UserID?) async throws -> Denial? {
+            try await self.storedAnswer(to: idempotent, of: keeper, tenant: tenant, at: now)
         }
-        let request = try await mergeRequest(by: caller, choices, tenant: tenant, unless: earlierAnswer)
+        let request = try await mergeRequest(by: caller, choices, tenant: tenant, unless: storedAnswer)
         let keeper: UserID? = request.asker == .administrator ? nil : request.survivor
         var reason: String?
         if case .administrator(_, _, let given) = caller { reason = given }
@@ -43,8 +43,8 @@ extension AccountOperations {
             request,
             reason: reason,
             tenant: tenant,
-            unless: { try await earlierAnswer(keeper) },
-            keeping: { try rememberAnswer($0, to: idempotent, of: keeper, tenant: tenant, at: now) }
+            unless: { try await storedAnswer(keeper) },
+            keeping: { try storeAnswer($0, to: idempotent, of: keeper, tenant: tenant, at: now) }
         )
     }
 
@@ -69,12 +69,12 @@ extension AccountOperations {
             .first { $0.absorbed == token.user && $0.survivor == survivor && $0.state == .committed }
     }
 
-    /// - `earlierAnswer`: what is said to the owner of the account that stays, where the session of the other has ended since.
+    /// - `storedAnswer`: what is said to the owner of the account that stays, where the session of the other has ended since.
     private func mergeRequest(
         by caller: MergeCaller,
         _ choices: [MergeField: MergeSide],
         tenant: TenantID,
-        unless earlierAnswer: (UserID?) async throws -> Denial? = { _ in nil }
+        unless storedAnswer: (UserID?) async throws -> Denial? = { _ in nil }
     ) async throws -> MergeRequest {
         switch caller {
         case .administrator(let survivor, let absorbed, _):
@@ -97,7 +97,7 @@ extension AccountOperations {
                     else { throw denial }
                     throw Denial.merge(.alreadyMerged(merge))
                 }
-                if sessions.count == 1, let denial = try await earlierAnswer(sessions[0].user.id) {
+                if sessions.count == 1, let denial = try await storedAnswer(sessions[0].user.id) {
                     throw denial
                 }
             }

@@ -48,7 +48,7 @@ extension AccountOperations {
         )
         var sideWrites = attempt.sideWrites + made.sideWrites
         if let use = attempt.idTokenUse { sideWrites.append(.use(use, of: user.id, tenant: user.tenant)) }
-        sideWrites += try rememberAnswer(
+        sideWrites += try storeAnswer(
             signedIn,
             to: attempt.idempotent,
             of: user.id,

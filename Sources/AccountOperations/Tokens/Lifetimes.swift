@@ -78,7 +78,7 @@ package enum Lifetimes {
     static let factorEnrollmentSeconds: Int64 = 900
 
     /// How long the answer to a request that may be repeated is kept.
-    static let keptAnswerSeconds: Int64 = 86_400
+    static let storedResponseSeconds: Int64 = 86_400
 
     /// Seconds in which a mail can bring back the sign-in methods from before a change: a weekend away, and no longer. Until then the
     /// mailbox alone undoes what a session did.

@@ -136,7 +136,7 @@ package struct Purge: Sendable {
         // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that
         // is over is like one that never began; a token that has ended is refused anyway; a short code that is over is like one
         // that was never sent; what can be undone no more is not there to be read; an address that is kept for nobody is free.
-        case .passwordAttempts, .signingKeys, .keptAnswers, .quarantinedMethods, .proofMails, .providerFlows,
+        case .passwordAttempts, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails, .providerFlows,
             .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
         case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)

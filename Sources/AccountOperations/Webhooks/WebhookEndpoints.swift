@@ -78,7 +78,7 @@ extension AccountOperations {
     ) async throws -> NewWebhookSecret {
         let now = effects.now()
         guard url.utf8.count <= Self.webhookURLBytesMax, webhooks.accepts(url) else {
-            throw try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(.refusedURL)
+            throw try await storedAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(.refusedURL)
         }
         let id = effects.newEventID()
         let (secret, sealed) = try newWebhookSecret(of: id)
@@ -162,15 +162,15 @@ extension AccountOperations {
         at now: Timestamp,
         _ change: ([AccountWrite.SideWrite]) async throws -> AccountStore.WebhookChange
     ) async throws -> Value {
-        let sideWrites = try rememberAnswer(value, to: idempotent, of: nil, tenant: .project, at: now)
+        let sideWrites = try storeAnswer(value, to: idempotent, of: nil, tenant: .project, at: now)
         return try await retrying(effects) {
-            if let denial = try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) { throw denial }
+            if let denial = try await storedAnswer(to: idempotent, of: nil, tenant: .project, at: now) { throw denial }
             switch try await change(sideWrites) {
             case .applied: return value
             case .factsMoved: throw FactsMoved()
             // Another request of the key may have done it since it was looked for.
             case .nothing:
-                throw try await earlierAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(reason)
+                throw try await storedAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(reason)
             }
         }
     }

@@ -89,7 +89,7 @@ extension AccountStore {
     static func deletion(of user: UserRecord, event: AccountEvent) -> [SQL] {
         var statements = [
             EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant),
-            KeptAnswerRow.deleteAnswers(to: user.id, tenant: user.tenant),
+            StoredResponseRow.deleteAnswers(to: user.id, tenant: user.tenant),
         ]
         if let address = user.email?.address {
             statements.append(PasswordAttemptRow.clearSources(of: address, tenant: user.tenant))

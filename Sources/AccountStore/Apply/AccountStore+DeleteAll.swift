@@ -9,7 +9,7 @@ extension AccountStore {
         // An account made while the first statement ran keeps its codes and what it claimed.
         batch.append(EmailCodeRow.deleteOrphans(tenant: tenant))
         batch.append(IdentifierRow.releaseOrphans(tenant: tenant))
-        batch.append(KeptAnswerRow.deleteAll(tenant: tenant))
+        batch.append(StoredResponseRow.deleteAll(tenant: tenant))
         batch.append(PasswordAttemptRow.deleteAllSources(tenant: tenant))
         // Their uids can be taken again.
         batch.append(MergeRow.deleteAll(tenant: tenant))

@@ -385,7 +385,7 @@ extension AccountStore {
         of user: UserID,
         identity: Identifier,
         tenant: TenantID,
-        answerTo key: KeptAnswerKey,
+        answerTo key: StoredResponseKey,
         at now: Timestamp
     ) async throws(PostgresError) -> (
         conflict: ConflictRecord?, user: UserRecord?, identityOwner: UserID?, answer: [UInt8]?
@@ -394,7 +394,7 @@ extension AccountStore {
             UserRow.withID(user, tenant: tenant),
             IdentifierRow.owners(kind: identity.kind, values: [identity.value], tenant: tenant),
             ConflictRow.withID(id, of: user, tenant: tenant),
-            KeptAnswerRow.withKey(key, at: now)
+            StoredResponseRow.withKey(key, at: now)
         )
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner, answers.first)
     }

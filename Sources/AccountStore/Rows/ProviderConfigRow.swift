@@ -223,14 +223,14 @@ extension AccountStore {
         _ provider: ProviderID,
         tenant: TenantID,
         at now: Timestamp,
-        answerTo key: KeptAnswerKey?,
+        answerTo key: StoredResponseKey?,
         sideWrites: [AccountWrite.SideWrite]
     ) async throws(PostgresError) -> ProviderDisabling {
         try await client.transaction("provider-disable") { tx throws(PostgresError) in
             guard var record = try tx.fetch(ProviderConfigRow.locked(provider, tenant: tenant)).first?.record else {
                 return .notRegistered
             }
-            if let key, let kept = try tx.fetch(KeptAnswerRow.withKey(key, at: now)).first {
+            if let key, let kept = try tx.fetch(StoredResponseRow.withKey(key, at: now)).first {
                 return .answeredBefore(kept)
             }
             record.isEnabled = false

@@ -2,7 +2,7 @@ package import AccountLinking
 package import Postgres
 
 /// Whose repeated request it is: the place of a kept answer.
-package struct KeptAnswerKey: Sendable, Hashable {
+package struct StoredResponseKey: Sendable, Hashable {
     package var tenant: TenantID
     /// The account the request is about; `nil` where it is about none.
     package var user: UserID?
@@ -18,9 +18,9 @@ package struct KeptAnswerKey: Sendable, Hashable {
     fileprivate var storedUser: String { user?.rawValue ?? "" }
 }
 
-enum KeptAnswerRow {
+enum StoredResponseRow {
     /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as none.
-    static func withKey(_ key: KeptAnswerKey, at now: Timestamp) -> Query<Bytes> {
+    static func withKey(_ key: StoredResponseKey, at now: Timestamp) -> Query<Bytes> {
         """
         SELECT sealed_answer FROM kept_answers
         WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
@@ -29,7 +29,7 @@ enum KeptAnswerRow {
     }
 
     /// Raises 23505 when an answer is kept for `key` already.
-    static func insert(_ sealed: [UInt8], for key: KeptAnswerKey, until expiry: Timestamp) -> SQL {
+    static func insert(_ sealed: [UInt8], for key: StoredResponseKey, until expiry: Timestamp) -> SQL {
         """
         INSERT INTO kept_answers (tenant_id, user_id, key_digest, sealed_answer, expires_at)
         VALUES (\(key.tenant), \(key.storedUser), \(key.digest), \(sealed), \(expiry))
@@ -37,7 +37,7 @@ enum KeptAnswerRow {
     }
 
     /// Makes room for another answer where the one that is kept is over.
-    static func deleteOver(_ key: KeptAnswerKey, at now: Timestamp) -> SQL {
+    static func deleteOver(_ key: StoredResponseKey, at now: Timestamp) -> SQL {
         """
         DELETE FROM kept_answers
         WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
@@ -59,17 +59,17 @@ extension AccountWrite.SideWrite {
     /// stopped: the request was applied already.
     package static func keep(
         _ sealed: [UInt8],
-        for key: KeptAnswerKey,
+        for key: StoredResponseKey,
         at now: Timestamp,
         until expiry: Timestamp
     ) -> Self {
-        Self([KeptAnswerRow.deleteOver(key, at: now), KeptAnswerRow.insert(sealed, for: key, until: expiry)])
+        Self([StoredResponseRow.deleteOver(key, at: now), StoredResponseRow.insert(sealed, for: key, until: expiry)])
     }
 }
 
 extension AccountStore {
     /// The answer that is kept for `key`, sealed; `nil` when there is none. One round trip.
-    package func keptAnswer(_ key: KeptAnswerKey, at now: Timestamp) async throws(PostgresError) -> [UInt8]? {
-        try await client.read(KeptAnswerRow.withKey(key, at: now)).first
+    package func storedResponse(_ key: StoredResponseKey, at now: Timestamp) async throws(PostgresError) -> [UInt8]? {
+        try await client.read(StoredResponseRow.withKey(key, at: now)).first
     }
 }
