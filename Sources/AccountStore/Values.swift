@@ -154,7 +154,7 @@ extension HashKeyID: StoredValue {
 
 extension Rule: StoredValue {}
 extension AccountEvent.Kind: StoredValue {}
-extension Announcement.Kind: StoredValue {}
+extension WebhookEvent.Kind: StoredValue {}
 extension ConflictFacts.ShownState: StoredValue {}
 extension OutboxMessage.Kind: StoredValue {}
 extension OutboxMessage.State: StoredValue {}

@@ -126,16 +126,16 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     } catch {
         ending = error
     }
-    let isTold = ending is ExitCode || ending is ValidationError
+    let isReported = ending is ExitCode || ending is ValidationError
     do {
         try flushOutput()
     } catch {
-        if let ending, !isTold, ending as? OutputFailure != error { complain(words(for: ending)) }
+        if let ending, !isReported, ending as? OutputFailure != error { complain(words(for: ending)) }
         complain("\(error)")
         throw ExitCode(for: error)
     }
     guard let ending else { return }
-    if isTold { throw ending }
+    if isReported { throw ending }
     complain(words(for: ending))
     throw ExitCode(for: ending)
 }

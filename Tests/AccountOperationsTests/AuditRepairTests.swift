@@ -526,10 +526,10 @@ struct AuditRepairTests {
                 #expect(suspended.count == 3)
                 let kept = try await database.count("SELECT count(*) FROM quarantined_methods WHERE rule = 'O6'")
                 let mails = try await database.count("SELECT count(*) FROM outbox WHERE kind = 'mail'")
-                let told = try await database.count(
+                let reported = try await database.count(
                     "SELECT count(*) FROM webhook_messages WHERE type = 'method.quarantined'"
                 )
-                #expect([kept, mails, told] == [3, 3, 3])
+                #expect([kept, mails, reported] == [3, 3, 3])
                 let steps = try await store.appliedSteps(of: Self.plan, before: .max >> 32, countMax: 1000)
                 #expect(steps.filter { $0.mail != nil }.count == 3)
                 _ = try await Self.undo(store)

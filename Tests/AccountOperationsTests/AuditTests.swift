@@ -203,14 +203,14 @@ struct AuditTests {
             let whole = try await database.findings(Self.terms)
             // While the tables are read, at the first accounts, and later.
             for stopAfter in [1, 9, 10, 11, 12, 30, 50] {
-                let told = Mutex<[Finding]>([])
+                let reported = Mutex<[Finding]>([])
                 let place = Mutex<AccountSnapshots.Place?>(nil)
                 let reports = Mutex(0)
                 await #expect(throws: Stopped.self) {
                     _ = try await audit.run(
                         .all,
                         tenant: nil,
-                        tell: { finding in told.withLock { $0.append(finding) } },
+                        tell: { finding in reported.withLock { $0.append(finding) } },
                         report: { progress in
                             place.withLock { $0 = progress.place }
                             let count = reports.withLock { count in
@@ -226,10 +226,10 @@ struct AuditTests {
                     .all,
                     tenant: nil,
                     after: start,
-                    tell: { finding in told.withLock { $0.append(finding) } },
+                    tell: { finding in reported.withLock { $0.append(finding) } },
                     report: { _ in }
                 )
-                #expect(told.withLock { $0 }.map(\.line) == whole.map(\.line), "stopped after \(stopAfter) reports")
+                #expect(reported.withLock { $0 }.map(\.line) == whole.map(\.line), "stopped after \(stopAfter) reports")
             }
         }
     }
@@ -261,7 +261,7 @@ struct AuditTests {
     @Test func `whatever changes during a run is not seen by it`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 200)
-            let told = Mutex<[Finding]>([])
+            let reported = Mutex<[Finding]>([])
             let hasChanged = Mutex(false)
             let snapshots = AccountSnapshots(
                 database.configuration,
@@ -272,7 +272,7 @@ struct AuditTests {
             _ = try await Audit(snapshots, rules: AuditRule.all, terms: Self.terms).run(
                 .all,
                 tenant: nil,
-                tell: { finding in told.withLock { $0.append(finding) } },
+                tell: { finding in reported.withLock { $0.append(finding) } },
                 report: { _ in
                     let isFirst = hasChanged.withLock { changed in
                         defer { changed = true }
@@ -285,7 +285,7 @@ struct AuditTests {
                     }
                 }
             )
-            #expect(told.withLock { $0 } == [])
+            #expect(reported.withLock { $0 } == [])
             #expect(try await !database.findings(Self.terms).isEmpty, "the next run sees it")
         }
     }

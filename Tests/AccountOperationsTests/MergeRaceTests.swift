@@ -350,10 +350,10 @@ struct MergeRaceTests {
                 try await first.sendAllWebhooks()
                 let database = first.database
                 #expect(try await count(first, "prepared") == 0)
-                let told = try await database.count(
+                let reported = try await database.count(
                     "SELECT count(*) FROM webhook_messages WHERE type IN ('merge.committed', 'merge.aborted')"
                 )
-                #expect(told == 1)
+                #expect(reported == 1)
                 let isMerged = try await count(first, "committed") == 1
                 #expect(try await database.count("SELECT count(*) FROM users") == (isMerged ? 2 : 3))
                 if round == 0 { #expect(isMerged) }

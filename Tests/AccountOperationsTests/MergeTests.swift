@@ -267,7 +267,7 @@ struct MergeTests {
 
     @Test func `both owners are told that the merge of their accounts was undone`() async throws {
         try await TestService.with { service in
-            func told() async throws -> [Mail] {
+            func reported() async throws -> [Mail] {
                 try await service.operations.notices(tenant: .project).filter { $0.template == .mergeUndone }
             }
             let ada = try await person(service, "Ada@example.com")
@@ -282,9 +282,9 @@ struct MergeTests {
             let other = try await service.signIn(google).signedIn()
             // The account that stays takes the other's address: each is told at the address it has again.
             let merge = try await service.merge(ada.user.id, other.user.id, [.email: .absorbed])
-            #expect(try await told() == [])
+            #expect(try await reported() == [])
             _ = try await service.undo(merge.id).success()
-            let mails = try await told()
+            let mails = try await reported()
             #expect(mails.map(\.to).sorted() == ["Ada@example.com", "ada@gmail.com"])
             #expect(mails.first { $0.to == "Ada@example.com" }?.locale == "th")
             #expect(mails.first { $0.to == "ada@gmail.com" }?.displayName == "Ada L.")
@@ -294,7 +294,7 @@ struct MergeTests {
             let guest = try await service.signUpAnonymously()
             let second = try await service.merge(bob.user.id, guest.user.id)
             _ = try await service.undo(second.id).success()
-            #expect(try await told().count == 2, "an unproven address may be anybody's")
+            #expect(try await reported().count == 2, "an unproven address may be anybody's")
         }
     }
 
@@ -505,10 +505,10 @@ struct MergeTests {
 
     @Test func `the owner of each proven address is told`() async throws {
         try await TestService.with { service in
-            func told() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }
+            func reported() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }
             let bob = try await service.signUp("bob@example.com")
             _ = try await service.merge(bob.user.id, try await service.signUpAnonymously().user.id)
-            #expect(try await told() == [], "the address may be anybody's")
+            #expect(try await reported() == [], "the address may be anybody's")
 
             let ada = try await service.signUp("Ada@example.com")
             try await service.edit(ada.user.id) {
@@ -519,7 +519,7 @@ struct MergeTests {
             let other = try await service.signIn(google).signedIn()
             _ = try await service.merge(ada.user.id, other.user.id, [.email: .survivor])
             let until = RFC3339.text(service.clock.now.adding(seconds: 30 * 86_400))
-            let mails = try await told()
+            let mails = try await reported()
             #expect(Set(mails.map(\.to)) == ["Ada@example.com", "ada@gmail.com"] && mails.count == 2)
             #expect(Set(mails.map(\.locale)) == ["th", "en"])
             for mail in mails {
@@ -534,7 +534,7 @@ struct MergeTests {
                 choices: [:],
                 tenant: .project
             )
-            let all = try await told()
+            let all = try await reported()
             #expect(all.filter { $0.merged?.isByOperator == false }.map(\.to) == ["Ada@example.com"] && all.count == 3)
         }
     }
@@ -836,13 +836,13 @@ struct MergeTests {
             try await service.sendAllWebhooks()
             _ = try await service.undo(merge.id).success()
             try await service.sendAllWebhooks()
-            let told = try receiver.bodies(signedBy: secret)
+            let reported = try receiver.bodies(signedBy: secret)
             #expect(
-                told.map { $0["type"]?.string } == [
+                reported.map { $0["type"]?.string } == [
                     "merge.prepared", "method.linked", "merge.committed", "merge.undone",
                 ]
             )
-            for body in told where body["type"]?.string?.hasPrefix("merge.") == true {
+            for body in reported where body["type"]?.string?.hasPrefix("merge.") == true {
                 #expect(
                     body["data"]?.object?.keys.sorted() == ["mergeId", "mergedUserId", "rule", "userId"]
                 )

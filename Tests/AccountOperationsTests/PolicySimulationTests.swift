@@ -238,7 +238,7 @@ struct PolicySimulationTests {
         connections: Int = 2,
         pageSize: Int = 50
     ) async throws -> (all: [Prediction], result: PolicySimulation.Progress) {
-        let told = Mutex<[Prediction]>([])
+        let reported = Mutex<[Prediction]>([])
         let result = try await simulation.run(
             AccountSnapshots(
                 service.database.configuration,
@@ -248,10 +248,10 @@ struct PolicySimulationTests {
             ),
             tenant: nil,
             at: service.clock.now,
-            tell: { prediction in told.withLock { $0.append(prediction) } },
+            onPrediction: { prediction in reported.withLock { $0.append(prediction) } },
             report: { _ in }
         )
-        return (told.withLock { $0 }, result)
+        return (reported.withLock { $0 }, result)
     }
 
     private static func apply(_ proposal: PolicyProposal, _ service: TestService) async throws {
@@ -331,9 +331,9 @@ struct PolicySimulationTests {
             }
             // What follows on a second factor is predicted, and not done here.
             if [was.text, became.text].contains(asks) { continue }
-            let isTold = was.text != became.text && became.text != "refused (operationNotAllowed)"
-            #expect(found == (isTold ? ["\(was.text) → \(became.text)"] : []), "account \(index), \(attempt)")
-            if isTold { changed += 1 }
+            let isReported = was.text != became.text && became.text != "refused (operationNotAllowed)"
+            #expect(found == (isReported ? ["\(was.text) → \(became.text)"] : []), "account \(index), \(attempt)")
+            if isReported { changed += 1 }
             for case .sharedAddress(_, let owner?) in predicted.values.joined().map(\.cause) where owner == users[index]
             {
                 #expect(became.user != nil)
@@ -346,11 +346,11 @@ struct PolicySimulationTests {
             tenant: nil,
             report: { _ in }
         )
-        var told: [String: Int64] = [:]
+        var reported: [String: Int64] = [:]
         for (change, count) in recorded.changes where change.after != .asksSecondFactor {
-            told["\(change.before.text) → \(change.after.text)", default: 0] += count.questions
+            reported["\(change.before.text) → \(change.after.text)", default: 0] += count.questions
         }
-        #expect(told == history.filter { !$0.key.hasSuffix(asks) })
+        #expect(reported == history.filter { !$0.key.hasSuffix(asks) })
         let asked = recorded.changes.filter { $0.key.after == .asksSecondFactor }.values.reduce(0) { $0 + $1.questions }
         #expect(asked == history.filter { $0.key.hasSuffix(asks) }.values.reduce(0, +))
         #expect(recorded.unreadable == 0 && recorded.answeredOtherwiseNow == 0)
@@ -496,7 +496,7 @@ struct PolicySimulationTests {
             }
             // While the tables are read, at the first accounts, and later.
             for stopAfter in [1, 7, 9, 12] {
-                let told = Mutex<[Prediction]>([])
+                let reported = Mutex<[Prediction]>([])
                 let reached = Mutex<(place: AccountSnapshots.Place?, reports: Int)>((nil, 0))
                 let snapshots = AccountSnapshots(
                     service.database.configuration,
@@ -509,7 +509,7 @@ struct PolicySimulationTests {
                         snapshots,
                         tenant: nil,
                         at: service.clock.now,
-                        tell: { prediction in told.withLock { $0.append(prediction) } },
+                        onPrediction: { prediction in reported.withLock { $0.append(prediction) } },
                         report: { progress in
                             let isOver = reached.withLock { reached in
                                 reached.place = progress.place
@@ -525,10 +525,10 @@ struct PolicySimulationTests {
                     tenant: nil,
                     after: reached.withLock { $0.place },
                     at: service.clock.now,
-                    tell: { prediction in told.withLock { $0.append(prediction) } },
+                    onPrediction: { prediction in reported.withLock { $0.append(prediction) } },
                     report: { _ in }
                 )
-                #expect(told.withLock { $0 } == whole.all, "stopped after \(stopAfter) reports")
+                #expect(reported.withLock { $0 } == whole.all, "stopped after \(stopAfter) reports")
             }
         }
     }

@@ -58,7 +58,7 @@ struct WebhookDocumentTests {
 
     @Test func `every type is explained`() throws {
         let document = try String(contentsOfFile: Repository.root + "/docs/guides/webhooks.md", encoding: .utf8)
-        for kind in Announcement.Kind.allCases { #expect(document.contains("`\(kind.rawValue)`"), "\(kind)") }
+        for kind in WebhookEvent.Kind.allCases { #expect(document.contains("`\(kind.rawValue)`"), "\(kind)") }
     }
 
     @Test(arguments: [0, 23, 65])

@@ -31,9 +31,9 @@ struct WebhookTests {
             }
             _ = try await service.operations.endAllSessions(of: ada.user.id, tenant: .project)
             try await service.sendAllWebhooks()
-            let told = try receiver.bodies(signedBy: secret)
-            #expect(told.map { $0["type"]?.string } == ["session.ended", "session.revoked", "session.revoked"])
-            for body in told {
+            let reported = try receiver.bodies(signedBy: secret)
+            #expect(reported.map { $0["type"]?.string } == ["session.ended", "session.revoked", "session.revoked"])
+            for body in reported {
                 #expect(body["data"]?.object == ["userId": .string(ada.user.id.rawValue), "rule": "T10"])
             }
         }
@@ -61,17 +61,17 @@ struct WebhookTests {
             )
             try await service.sendAllWebhooks()
 
-            let told = try receiver.bodies(signedBy: secret)
+            let reported = try receiver.bodies(signedBy: secret)
             #expect(
-                told.map { $0["type"]?.string } == [
+                reported.map { $0["type"]?.string } == [
                     "conflict.opened", "conflict.proven", "method.linked", "conflict.resolved", "conflict.opened",
                     "conflict.declined", "method.unlinked",
                 ]
             )
             #expect(
-                told.map { $0["data"]?["rule"]?.string } == ["I11", "Q14", "J12", "J12", "I11", "J13", "K3"]
+                reported.map { $0["data"]?["rule"]?.string } == ["I11", "Q14", "J12", "J12", "I11", "J13", "K3"]
             )
-            for body in told {
+            for body in reported {
                 #expect(Set(try #require(body.object).keys) == ["type", "timestamp", "data"])
                 #expect(body["data"]?["userId"]?.string == ada.user.id.rawValue)
                 let isConflict = body["type"]?.string?.hasPrefix("conflict.") == true
@@ -84,7 +84,7 @@ struct WebhookTests {
                     !body.text.contains("example.com") && !body.text.contains(handle) && !body.text.contains("\"77\"")
                 )
             }
-            #expect(Set(receiver.requests.map(\.id)).count == told.count, "each has a name of its own")
+            #expect(Set(receiver.requests.map(\.id)).count == reported.count, "each has a name of its own")
             #expect(
                 try await service.database.count("SELECT count(*) FROM webhook_messages WHERE state <> 'delivered'")
                     == 0
@@ -124,12 +124,12 @@ struct WebhookTests {
             _ = try await service.signIn(other, idToken: session).signedIn()
             try await service.sendAllWebhooks()
 
-            let told = try receiver.bodies(signedBy: secret).map { body in
+            let reported = try receiver.bodies(signedBy: secret).map { body in
                 [body["type"], body["data"]?["method"], body["data"]?["rule"]].map { $0?.string ?? "?" }
                     .joined(separator: " ")
             }
             #expect(
-                told == [
+                reported == [
                     "method.linked github.com L4",
                     "method.quarantined github.com I9", "method.quarantined password I9", "method.linked google.com I9",
                     "method.restored github.com L4", "methods.changed ? L4",
@@ -160,12 +160,12 @@ struct WebhookTests {
                 try await link(number, session)
             }
             try await service.sendAllWebhooks()
-            let told = try receiver.bodies(signedBy: secret).map { body in
+            let reported = try receiver.bodies(signedBy: secret).map { body in
                 [body["type"], body["data"]?["method"], body["data"]?["rule"]].map { $0?.string ?? "?" }
                     .joined(separator: " ")
             }
             #expect(
-                told == [
+                reported == [
                     "method.linked phone N6",
                     "method.unlinked phone N6", "method.linked phone N6",
                     "method.quarantined phone R4", "method.restored phone N6", "methods.changed ? N6",
@@ -200,7 +200,7 @@ struct WebhookTests {
             let code = try #require(mails.last?.code)
             _ = try await service.operations.applyEmailCode(code, tenant: .project)
             try await service.sendAllWebhooks()
-            let told = try receiver.bodies(signedBy: secret).filter { $0["type"] == "methods.changed" }
+            let reported = try receiver.bodies(signedBy: secret).filter { $0["type"] == "methods.changed" }
                 .compactMap { $0["data"]?.object }
             func expected(
                 _ rule: String,
@@ -215,13 +215,13 @@ struct WebhookTests {
                 ]
             }
             #expect(
-                told == [
+                reported == [
                     expected("W4", replaced: ["password"], ownerMailed: false),
                     expected("L4", added: ["github.com"], ownerMailed: true),
                     expected("W4", removed: ["github.com"], replaced: ["password"], ownerMailed: true),
                     expected("U23", added: ["github.com"], replaced: ["password"], ownerMailed: false),
                 ],
-                "\(told)"
+                "\(reported)"
             )
         }
     }
@@ -259,9 +259,9 @@ struct WebhookTests {
             receiver.answer { $0["data"]?["userId"]?.string == ada.user.id.rawValue ? 500 : 204 }
             try await service.sendAllWebhooks()
             // Ada's first and Bob's, sent at once, so that either may arrive first.
-            let told = try receiver.bodies(signedBy: secret).map { $0["data"]?["userId"]?.string }
+            let reported = try receiver.bodies(signedBy: secret).map { $0["data"]?["userId"]?.string }
             #expect(
-                told.count == 2 && Set(told) == [ada.user.id.rawValue, bob.user.id.rawValue],
+                reported.count == 2 && Set(reported) == [ada.user.id.rawValue, bob.user.id.rawValue],
                 "Ada's first and Bob's"
             )
             let first = receiver.requests.filter { $0.body["data"]?["userId"]?.string == ada.user.id.rawValue }
@@ -527,16 +527,16 @@ struct WebhookTests {
 
     @Test func `64 callers with one key change an endpoint once, on two servers, and all get its answer`() async throws
     {
-        let told: @Sendable (NewWebhookSecret) -> [UInt8] = { Array("\($0.endpoint) \($0.secret)".utf8) }
+        let reported: @Sendable (NewWebhookSecret) -> [UInt8] = { Array("\($0.endpoint) \($0.secret)".utf8) }
         let done: @Sendable (()) -> [UInt8] = { _ in [1] }
         try await TestService.withTwo { service, other in
             // There is room for one more.
             for number in 1...9 { _ = try await service.addWebhook("https://\(number).example.com") }
-            let adding = try request("add", "a", told)
+            let adding = try request("add", "a", reported)
             let added = try await service.race(with: other) { service, _ in
                 try await outcome(await service.operations.addWebhookEndpoint(url: Self.url, idempotent: adding))
             }
-            let answer = String(decoding: try apply(added, answer: told), as: UTF8.self).split(separator: " ")
+            let answer = String(decoding: try apply(added, answer: reported), as: UTF8.self).split(separator: " ")
             let id = String(answer[0])
             #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 10)
             #expect(
@@ -544,7 +544,7 @@ struct WebhookTests {
                     "SELECT count(*) FROM webhook_endpoints WHERE endpoint_id::text = \(id)"
                 ) == 1
             )
-            let another = try request("add", "b", told)
+            let another = try request("add", "b", reported)
             #expect(
                 try await outcome(
                     await service.operations.addWebhookEndpoint(url: "https://b.example.com", idempotent: another)
@@ -552,11 +552,11 @@ struct WebhookTests {
                     == .idempotencyKeyReused
             )
 
-            let rotating = try request("rotate", "", told)
+            let rotating = try request("rotate", "", reported)
             let rotated = try await service.race(with: other) { service, _ in
                 try await outcome(await service.operations.rotateWebhookSecret(of: id, idempotent: rotating))
             }
-            let secret = String(decoding: try apply(rotated, answer: told), as: UTF8.self).split(separator: " ")[1]
+            let secret = String(decoding: try apply(rotated, answer: reported), as: UTF8.self).split(separator: " ")[1]
             #expect(secret != answer[1])
             // The one that was replaced signs on: it was replaced once.
             let sealed: [[UInt8]?] = try await service.database.rows(

@@ -253,7 +253,7 @@ struct JournalTests {
     func `columns that are one value are put back together or not at all`(
         step: String,
         later: String,
-        told: [String]
+        reported: [String]
     ) async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
@@ -279,10 +279,10 @@ struct JournalTests {
         }
         let before = try await value()
         let clashes = try await scene.store.undoSituation(of: entry.step).clashes
-        #expect(clashes.map(\.subject) == told)
+        #expect(clashes.map(\.subject) == reported)
         #expect(try await undo(entry, of: user, scene) == .factsMoved)
         // Nobody signs in by a number that is not proven: it alone may stay as it is.
-        let canStay = told == ["unproven_phone_number"]
+        let canStay = reported == ["unproven_phone_number"]
         #expect(clashes.allSatisfy { $0.canStay == canStay })
         if canStay {
             #expect(try await undo(entry, of: user, accepting: clashes, scene) == .applied)

@@ -166,8 +166,8 @@ private let statementsOfDecisions: [Statement] = {
     ofUser.user = fixed
     ofUser.state = .open
     let answerKey = StoredResponseKey(tenant: tenant, user: fixed, digest: Array(repeating: 1, count: 32))
-    let linked = Announcement.about(.provider(.google), .methodLinked)
-    let news = Announcement.about(conflict, .conflictOpened)
+    let linked = WebhookEvent.about(.provider(.google), .methodLinked)
+    let news = WebhookEvent.about(conflict, .conflictOpened)
     let webhook = WebhookMessageRecord(
         position: 1,
         endpoint: use,
@@ -229,8 +229,8 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "UserRow.hold", sql: UserRow.hold(["user-7", "user-8"], tenant: tenant)),
         Statement(name: "WebhookMessageRow.answers", sql: WebhookMessageRow.answers(to: use).sql, isHot: false),
         Statement(
-            name: "WebhookMessageRow.tell",
-            sql: WebhookMessageRow.tell(.mergePrepared, of: merge, id: use, by: event),
+            name: "WebhookMessageRow.insertMergeEvent",
+            sql: WebhookMessageRow.insertMergeEvent(.mergePrepared, of: merge, id: use, by: event),
             isHot: false
         ),
         Statement(

@@ -13,7 +13,7 @@ struct UserCacheTests {
     private func server() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
 
     /// What a server tells of a user that it had read before `change`, which another server makes.
-    private func told(
+    private func reported(
         of user: UserRecord,
         after change: (AccountStore) async throws -> Void
     ) async throws -> UserRecord? {
@@ -39,7 +39,7 @@ struct UserCacheTests {
             passwordHash: change.password == .set ? "$another$" : nil,
             event: event(.userUpdated, at: later)
         )
-        let seen = try await told(of: before) { try await expectApplied(write, $0) }
+        let seen = try await reported(of: before) { try await expectApplied(write, $0) }
         #expect(seen == (try await scene.stored(before.id)))
         #expect((seen?.version == before.version) == (before == after))
     }
@@ -53,7 +53,7 @@ struct UserCacheTests {
         var after = before
         after.refreshProfile(of: described)
         let write = AccountWrite(previous: before, user: after, session: before.session(), event: event(.signedIn))
-        let seen = try await told(of: before) { try await expectApplied(write, $0) }
+        let seen = try await reported(of: before) { try await expectApplied(write, $0) }
         #expect(seen?.linkedProviders[.google] == described)
         #expect(seen == (try await scene.stored(before.id)))
     }
@@ -76,7 +76,7 @@ struct UserCacheTests {
     @Test func `times that are written behind are seen, and need no second reading`() async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
-        let seen = try await told(of: before) { writer in
+        let seen = try await reported(of: before) { writer in
             writer.activity.note(before, at: later, isSignIn: true)
             try await writer.activity.flush(to: writer)
             try await PostgresConnection.withConnection(scene.database.configuration) { connection in

@@ -128,7 +128,7 @@ extension TestDatabase {
         pageSize: Int = AccountSnapshots.pageSize,
         connections: Int = 2
     ) async throws -> [Finding] {
-        let told = Mutex<[Finding]>([])
+        let reported = Mutex<[Finding]>([])
         let snapshots = AccountSnapshots(
             configuration,
             connections: connections,
@@ -138,10 +138,10 @@ extension TestDatabase {
         _ = try await Audit(snapshots, rules: rules, terms: terms).run(
             selection,
             tenant: nil,
-            tell: { finding in told.withLock { $0.append(finding) } },
+            tell: { finding in reported.withLock { $0.append(finding) } },
             report: { _ in }
         )
-        return told.withLock { $0 }
+        return reported.withLock { $0 }
     }
 
     /// The stored decisions that the rules, asked again, answer in another way than is written.

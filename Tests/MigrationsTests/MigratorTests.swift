@@ -92,11 +92,11 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 
     @Test func `each step is reported when it is done`() async throws {
         try await EmptyDatabase.with { database async throws in
-            let told = Mutex<[String]>([])
+            let reported = Mutex<[String]>([])
             _ = try await migrator(database, tables(3)).run(.latest) { step in
-                told.withLock { $0.append(step.file.description) }
+                reported.withLock { $0.append(step.file.description) }
             }
-            #expect(told.withLock(\.self) == ["0001_t1.up.sql", "0002_t2.up.sql", "0003_t3.up.sql"])
+            #expect(reported.withLock(\.self) == ["0001_t1.up.sql", "0002_t2.up.sql", "0003_t3.up.sql"])
         }
     }
 

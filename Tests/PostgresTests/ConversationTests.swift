@@ -30,7 +30,7 @@ import Testing
         return talk
     }
 
-    private func told(_ effect: Talk.Effect) -> String {
+    private func reported(_ effect: Talk.Effect) -> String {
         switch effect {
         case .none: "-"
         case .answer(let job, let answers): "answer \(job.id): \(answers)"
@@ -41,11 +41,11 @@ import Testing
     }
 
     private func hear(_ talk: inout Talk, _ events: Talk.Event...) -> [String] {
-        events.map { told(talk.receive($0)) }
+        events.map { reported(talk.receive($0)) }
     }
 
     private func lose(_ talk: inout Talk) -> [String] {
-        talk.lost().map(told)
+        talk.lost().map(reported)
     }
 
     private func failure(_ state: SQLState?, severity: String = "ERROR", function: String? = nil) -> Talk.Event {
@@ -215,11 +215,11 @@ import Testing
             var talk = write()
             for event in answers.prefix(heard) { _ = talk.receive(event) }
             #expect(lose(&talk) == ["fail 0: commit_outcome_unknown"])
-            var told = write()
-            for event in answers.prefix(heard) { _ = told.receive(event) }
+            var reported = write()
+            for event in answers.prefix(heard) { _ = reported.receive(event) }
             // libpq's own report of a broken connection carries no state.
-            #expect(hear(&told, failure(nil)) == ["broken"])
-            #expect(lose(&told) == ["fail 0: commit_outcome_unknown"])
+            #expect(hear(&reported, failure(nil)) == ["broken"])
+            #expect(lose(&reported) == ["fail 0: commit_outcome_unknown"])
         }
     }
 

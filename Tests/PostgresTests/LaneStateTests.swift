@@ -58,7 +58,7 @@ struct FakeJob: LaneJob {
     }
 
     /// Duties as one reads them aloud.
-    private func told(_ duties: [LaneState<FakeJob>.Duty]) -> [String] {
+    private func reported(_ duties: [LaneState<FakeJob>.Duty]) -> [String] {
         duties.map { duty in
             switch duty {
             case .connect(let slot): "connect \(slot)"
@@ -73,7 +73,7 @@ struct FakeJob: LaneJob {
     }
 
     private func duties(_ lane: inout LaneState<FakeJob>, at seconds: Double) -> [String] {
-        told(lane.duties(now: at(seconds)))
+        reported(lane.duties(now: at(seconds)))
     }
 
     private func submit(_ ids: ClosedRange<Int>, to lane: inout LaneState<FakeJob>, at seconds: Double) {

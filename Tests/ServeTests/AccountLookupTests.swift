@@ -60,8 +60,8 @@ struct AccountLookupTests {
 
     @Test func `one account is shown with its methods, their obstacles, and the reasons of decisions`() async throws {
         try await Self.withAccounts { database in
-            let told = try await ConcordCommand.run(["account", "show", "ada"], database)
-            #expect(told.status == .exited(0), "\(told.error)")
+            let reported = try await ConcordCommand.run(["account", "show", "ada"], database)
+            #expect(reported.status == .exited(0), "\(reported.error)")
             for line in [
                 "Account        ada", "Address        A…@Example.com, verified by mailed-code on 2026-01-02",
                 "First address  f…@example.org", "Number         +15…11",
@@ -70,8 +70,11 @@ struct AccountLookupTests {
                 "Sessions       1", "warning: weak-password-hash (scheme: 2b)",
                 "signed-in, linkByProvenEmail (I7): signed in to the owner of the address; the identity is linked",
                 "user-created, signUpDuplicateEmailsAllowed (P5): new account",
-            ] { #expect(told.output.contains(line), "\(line)\n\(told.output)") }
-            #expect(!told.output.contains("secret") && !told.output.contains("google-subject"), "\(told.output)")
+            ] { #expect(reported.output.contains(line), "\(line)\n\(reported.output)") }
+            #expect(
+                !reported.output.contains("secret") && !reported.output.contains("google-subject"),
+                "\(reported.output)"
+            )
             let whole = try await ConcordCommand.run(
                 ["account", "show", "ada", "--show-identifiers", "--history", "1"],
                 database

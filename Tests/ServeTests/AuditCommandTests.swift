@@ -228,12 +228,12 @@ struct AuditCommandTests {
             ) { execution in
                 var output = execution.standardOutput.strings().makeAsyncIterator()
                 var complaints = execution.standardError.strings().makeAsyncIterator()
-                var (told, error) = (try await output.next().map { [$0] } ?? [], "")
+                var (reported, error) = (try await output.next().map { [$0] } ?? [], "")
                 #expect(kill(execution.processIdentifier.value, SIGINT) == 0)
                 while !error.contains("stopping after"), let line = try await complaints.next() { error += line }
-                while let line = try await output.next() { told.append(line) }
+                while let line = try await output.next() { reported.append(line) }
                 while let line = try await complaints.next() { error += line }
-                return (told: told, error: error)
+                return (reported: reported, error: error)
             }
             #expect(first.terminationStatus == .exited(75), "\(first.closureResult.error)")
             let cursor = try #require(first.closureResult.error.split(separator: "--after ").last)
@@ -243,7 +243,7 @@ struct AuditCommandTests {
             #expect(whole.status == .exited(1))
             func findings(_ lines: [String]) -> [String] { lines.filter { $0.contains(#""type":"finding""#) } }
             func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
-            let (before, after) = (findings(first.closureResult.told), findings(lines(rest.output)))
+            let (before, after) = (findings(first.closureResult.reported), findings(lines(rest.output)))
             #expect(!before.isEmpty && !after.isEmpty)
             #expect(before + after == findings(lines(whole.output)))
         }

@@ -485,8 +485,8 @@ struct PolicyCommandTests {
             #expect(ending.output == "" && ending.error.contains("interrupted; nothing was printed yet"))
             // After user-6.
             let rest = try await ConcordCommand.run(arguments + ["--after", "H3VzZXItNg"], database)
-            let told = rest.output.split(separator: "\n").filter { $0.contains("effect\":\"") }
-            #expect(told.count == 3 && rest.output.contains("\"accounts\":3") && rest.status == .exited(1))
+            let reported = rest.output.split(separator: "\n").filter { $0.contains("effect\":\"") }
+            #expect(reported.count == 3 && rest.output.contains("\"accounts\":3") && rest.status == .exited(1))
             let lost = try await ConcordCommand.interrupted(arguments, database) { _, database in
                 try await database.execute(
                     """

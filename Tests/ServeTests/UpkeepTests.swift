@@ -72,8 +72,9 @@ struct UpkeepTests {
             try await ServeProcess.run(database: database.url) { server in
                 let ready = try await server.send(.GET, "/readyz", key: nil)
                 #expect(ready.status == 503, "\(ready.text)")
-                let told = "not ready: this server's clock is 40 days ahead of PostgreSQL's: synchronise both machines"
-                #expect(ready.text.hasPrefix(told), "\(ready.text)")
+                let reported =
+                    "not ready: this server's clock is 40 days ahead of PostgreSQL's: synchronise both machines"
+                #expect(ready.text.hasPrefix(reported), "\(ready.text)")
                 let line = await server.log.line(
                     saying: "clock differs from PostgreSQL's: expired rows are not deleted"
                 )

@@ -89,13 +89,13 @@ import Testing
                         try await database.execute(Self.makeDue)
                     }
                     try await wait { try await database.count(Self.waiting) == 0 }
-                    let told = receiver.requests
+                    let reported = receiver.requests
                     #expect(
-                        told.map { $0.json["type"]?.string }
+                        reported.map { $0.json["type"]?.string }
                             == ["method.unlinked", "method.unlinked", "method.unlinked", "method.linked"]
                     )
-                    #expect(Set(told.prefix(3).map { $0.headers.first(name: "webhook-id") }).count == 1)
-                    for request in told {
+                    #expect(Set(reported.prefix(3).map { $0.headers.first(name: "webhook-id") }).count == 1)
+                    for request in reported {
                         let id = try #require(request.headers.first(name: "webhook-id"))
                         let time = try #require(request.headers.first(name: "webhook-timestamp"))
                         let code = HMAC<SHA256>.authenticationCode(

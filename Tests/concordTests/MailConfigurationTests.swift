@@ -109,8 +109,12 @@ struct MailConfigurationTests {
         ("{from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is not a template"),
     ])
     func `a mistake is named`(_ mail: String, _ problem: String) {
-        let told = mistakes("mail: \(mail)", files: ["mails/VERIFY.txt": "x", "f": "secret"], folder: ["VERIFY.txt"])
-        #expect(told.contains(problem), "\(told)")
+        let reported = mistakes(
+            "mail: \(mail)",
+            files: ["mails/VERIFY.txt": "x", "f": "secret"],
+            folder: ["VERIFY.txt"]
+        )
+        #expect(reported.contains(problem), "\(reported)")
     }
 
     @Test func `plain SMTP goes to this machine, and elsewhere where that is allowed`() throws {

@@ -115,20 +115,20 @@ struct PlanFileTests {
     @Test func `a mistake in a file is reported with its line, before anything is done`() throws {
         for (lines, line, text) in Self.mistakes {
             let all = try read(lines)
-            guard case .broken(let told, let place)? = all.end else {
+            guard case .broken(let reported, let place)? = all.end else {
                 Issue.record("\(text): \(all)")
                 continue
             }
-            #expect(told.contains(text) && place == line, "\(told), line \(place)")
+            #expect(reported.contains(text) && place == line, "\(reported), line \(place)")
         }
         let header = Array(Self.header.utf8)
         for (bytes, line) in [([0xFF, 0xFE, 0x7B, 0x00], 1), (header + [0x0A, 0xC3, 0x28, 0x0A], 2)] as [([UInt8], Int)]
         {
-            guard case .broken(let told, let place)? = try read(bytes).end else {
+            guard case .broken(let reported, let place)? = try read(bytes).end else {
                 Issue.record("line \(line)")
                 continue
             }
-            #expect(told == "is not in UTF-8" && place == line)
+            #expect(reported == "is not in UTF-8" && place == line)
         }
     }
 

@@ -81,9 +81,9 @@ struct ProvidersFileTests {
             """,
             ["etc/secrets/twitter": "s3cr3t", "etc/empty": "\n"]
         )
-        let told = mistakes.description.split(separator: "\n").map(String.init)
+        let reported = mistakes.description.split(separator: "\n").map(String.init)
         #expect(
-            told == [
+            reported == [
                 "etc/providers.yaml:2: example.com: unknown provider: use a supported provider or oidc.NAME",
                 "etc/providers.yaml:3: google.com: Invalid value at 'enabled' (TYPE_BOOL)",
                 "etc/providers.yaml:6: github.com: clientID is unknown, empty or not allowed here",

@@ -32,15 +32,15 @@ package struct PolicyComparison: Sendable {
     package func predictions(for snapshot: AccountSnapshot, _ memo: inout Memo) -> [Prediction] {
         guard let account = snapshot.account, snapshot.unreadable.isEmpty else { return [] }
         var found: [Prediction] = []
-        func tell(_ effect: SimulatedEffect, _ cause: Prediction.Cause) {
+        func report(_ effect: SimulatedEffect, _ cause: Prediction.Cause) {
             found.append(Prediction(effect, tenant: snapshot.tenant, user: snapshot.id, cause))
         }
-        compareMethods(of: account, tell)
+        compareMethods(of: account, report)
         if let email = account.email {
-            compareSignIns(to: account, of: snapshot, at: email.address, &memo, tell)
-            compareProofs(of: snapshot, email, tell)
+            compareSignIns(to: account, of: snapshot, at: email.address, &memo, report)
+            compareProofs(of: snapshot, email, report)
         }
-        compareConflicts(of: snapshot, account, tell)
+        compareConflicts(of: snapshot, account, report)
         guard found.count > 1 else { return found }
         return SimulatedEffect.allCases.flatMap { effect in found.filter { $0.effect == effect } }
     }
@@ -54,9 +54,9 @@ package struct PolicyComparison: Sendable {
         tenant: TenantID
     ) -> [Prediction] {
         let owner = members.first { $0.detail == AuditRule.ownAddress }?.user
-        var told: Set<UserID> = []
+        var seen: Set<UserID> = []
         return members.compactMap { member in
-            guard member.user != owner, told.insert(member.user).inserted else { return nil }
+            guard member.user != owner, seen.insert(member.user).inserted else { return nil }
             return Prediction(.addressShared, tenant: tenant, user: member.user, .sharedAddress(address, owner: owner))
         }
     }
@@ -67,7 +67,7 @@ package struct PolicyComparison: Sendable {
         workingMethods(of: account, policy: terms.policy, enabledProviders: terms.enabledProviders)
     }
 
-    private func compareMethods(of account: Account, _ tell: (SimulatedEffect, Prediction.Cause) -> Void) {
+    private func compareMethods(of account: Account, _ report: (SimulatedEffect, Prediction.Cause) -> Void) {
         let before = working(account, present)
         let after = working(account, proposed)
         if before != after {
@@ -76,17 +76,17 @@ package struct PolicyComparison: Sendable {
             if !lost.isEmpty {
                 // Who comes by custom tokens as well still gets in.
                 let isLockedOut = after.isEmpty && !account.usesCustomTokens
-                tell(isLockedOut ? .lockedOut : .methodLost, .methods(lost))
+                report(isLockedOut ? .lockedOut : .methodLost, .methods(lost))
             }
-            if !gained.isEmpty { tell(before.isEmpty ? .letIn : .methodGained, .methods(gained)) }
+            if !gained.isEmpty { report(before.isEmpty ? .letIn : .methodGained, .methods(gained)) }
         }
         guard !after.isEmpty else { return }
         switch (
             present.policy.needsSecondFactor(account, provenBy: nil),
             proposed.policy.needsSecondFactor(account, provenBy: nil)
         ) {
-        case (false, true): tell(.secondFactorAsked, .secondFactor)
-        case (true, false): tell(.secondFactorSkipped, .secondFactor)
+        case (false, true): report(.secondFactorAsked, .secondFactor)
+        case (true, false): report(.secondFactorSkipped, .secondFactor)
         case (true, true), (false, false): break
         }
     }
@@ -96,7 +96,7 @@ package struct PolicyComparison: Sendable {
         of snapshot: AccountSnapshot,
         at address: EmailAddress,
         _ memo: inout Memo,
-        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+        _ report: (SimulatedEffect, Prediction.Cause) -> Void
     ) {
         let domain = String(address.domain)
         var proof: ProviderID?
@@ -119,7 +119,7 @@ package struct PolicyComparison: Sendable {
         if memo.transitions[facts] == nil {
             memo.transitions[facts] = transitions(to: account, at: address, facts.links)
         }
-        for (effect, some) in memo.transitions[facts, default: []] { tell(effect, .signIns(address, some)) }
+        for (effect, some) in memo.transitions[facts, default: []] { report(effect, .signIns(address, some)) }
     }
 
     /// The sign-ins to an account that end otherwise, by effect.
@@ -194,19 +194,19 @@ package struct PolicyComparison: Sendable {
     private func compareProofs(
         of snapshot: AccountSnapshot,
         _ email: AccountEmail,
-        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+        _ report: (SimulatedEffect, Prediction.Cause) -> Void
     ) {
         guard case .provider(let provider) = email.proof,
             let before = present.policy.trust(inProofOf: snapshot),
             let after = proposed.policy.trust(inProofOf: snapshot), before >= .verifyingNew, after < .verifyingNew
         else { return }
-        tell(.proofLost, .proof(email.address, by: provider, before, after))
+        report(.proofLost, .proof(email.address, by: provider, before, after))
     }
 
     private func compareConflicts(
         of snapshot: AccountSnapshot,
         _ account: Account,
-        _ tell: (SimulatedEffect, Prediction.Cause) -> Void
+        _ report: (SimulatedEffect, Prediction.Cause) -> Void
     ) {
         let methods = snapshot.conflicts.isEmpty ? [] : account.signInMethods
         func canBeSettled(_ conflict: AccountSnapshot.Conflicts, _ terms: PolicyTerms) -> Bool {
@@ -216,7 +216,7 @@ package struct PolicyComparison: Sendable {
         let stuck = snapshot.conflicts.filter { conflict in
             conflict.liveCount > 0 && canBeSettled(conflict, present) && !canBeSettled(conflict, proposed)
         }
-        if !stuck.isEmpty { tell(.conflictStuck, .conflicts(Set(stuck.map(\.provider)).sorted())) }
+        if !stuck.isEmpty { report(.conflictStuck, .conflicts(Set(stuck.map(\.provider)).sorted())) }
     }
 
     /// How sign-ins to accounts that decisions cannot tell apart end otherwise. The outcome depends on few facts, so that

@@ -93,16 +93,16 @@ package struct PolicySimulation: Sendable {
     ///   - tenant: one tenant; all of them where it is `nil`.
     ///   - start: where an earlier run ended: what it told is not told again, except of shared addresses.
     ///   - now: what is still alive is judged by it.
-    ///   - tell: called for each effect on an account, never twice at once.
-    ///   - report: called after each page, never beside `tell`; throws to stop.
+    ///   - onPrediction: called for each effect on an account, never twice at once.
+    ///   - report: called after each page, never beside `onPrediction`; throws to stop.
     /// - Returns: what was looked at and found, in this run.
-    /// - Throws: `PostgresError`, `SpillFailure`; what `tell` and `report` throw.
+    /// - Throws: `PostgresError`, `SpillFailure`; what `onPrediction` and `report` throw.
     package func run(
         _ snapshots: AccountSnapshots,
         tenant: TenantID?,
         after start: AccountSnapshots.Place? = nil,
         at now: Timestamp,
-        tell: @escaping @Sendable (Prediction) throws -> Void,
+        onPrediction: @escaping @Sendable (Prediction) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
         let joins = comparison.joinsAddresses
@@ -125,7 +125,7 @@ package struct PolicySimulation: Sendable {
             work: { page in try Judged(page, comparison, after: start, gathers: joins) },
             take: { judged in
                 try spill.withLock { try $0?.append(judged.traits) }
-                for prediction in judged.predictions { try tell(prediction) }
+                for prediction in judged.predictions { try onPrediction(prediction) }
                 let now = progress.withLock { progress in
                     for prediction in judged.predictions { progress.effects[prediction.effect, default: 0] += 1 }
                     progress.accounts += judged.accounts
@@ -143,7 +143,7 @@ package struct PolicySimulation: Sendable {
             // One account that names its address twice shares it with nobody.
             guard Set(group.members.map(\.user)).count > 1 else { return }
             for prediction in shared {
-                try tell(prediction)
+                try onPrediction(prediction)
                 progress.withLock { $0.effects[prediction.effect, default: 0] += 1 }
             }
         }

@@ -61,7 +61,7 @@ extension AccountStore {
         batch.append(MergeRow.assertAlone(merge))
         batch.append(sideWrites.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: tenant))
-        batch.append(WebhookMessageRow.tell(.mergePrepared, of: merge, id: event.id, by: event))
+        batch.append(WebhookMessageRow.insertMergeEvent(.mergePrepared, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: tenant)
     }
 
@@ -105,13 +105,13 @@ extension AccountStore {
         let gained = change.gainedMethods
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: merge.survivor, tenant: tenant)) }
         batch.append(MergeRow.commit(merge, at: write.survivorEvent.occurredAt, undoUntil: write.undoUntil))
-        let told = WebhookMessageRow.tell(
+        let mergeEvents = WebhookMessageRow.insertMergeEvent(
             .mergeCommitted,
             of: merge,
             id: write.absorbedEvent.id,
             by: write.survivorEvent
         )
-        batch.append(told)
+        batch.append(mergeEvents)
         batch.append(journal.closing)
         let applied = try await run(batch, event: write.survivorEvent, of: merge.survivor, tenant: tenant)
         if applied == .applied { observer?.applied(write.absorbedEvent) }
@@ -129,7 +129,7 @@ extension AccountStore {
         batch.append(MergeRow.abort(merge, reason, at: event.occurredAt))
         batch.append(sideWrites.flatMap(\.statements))
         batch.append(AccountEventRow.insert(event, of: merge.survivor, tenant: merge.tenant))
-        batch.append(WebhookMessageRow.tell(.mergeAborted, of: merge, id: event.id, by: event))
+        batch.append(WebhookMessageRow.insertMergeEvent(.mergeAborted, of: merge, id: event.id, by: event))
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)
     }
 
@@ -147,12 +147,12 @@ extension AccountStore {
         absorbedEvent: AccountEvent,
         sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
-        let told = AccountWrite.SideWrite([
+        let mergeEvents = AccountWrite.SideWrite([
             // Raised by one by the undo itself.
             UserRow.assertVersion(survivorVersion + 1, of: merge.survivor, tenant: merge.tenant),
             MergeRow.undo(merge, at: survivorEvent.occurredAt),
             AccountEventRow.insert(absorbedEvent, of: merge.absorbed, tenant: merge.tenant),
-            WebhookMessageRow.tell(.mergeUndone, of: merge, id: absorbedEvent.id, by: survivorEvent),
+            WebhookMessageRow.insertMergeEvent(.mergeUndone, of: merge, id: absorbedEvent.id, by: survivorEvent),
         ])
         let voided = AccountWrite.SideWrite.voidEmailCodes(
             of: merge.survivor,
@@ -167,7 +167,7 @@ extension AccountStore {
                 endsSessions: true,
                 of: merge.survivor,
                 event: survivorEvent,
-                sideWrites: [told, voided] + sideWrites
+                sideWrites: [mergeEvents, voided] + sideWrites
             )
         )
         if applied == .applied { observer?.applied(absorbedEvent) }

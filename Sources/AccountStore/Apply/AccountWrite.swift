@@ -33,7 +33,7 @@ package struct AccountWrite: Sendable {
     package struct SideWrite: Sendable {
         let statements: [SQL]
         /// What the statements make true.
-        let announcements: [Announcement]
+        let announcements: [WebhookEvent]
         /// True if the statements touch no row that is there, or update only such in `order`: such a write can be one with
         /// others (ADR 0070).
         let standsAlone: Bool
@@ -44,7 +44,7 @@ package struct AccountWrite: Sendable {
 
         init(
             _ statements: [SQL],
-            announcing announcements: [Announcement] = [],
+            announcing announcements: [WebhookEvent] = [],
             standsAlone: Bool = false,
             order: [UInt8] = [],
             clearing cleared: ReservedAddress? = nil

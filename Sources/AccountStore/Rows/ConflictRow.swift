@@ -411,7 +411,7 @@ extension AccountStore {
             batch.append(sideWrite.statements)
         }
         batch.append(AccountEventRow.insert(event, of: record.user, tenant: record.tenant))
-        let announcements = event.kind.announcement.map { [Announcement.about(record, $0)] } ?? []
+        let announcements = event.kind.announcement.map { [WebhookEvent.about(record, $0)] } ?? []
         announce(announcements, as: event, of: record.user, tenant: record.tenant, in: &batch)
         return try await run(batch, event: event, of: record.user, tenant: record.tenant)
     }

@@ -10,7 +10,7 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let user: UserID
     /// The same for every endpoint and attempt.
     package let id: PostgresUUID
-    package let kind: Announcement.Kind
+    package let kind: WebhookEvent.Kind
     package let occurredAt: Timestamp
     package let conflict: [UInt8]?
     /// `nil` for an announcement about a merge, sessions or several methods.
@@ -110,8 +110,12 @@ struct WebhookMessageRow: RowDecodable {
     }
 
     /// About a merge, whether or not this server has heard of an endpoint: who is not asked cannot say no.
-    static func tell(_ kind: Announcement.Kind, of merge: MergeRecord, id: PostgresUUID, by event: AccountEvent) -> SQL
-    {
+    static func insertMergeEvent(
+        _ kind: WebhookEvent.Kind,
+        of merge: MergeRecord,
+        id: PostgresUUID,
+        by event: AccountEvent
+    ) -> SQL {
         """
         INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, merge_id,
             merged_user_id, rule, next_attempt_at)
@@ -128,7 +132,7 @@ struct WebhookMessageRow: RowDecodable {
         SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
             WHERE last_status = \(Int32(WebhookAttempt.vetoStatus)))
         FROM webhook_messages
-        WHERE merge_id = \(merge) AND type = \(Announcement.Kind.mergePrepared)
+        WHERE merge_id = \(merge) AND type = \(WebhookEvent.Kind.mergePrepared)
         """
     }
 
@@ -138,7 +142,7 @@ struct WebhookMessageRow: RowDecodable {
     ///   suspended.
     /// - A conflict that joined another was not opened: nothing is inserted.
     static func insert(
-        _ announcement: Announcement,
+        _ announcement: WebhookEvent,
         id: PostgresUUID,
         rule: Rule,
         of user: UserID,
@@ -155,7 +159,7 @@ struct WebhookMessageRow: RowDecodable {
                     WHERE q.tenant_id = \(tenant) AND q.user_id = \(user)
                         AND q.method = \(announcement.method) AND q.expires_at > \(now)
                         AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
-                THEN \(Announcement.Kind.methodRestored) ELSE \(announcement.kind) END
+                THEN \(WebhookEvent.Kind.methodRestored) ELSE \(announcement.kind) END
                 """
         }
         var insert: SQL = """

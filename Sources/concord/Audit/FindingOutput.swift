@@ -46,8 +46,8 @@ final class FindingOutput: Sendable {
         }
     }
 
-    func tell(_ finding: Finding) throws {
-        try tell { format in
+    func report(_ finding: Finding) throws {
+        try report { format in
             switch format {
             case .text: style.line(finding)
             case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
@@ -58,8 +58,8 @@ final class FindingOutput: Sendable {
     }
 
     /// A finding about the project's configuration, which names no account.
-    func tell(_ finding: ProjectFinding) throws {
-        try tell { format in
+    func report(_ finding: ProjectFinding) throws {
+        try report { format in
             switch format {
             case .text: style.line(finding)
             case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
@@ -69,7 +69,7 @@ final class FindingOutput: Sendable {
         }
     }
 
-    private func tell(_ text: (FindingFormat) -> String) throws {
+    private func report(_ text: (FindingFormat) -> String) throws {
         let index = count.withLock { count in
             count += 1
             return count - 1

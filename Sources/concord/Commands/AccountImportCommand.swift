@@ -94,7 +94,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                 queueMax: serving.limits.passwordHashingQueueLengthMax,
                 randomBytes: effects.randomBytes
             )
-            let (end, complaints) = try await withSealingStore(serving) { store, sealer in
+            let (end, rowErrors) = try await withSealingStore(serving) { store, sealer in
                 let reader = try AccountFileReader(path: file, format, identities: identities)
                 guard try await store.project() != nil else {
                     throw StartupFailure.noProject
@@ -109,17 +109,17 @@ struct AccountImportCommand: AsyncParsableCommand {
                     }
                 }
                 // Not before what is read is open: they could be one file.
-                let complaints = try RowComplaints(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
+                let rowErrors = try RowErrors(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
                 let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
-                let end = try await FileImport(accounts, options, complaints).run(reader)
-                complaints.tellHowManyMore()
-                return (end, complaints)
+                let end = try await FileImport(accounts, options, rowErrors).run(reader)
+                rowErrors.reportRemaining()
+                return (end, rowErrors)
             }
             await passwords.shutDown()
             try say(end.counts.summary)
             switch end.reason {
             case .finished:
-                try complaints.finish()
+                try rowErrors.finish()
                 if end.counts.refused > 0 { throw ExitCode.answerIsNo }
             case .stopped(let place):
                 complain("stopped; \(place.before). Run the same command again to finish")
@@ -219,7 +219,7 @@ struct ImportCounts: Sendable {
 }
 
 /// The report of rows that are left out, on standard error or in a file.
-final class RowComplaints: Sendable {
+final class RowErrors: Sendable {
     private let path: String?
     private let descriptor: Int32?
     private let count = Mutex(0)
@@ -227,7 +227,7 @@ final class RowComplaints: Sendable {
     private let failure = Mutex<OutputFailure?>(nil)
 
     /// Maximum number of rows on standard error; of further rows only their number is printed.
-    private static let toldMax = 100
+    private static let reportedMax = 100
 
     /// - Parameters:
     ///   - path: `nil` is standard error.
@@ -253,13 +253,13 @@ final class RowComplaints: Sendable {
         descriptor = opened
     }
 
-    func tell(_ message: String, _ place: RowPlace, id: String?) {
+    func report(_ message: String, _ place: RowPlace, id: String?) {
         guard let descriptor, let path else {
             let count = count.withLock { count in
                 count += 1
                 return count
             }
-            guard count <= Self.toldMax else { return }
+            guard count <= Self.reportedMax else { return }
             // An id with control characters would write what it likes on a terminal.
             let name = id.flatMap(UserID.init).map { "\($0.rawValue): " } ?? ""
             complain("\(place): \(name)\(message)")
@@ -281,8 +281,8 @@ final class RowComplaints: Sendable {
     }
 
     /// Prints how many rows were not reported on standard error.
-    func tellHowManyMore() {
-        let more = count.withLock { $0 } - Self.toldMax
+    func reportRemaining() {
+        let more = count.withLock { $0 } - Self.reportedMax
         guard more > 0 else { return }
         complain("\(more) more \(more == 1 ? "row was" : "rows were") left out; --errors FILE lists all of them")
     }
@@ -311,12 +311,12 @@ struct FileImport {
 
     private let accounts: AccountImport
     private let options: AccountImport.Options
-    private let complaints: RowComplaints
+    private let rowErrors: RowErrors
 
-    init(_ accounts: AccountImport, _ options: AccountImport.Options, _ complaints: RowComplaints) {
+    init(_ accounts: AccountImport, _ options: AccountImport.Options, _ rowErrors: RowErrors) {
         self.accounts = accounts
         self.options = options
-        self.complaints = complaints
+        self.rowErrors = rowErrors
     }
 
     private typealias Batch = [(place: RowPlace, account: ImportedAccount)]
@@ -400,7 +400,7 @@ struct FileImport {
         _ counts: inout ImportCounts
     ) throws(AccountFileError) -> ImportedAccount? {
         func refuse(_ message: String, id: String?) {
-            complaints.tell(message, row.place, id: id)
+            rowErrors.report(message, row.place, id: id)
             counts.refused += 1
         }
         switch row.content {
@@ -436,7 +436,7 @@ struct FileImport {
             // What was written before its answer was lost changes nothing again.
             let outcome = try await waitingForDatabase { try await accounts.apply(batch.map(\.account), options) }
             for (index, refusal) in outcome.refused {
-                complaints.tell(message(refusal), batch[index].place, id: batch[index].account.id)
+                rowErrors.report(message(refusal), batch[index].place, id: batch[index].account.id)
             }
             let counts = ImportCounts(
                 created: outcome.created,

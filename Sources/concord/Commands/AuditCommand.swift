@@ -86,14 +86,14 @@ extension AuditCommand {
             try output.begin()
             // With a cursor, an earlier run has reported these.
             let aboutProject = cursor.start == nil ? rules.flatMap { $0.findings(inProjectOf: terms) } : []
-            for finding in aboutProject { try output.tell(finding) }
+            for finding in aboutProject { try output.report(finding) }
             var result = try await walk.run(
                 {
                     try await audit.run(
                         selection,
                         tenant: reading.tenantID,
                         after: cursor.start,
-                        tell: { try output.tell($0) },
+                        tell: { try output.report($0) },
                         report: { try walk.report($0.accounts, at: $0.place, reading: $0.reading) }
                     )
                 },

@@ -77,7 +77,7 @@ struct MigrationRunOptions: ParsableArguments {
 
     /// Prints at once, also into a pipe, because a container's log shows a long run. The end of the command reports a
     /// failed write; the run continues without a reader.
-    private static func tell(_ step: CompletedStep) {
+    private static func report(_ step: CompletedStep) {
         try? say(MigrateReport.text(step))
         try? flushOutput()
     }
@@ -93,7 +93,7 @@ struct MigrationRunOptions: ParsableArguments {
             case .refused(let reasons): refusals = reasons
             }
         } else {
-            switch try await migrator.run(target, onStep: Self.tell) {
+            switch try await migrator.run(target, onStep: Self.report) {
             case .done(let steps):
                 try say(MigrateReport.closing(steps, try await migrator.state()))
                 return

@@ -134,7 +134,7 @@ extension PolicyCommand {
                     tenant: reading.tenantID,
                     after: cursor.start,
                     at: now,
-                    tell: { try output.tell($0) },
+                    onPrediction: { try output.report($0) },
                     report: { progress in
                         reached.withLock { $0 = progress }
                         try walk.report(progress.accounts, at: progress.place, reading: progress.reading)
@@ -286,7 +286,7 @@ extension PolicyCommand {
                     snapshots,
                     tenant: nil,
                     at: now,
-                    tell: { _ in },
+                    onPrediction: { _ in },
                     report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
                 )
             }

@@ -54,7 +54,7 @@ final class SimulationOutput: Sendable {
         }
     }
 
-    func tell(_ prediction: Prediction) throws {
+    func report(_ prediction: Prediction) throws {
         switch format {
         case .text:
             examples.withLock { examples in

@@ -6,7 +6,7 @@ import Postgres
 ///
 /// Those about methods follow from what an `AccountWrite` changes; those about conflicts come with the statements that
 /// change them. So no operation can forget one.
-package struct Announcement: Sendable, Hashable {
+package struct WebhookEvent: Sendable, Hashable {
     /// The type of the event, as receivers know it; what is written once is never renamed.
     package enum Kind: String, Sendable, CaseIterable {
         case conflictOpened = "conflict.opened"
@@ -43,32 +43,32 @@ package struct Announcement: Sendable, Hashable {
         self.changes = changes
     }
 
-    static func about(_ conflict: ConflictRecord, _ kind: Kind) -> Announcement {
-        Announcement(kind, conflict: conflict.id, method: .provider(conflict.provider))
+    static func about(_ conflict: ConflictRecord, _ kind: Kind) -> WebhookEvent {
+        WebhookEvent(kind, conflict: conflict.id, method: .provider(conflict.provider))
     }
 
-    static func about(_ method: SignInMethod, _ kind: Kind) -> Announcement {
-        Announcement(kind, method: method)
+    static func about(_ method: SignInMethod, _ kind: Kind) -> WebhookEvent {
+        WebhookEvent(kind, method: method)
     }
 
-    static func about(_ changes: MethodChanges, isMailed: Bool) -> Announcement {
+    static func about(_ changes: MethodChanges, isMailed: Bool) -> WebhookEvent {
         func names(_ methods: [SignInMethod]) -> JSONValue { .array(methods.map { .string($0.name) }) }
         let members: JSONValue = .object([
             "added": names(changes.added), "removed": names(changes.removed),
             "replaced": names(changes.replacesPassword ? [.password] : []), "ownerMailed": .bool(isMailed),
         ])
-        return Announcement(.methodsChanged, changes: members)
+        return WebhookEvent(.methodsChanged, changes: members)
     }
 
-    static func ofAccount(_ kind: Kind) -> Announcement {
-        Announcement(kind)
+    static func ofAccount(_ kind: Kind) -> WebhookEvent {
+        WebhookEvent(kind)
     }
 }
 
 extension AccountWrite {
     /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
     /// Whether a provider that is linked had been suspended is found out where it is written (`WebhookMessageRow.insert`).
-    var announcements: [Announcement] {
+    var announcements: [WebhookEvent] {
         var announced = sideWrites.flatMap(\.announcements)
         if event.kind == .sessionsRevoked { announced.append(.ofAccount(.sessionsRevoked)) }
         guard let previous else { return announced }
@@ -87,7 +87,7 @@ extension AccountWrite {
 
 extension AccountEvent.Kind {
     /// What a change of a conflict that is recorded as this is told as.
-    var announcement: Announcement.Kind? {
+    var announcement: WebhookEvent.Kind? {
         switch self {
         case .conflictOpened: .conflictOpened
         case .conflictProven: .conflictProven
@@ -122,7 +122,7 @@ extension UserRecord {
 extension AccountStore {
     /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
     func announce(
-        _ announcements: @autoclosure () -> [Announcement],
+        _ announcements: @autoclosure () -> [WebhookEvent],
         as event: AccountEvent,
         of user: UserID,
         tenant: TenantID,
