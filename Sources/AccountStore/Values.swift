@@ -169,5 +169,5 @@ extension EmailCodeRecord.Kind: StoredValue {}
 extension PhoneVerificationRecord.Purpose: StoredValue {}
 extension FactorChallenge.Purpose: StoredValue {}
 extension MergeState: StoredValue {}
-extension MergeAskerKind: StoredValue {}
+extension MergeRequesterKind: StoredValue {}
 extension MergeAbortReason: StoredValue {}

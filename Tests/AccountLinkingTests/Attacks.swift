@@ -81,7 +81,7 @@ struct Attacks {
 
     @Test func `unexpired session: a session from before the owner came merges nothing, in either direction`() {
         let prepared = Account.fixture("m", email: ann, password: true)
-        let session = MergeAsker.OwnerSession(
+        let session = MergeRequester.OwnerSession(
             isRecent: true,
             hasSecondFactor: true,
             sessionEpoch: prepared.sessionEpoch
@@ -94,7 +94,7 @@ struct Attacks {
                     survivor: survivor,
                     absorbed: absorbed,
                     choices: [:],
-                    asker: .owners(session, session)
+                    requester: .owners(session, session)
                 )
                 #expect(merge.verdict == Verdict(.mergeSessionEnded, .refuse(.sessionEnded)), "after \(way)")
             }
@@ -259,7 +259,7 @@ struct Attacks {
             survivor: own,
             absorbed: stolen,
             choices: [:],
-            asker: .owners(MergeRows.shown, MergeRows.shown),
+            requester: .owners(MergeRows.shown, MergeRows.shown),
             canTakeBack: true
         )
         #expect(merge.verdict == Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator)))
@@ -279,7 +279,7 @@ struct Attacks {
             survivor: stolen,
             absorbed: own,
             choices: [.email: .absorbed, .password: .absorbed],
-            asker: .owners(MergeRows.shown, MergeRows.shown)
+            requester: .owners(MergeRows.shown, MergeRows.shown)
         )
         merge.policy.protectsEmailEnumeration = isProtected
         guard case .merge(let plan) = merge.verdict.decision else {

@@ -17,7 +17,7 @@ struct AuthorizedDomainTests {
 
     private static func authorized(
         _ domains: [String],
-        asker: DestinationAsker = .operation,
+        requester: DestinationRequester = .operation,
         allowsLoopback: Bool = false,
         _ change: (inout LinkPolicy) -> Void = { _ in }
     ) -> [String] {
@@ -25,14 +25,14 @@ struct AuthorizedDomainTests {
         change(&policy)
         let domains = domains.compactMap(AuthorizedDomain.init)
         return origins.filter { _, origin in
-            policy.authorizes(origin, by: domains, asker: asker, allowsLoopback: allowsLoopback)
+            policy.authorizes(origin, by: domains, requester: requester, allowsLoopback: allowsLoopback)
         }.map(\.name)
     }
 
     @Test func `without a domain no origin is authorized, whatever the policy`() {
-        for asker in DestinationAsker.allCases {
+        for requester in DestinationRequester.allCases {
             for allowsLoopback in [false, true] {
-                let found = Self.authorized([], asker: asker, allowsLoopback: allowsLoopback) { policy in
+                let found = Self.authorized([], requester: requester, allowsLoopback: allowsLoopback) { policy in
                     policy.requiresHTTPSContinueURLs = false
                     policy.authorizesSubdomains = true
                 }
@@ -42,14 +42,14 @@ struct AuthorizedDomainTests {
     }
 
     @Test func `scheme, host and port are compared exactly`() {
-        for asker in DestinationAsker.allCases {
-            #expect(Self.authorized(["app.example.com"], asker: asker) == ["https app"])
-            #expect(Self.authorized(["app.example.com:8443"], asker: asker) == ["https app:8443"])
-            #expect(Self.authorized(["app.example.com:443"], asker: asker) == ["https app"])
-            #expect(Self.authorized(["*.app.example.com"], asker: asker) == ["https sub.app"])
-            #expect(Self.authorized(["*.app.example.com:8443"], asker: asker) == [])
-            #expect(Self.authorized(["example.com"], asker: asker) == [])
-            #expect(Self.authorized(["localhost", "127.0.0.1"], asker: asker) == [])
+        for requester in DestinationRequester.allCases {
+            #expect(Self.authorized(["app.example.com"], requester: requester) == ["https app"])
+            #expect(Self.authorized(["app.example.com:8443"], requester: requester) == ["https app:8443"])
+            #expect(Self.authorized(["app.example.com:443"], requester: requester) == ["https app"])
+            #expect(Self.authorized(["*.app.example.com"], requester: requester) == ["https sub.app"])
+            #expect(Self.authorized(["*.app.example.com:8443"], requester: requester) == [])
+            #expect(Self.authorized(["example.com"], requester: requester) == [])
+            #expect(Self.authorized(["localhost", "127.0.0.1"], requester: requester) == [])
         }
     }
 
@@ -78,8 +78,8 @@ struct AuthorizedDomainTests {
     }
 
     @Test func `a policy that takes hosts below an authorized one does so for pages only, and for no address`() {
-        func found(_ asker: DestinationAsker) -> [String] {
-            Self.authorized(["app.example.com", "127.0.0.1"], asker: asker, allowsLoopback: true) {
+        func found(_ requester: DestinationRequester) -> [String] {
+            Self.authorized(["app.example.com", "127.0.0.1"], requester: requester, allowsLoopback: true) {
                 $0.authorizesSubdomains = true
             }
         }

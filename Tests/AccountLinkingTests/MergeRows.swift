@@ -6,17 +6,17 @@ import Testing
 struct MergeRows {
     static let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
     static let before = Timestamp(secondsSinceEpoch: 1_740_000_000)
-    static let administrator = MergeAsker.administrator
-    static let shown = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 7)
-    static let old = MergeAsker.OwnerSession(isRecent: false, hasSecondFactor: true, sessionEpoch: 7)
-    static let first = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: false, sessionEpoch: 7)
-    static let ended = MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 6)
+    static let administrator = MergeRequester.administrator
+    static let shown = MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 7)
+    static let old = MergeRequester.OwnerSession(isRecent: false, hasSecondFactor: true, sessionEpoch: 7)
+    static let first = MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: false, sessionEpoch: 7)
+    static let ended = MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: 6)
 
     struct Case: Sendable {
         var survivor: UserRecord?
         var absorbed: UserRecord?
         var choices: [MergeField: MergeSide]
-        var asker: MergeAsker
+        var requester: MergeRequester
         var canTakeBack = false
         var policy = LinkPolicy()
 
@@ -26,7 +26,7 @@ struct MergeRows {
                     survivor: survivor?.id ?? user("s"),
                     absorbed: absorbed?.id ?? user("a"),
                     choices: choices,
-                    asker: asker
+                    requester: requester
                 ),
                 policy: policy,
                 survivor: survivor,
@@ -102,9 +102,9 @@ struct MergeRows {
 
     static let all: [Case] = {
         var all = [
-            Case(survivor: record("s"), absorbed: record("s"), choices: [:], asker: administrator)
+            Case(survivor: record("s"), absorbed: record("s"), choices: [:], requester: administrator)
         ]
-        let askers: [MergeAsker] = [
+        let requesters: [MergeRequester] = [
             administrator, .owners(shown, shown), .owners(ended, shown), .owners(shown, ended),
             .owners(old, shown), .owners(shown, old), .owners(first, shown), .owners(shown, first),
         ]
@@ -119,9 +119,9 @@ struct MergeRows {
         ]
         for survivor in kinds(.survivor) {
             for absorbed in kinds(.absorbed) {
-                for asker in askers {
+                for requester in requesters {
                     for chosen in choices {
-                        all.append(Case(survivor: survivor, absorbed: absorbed, choices: chosen, asker: asker))
+                        all.append(Case(survivor: survivor, absorbed: absorbed, choices: chosen, requester: requester))
                     }
                 }
                 for chosen in choices {
@@ -129,7 +129,7 @@ struct MergeRows {
                         survivor: survivor,
                         absorbed: absorbed,
                         choices: chosen,
-                        asker: .owners(shown, shown)
+                        requester: .owners(shown, shown)
                     )
                     one.canTakeBack = true
                     all.append(one)
@@ -181,9 +181,9 @@ struct MergeRows {
         _ survivor: UserRecord?,
         _ absorbed: UserRecord?,
         _ choices: [MergeField: MergeSide] = [:],
-        _ asker: MergeAsker = administrator
+        _ requester: MergeRequester = administrator
     ) -> Verdict<MergeDecision> {
-        Case(survivor: survivor, absorbed: absorbed, choices: choices, asker: asker).verdict
+        Case(survivor: survivor, absorbed: absorbed, choices: choices, requester: requester).verdict
     }
 
     private func refusal(_ verdict: Verdict<MergeDecision>) -> MergeRefusal? {
@@ -206,7 +206,7 @@ struct MergeRows {
     @Test func `owners replace no address that nobody can take back, and no protected one by an unproven one`() {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor else { continue }
-            guard one.asker != Self.administrator else {
+            guard one.requester != Self.administrator else {
                 #expect(plan.merged.initialEmail == survivor.initialEmail)
                 continue
             }
@@ -229,7 +229,7 @@ struct MergeRows {
             if plan.merged.secondFactors != survivor.secondFactors {
                 #expect(plan.merged.sessionEpoch > survivor.sessionEpoch)
             }
-            guard case .owners(let first, let second) = one.asker else { continue }
+            guard case .owners(let first, let second) = one.requester else { continue }
             #expect(survivor.secondFactors.isEmpty || first.hasSecondFactor)
             #expect(absorbed.secondFactors.isEmpty || second.hasSecondFactor)
             #expect(first.isRecent && second.isRecent)
@@ -296,7 +296,7 @@ struct MergeRows {
     }
 
     @Test func `custom attributes are an administrator's to choose`() {
-        for one in Self.all where one.asker != Self.administrator {
+        for one in Self.all where one.requester != Self.administrator {
             guard case .merge(let plan) = one.verdict.decision else { continue }
             #expect(plan.merged.customAttributes == one.survivor?.customAttributes)
         }
@@ -321,10 +321,11 @@ struct MergeRows {
 
     @Test func `E14: a session that has ended since it was shown merges nothing, whatever else is wrong`() {
         let disabled = Self.record("a") { $0.isDisabled = true }
-        for asker in [MergeAsker.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
+        for requester in [MergeRequester.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
             for absorbed in [Self.guest, disabled] {
                 #expect(
-                    verdict(Self.proven, absorbed, [:], asker) == Verdict(.mergeSessionEnded, .refuse(.sessionEnded))
+                    verdict(Self.proven, absorbed, [:], requester)
+                        == Verdict(.mergeSessionEnded, .refuse(.sessionEnded))
                 )
             }
         }
@@ -333,9 +334,10 @@ struct MergeRows {
 
     @Test func `E4 to E6: what owners have to show`() {
         let first = Self.first
-        for asker in [MergeAsker.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
+        for requester in [MergeRequester.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
             #expect(
-                verdict(Self.proven, Self.guest, [:], asker) == Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
+                verdict(Self.proven, Self.guest, [:], requester)
+                    == Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
             )
         }
         var secured = Self.proven
@@ -350,7 +352,7 @@ struct MergeRows {
         )
         #expect(verdict(secured, Self.guest, [:], .owners(Self.shown, first)).rule == .accountsMerged)
         let banned = Self.record("a") { $0.customAttributes = #"{"banned":true}"# }
-        let owners = MergeAsker.owners(Self.shown, Self.shown)
+        let owners = MergeRequester.owners(Self.shown, Self.shown)
         #expect(
             verdict(Self.proven, banned, [:], owners) == Verdict(.mergeClaimsNeedAdmin, .refuse(.needsAdministrator))
         )
@@ -365,13 +367,13 @@ struct MergeRows {
     }
 
     @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {
-        for asker in [MergeAsker.owners(Self.shown, Self.shown), Self.administrator] {
+        for requester in [MergeRequester.owners(Self.shown, Self.shown), Self.administrator] {
             for survivor in [Self.proven, Self.record("s")] {
-                var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], asker: asker)
+                var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], requester: requester)
                 #expect(one.verdict.rule == .accountsMerged)
                 one.canTakeBack = true
                 let isRefused = one.verdict == Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator))
-                #expect(isRefused == (asker != Self.administrator))
+                #expect(isRefused == (requester != Self.administrator))
             }
         }
     }
@@ -416,12 +418,13 @@ struct MergeRows {
         let proven = Self.record("a") { Self.address(bob, isProven: true, &$0) }
         let anns = Self.record("s") { Self.address(ann, isProven: true, &$0) }
         let moved = Self.record("s") { $0.initialEmail = ann.raw }
-        let owners = MergeAsker.owners(Self.shown, Self.shown)
+        let owners = MergeRequester.owners(Self.shown, Self.shown)
         for (survivor, choices) in [(anns, [.email: .absorbed]), (moved, [:]), (moved, [.email: .absorbed])]
             as [(UserRecord, [MergeField: MergeSide])]
         {
-            func merge(_ absorbed: UserRecord, _ asker: MergeAsker, isProtected: Bool) -> Verdict<MergeDecision> {
-                var one = Case(survivor: survivor, absorbed: absorbed, choices: choices, asker: asker)
+            func merge(_ absorbed: UserRecord, _ requester: MergeRequester, isProtected: Bool) -> Verdict<MergeDecision>
+            {
+                var one = Case(survivor: survivor, absorbed: absorbed, choices: choices, requester: requester)
                 one.policy.protectsEmailEnumeration = isProtected
                 return one.verdict
             }
@@ -443,7 +446,7 @@ struct MergeRows {
         for (survivor, choices) in [(anns, [.email: .absorbed]), (moved, [:])]
             as [(UserRecord, [MergeField: MergeSide])]
         {
-            var one = Case(survivor: survivor, absorbed: word, choices: choices, asker: owners)
+            var one = Case(survivor: survivor, absorbed: word, choices: choices, requester: owners)
             #expect(one.verdict == Verdict(.mergeNeedsVerifiedEmail, .refuse(.unverifiedEmail)))
             one.policy.emailTrust = .compatible
             #expect(one.verdict.rule == .accountsMerged)
@@ -512,8 +515,10 @@ struct MergeRows {
             for method in [SignInMethod.password, .phone, .provider(.gitHub)] { Self.give(method, &record) }
         }
         absorbed.secondFactors = [.app("x"), .number("n")]
-        for (asker, isByOwners) in [(MergeAsker.owners(Self.shown, Self.shown), true), (Self.administrator, false)] {
-            guard case .merge(let plan) = verdict(survivor, absorbed, [:], asker).decision else {
+        for (requester, isByOwners) in [
+            (MergeRequester.owners(Self.shown, Self.shown), true), (Self.administrator, false),
+        ] {
+            guard case .merge(let plan) = verdict(survivor, absorbed, [:], requester).decision else {
                 Issue.record("not merged")
                 return
             }

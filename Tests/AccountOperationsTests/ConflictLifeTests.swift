@@ -19,8 +19,8 @@ import Testing
             #expect(started.maskedEmail == "a***@e***.com" && started.provider == .twitter)
             let mail = try await service.lastConflictMail()
             #expect(mail.to == "ada@example.com")
-            #expect(mail.asking?.provider == "twitter.com" && mail.asking?.name == "Ada L.")
-            #expect(mail.asking?.from == "192.0.2.7")
+            #expect(mail.requester?.provider == "twitter.com" && mail.requester?.name == "Ada L.")
+            #expect(mail.requester?.from == "192.0.2.7")
 
             let code = try #require(mail.code)
             let proven = try await service.complete(handle, .code("\(code.prefix(4)) \(code.suffix(4))")).success()
@@ -207,7 +207,7 @@ import Testing
             _ = try await service.startMailboxProof(try #require(handle)).success()
             let mail = try await service.lastConflictMail()
             #expect(mail.to == owner.user.email?.address.raw)
-            #expect(mail.asking?.provider == "github.com")
+            #expect(mail.requester?.provider == "github.com")
         }
     }
 

@@ -28,7 +28,7 @@ import Testing
                 shortCode: "87654321",
                 link: "https://example.com/link",
                 locale: locale,
-                asking: .init(provider: "google.com", name: "Ada L.", from: "192.0.2.7"),
+                requester: .init(provider: "google.com", name: "Ada L.", from: "192.0.2.7"),
                 suspended: .init(
                     methods: ["password", "oidc.corp"],
                     reason: "password-reset",

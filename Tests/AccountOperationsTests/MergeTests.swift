@@ -361,7 +361,7 @@ struct MergeTests {
                     == .merge(.refused(.secondFactorRequired))
             )
             let merged = try await merge(session.tokens.idToken, guest.tokens.idToken).success()
-            #expect(merged.state == .committed && merged.askedBy == .owners && merged.reason == nil)
+            #expect(merged.state == .committed && merged.requestedBy == .owners && merged.reason == nil)
             #expect(try await service.user(guest.user.id) == nil)
             // Who had a session of either may see it; nobody else.
             let operations = service.operations
@@ -381,8 +381,8 @@ struct MergeTests {
         try await TestService.with { service in
             let intruder = try await service.signUp("victim@gmail.com").user
             let thief = try await service.signUp("thief@example.com").user
-            func shown(_ user: UserRecord) -> MergeAsker.OwnerSession {
-                MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
+            func shown(_ user: UserRecord) -> MergeRequester.OwnerSession {
+                MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
             }
             let google = service.credential(.google, subject: "g", email: "victim@gmail.com", isVerified: true)
             let owner = try await service.signIn(google).signedIn()
@@ -393,7 +393,7 @@ struct MergeTests {
                     survivor: survivor.id,
                     absorbed: absorbed.id,
                     choices: [.email: .survivor, .password: .survivor],
-                    asker: .owners(shown(survivor), shown(absorbed))
+                    requester: .owners(shown(survivor), shown(absorbed))
                 )
                 let merges = service.operations.merges
                 let preview = try await outcome(await merges.preview(request, tenant: .project))
@@ -569,7 +569,7 @@ struct MergeTests {
             let absorbed = try await service.makeAccount("a", &random, with: [.gitHub, .app, .number])
             let before = try await service.rowsOfAccounts()
             service.clock.advance(seconds: 60)
-            func shown(_ id: UserID) async throws -> MergeAsker.OwnerSession {
+            func shown(_ id: UserID) async throws -> MergeRequester.OwnerSession {
                 let user = try #require(try await service.user(id))
                 return .init(isRecent: true, hasSecondFactor: true, sessionEpoch: user.sessionEpoch)
             }
@@ -577,7 +577,7 @@ struct MergeTests {
                 survivor: survivor,
                 absorbed: absorbed,
                 choices: [.email: .survivor],
-                asker: .owners(try await shown(survivor), try await shown(absorbed))
+                requester: .owners(try await shown(survivor), try await shown(absorbed))
             )
             let merge = try await service.operations.merges.begin(request, reason: nil, tenant: .project)
             #expect(merge.state == .committed)
@@ -688,7 +688,7 @@ struct MergeTests {
             let (stays, goes) = (ada.user.id, guest.user.id)
             let merge = try await service.merge(stays, goes)
             #expect(try await service.merging(stays, goes).denial == .merge(.alreadyMerged(merge)))
-            let request = MergeRequest(survivor: stays, absorbed: goes, choices: [:], asker: .administrator)
+            let request = MergeRequest(survivor: stays, absorbed: goes, choices: [:], requester: .administrator)
             let merges = service.operations.merges
             #expect(
                 try await outcome(await merges.preview(request, tenant: .project)).denial
@@ -821,7 +821,7 @@ struct MergeTests {
                 return
             }
             #expect(waiting.id == merge.id)
-            let request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
+            let request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], requester: .administrator)
             let preview = try await service.operations.merges.preview(request, tenant: .project)
             #expect(preview.waiting?.id == merge.id)
             try await service.sendAllWebhooks()
@@ -1177,7 +1177,7 @@ extension TestService {
 
     /// A merge in which everything that has to be chosen, and some more, is chosen at random; `nil` where it is refused.
     func mergeAtRandom(_ survivor: UserID, _ absorbed: UserID, _ random: inout SplitMix) async throws -> Merge? {
-        var request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], asker: .administrator)
+        var request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], requester: .administrator)
         let preview = try await outcome(await operations.merges.preview(request, tenant: .project))
         guard case .success(let preview) = preview else { return nil }
         for line in preview.plan.lines where line.taken == nil || Int.random(in: 0..<4, using: &random) == 0 {

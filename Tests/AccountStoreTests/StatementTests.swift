@@ -190,7 +190,7 @@ private let statementsOfDecisions: [Statement] = {
         survivor: user,
         absorbed: .blank("user-8"),
         choices: [.email: .survivor],
-        askedBy: .administrator,
+        requestedBy: .administrator,
         reason: "why",
         preparedAt: origin,
         deadlineAt: later

@@ -144,7 +144,7 @@ extension JSONWriter {
                 }
             }
         )
-        field("askedBy", merge.askedBy.rawValue)
+        field("askedBy", merge.requestedBy.rawValue)
         field("reason", merge.reason)
         field("prepareTime", RFC3339.text(merge.preparedAt))
         field("answerUntil", RFC3339.text(merge.deadlineAt))

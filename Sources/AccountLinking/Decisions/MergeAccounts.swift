@@ -57,7 +57,7 @@ package enum MergeSide: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Who wants two accounts to be one.
-package enum MergeAsker: Sendable, Hashable {
+package enum MergeRequester: Sendable, Hashable {
     /// Somebody who runs the service, with a reason.
     case administrator
     /// Whoever has a session of each.
@@ -156,13 +156,13 @@ package struct MergeRequest: Sendable, Hashable {
     package var survivor: UserID
     package var absorbed: UserID
     package var choices: [MergeField: MergeSide]
-    package var asker: MergeAsker
+    package var requester: MergeRequester
 
-    package init(survivor: UserID, absorbed: UserID, choices: [MergeField: MergeSide], asker: MergeAsker) {
+    package init(survivor: UserID, absorbed: UserID, choices: [MergeField: MergeSide], requester: MergeRequester) {
         self.survivor = survivor
         self.absorbed = absorbed
         self.choices = choices
-        self.asker = asker
+        self.requester = requester
     }
 }
 
@@ -187,13 +187,13 @@ package func decideMergeAccounts(
     if request.survivor == request.absorbed { return Verdict(.mergeSameAccount, .refuse(.sameAccount)) }
     guard let survivor, let absorbed else { return Verdict(.mergeAccountGone, .refuse(.accountNotFound)) }
     // A takeover that came since has ended the session: nothing that it began outlives that.
-    if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker,
+    if case .owners(let ofSurvivor, let ofAbsorbed) = request.requester,
         ofSurvivor.sessionEpoch != survivor.sessionEpoch || ofAbsorbed.sessionEpoch != absorbed.sessionEpoch
     {
         return Verdict(.mergeSessionEnded, .refuse(.sessionEnded))
     }
     if survivor.isDisabled || absorbed.isDisabled { return Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)) }
-    if case .owners(let ofSurvivor, let ofAbsorbed) = request.asker {
+    if case .owners(let ofSurvivor, let ofAbsorbed) = request.requester {
         guard ofSurvivor.isRecent, ofAbsorbed.isRecent else {
             return Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
         }
@@ -214,7 +214,7 @@ package func decideMergeAccounts(
     guard Set(request.choices.keys).isSubset(of: lines.map(\.field)) else {
         return Verdict(.mergeUnknownChoice, .refuse(.unknownChoice))
     }
-    let isByOwners = request.asker != .administrator
+    let isByOwners = request.requester != .administrator
     let plan = mergePlan(survivor, absorbed, lines, isByOwners: isByOwners, now: now)
     if !plan.undecided.isEmpty { return Verdict(.mergeNeedsChoices, .choose(plan)) }
     let merged = plan.merged
@@ -377,7 +377,7 @@ package enum MergeState: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Who asked for a merge. Raw values are kept, and are names on the wire.
-package enum MergeAskerKind: String, Sendable, Hashable {
+package enum MergeRequesterKind: String, Sendable, Hashable {
     case administrator
     /// Somebody with a session of each account.
     case owners

@@ -51,7 +51,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
     package var newEmail: EmailAddress?
     /// Sign-in of the session that asked for a `VERIFY_EMAIL` code, which names that session among those of the account; `nil`
     /// where no session asked.
-    package var askedAuthTime: Timestamp?
+    package var requesterAuthTime: Timestamp?
     /// What a code of that kind takes off the account.
     package var secondFactor: SecondFactorID?
     /// Whether whoever reads the mailbox had shown to, by the time the code went there. Of codes that take back what an
@@ -70,7 +70,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         sessionEpoch: Int64? = nil,
         email: EmailAddress,
         newEmail: EmailAddress? = nil,
-        askedAuthTime: Timestamp? = nil,
+        requesterAuthTime: Timestamp? = nil,
         secondFactor: SecondFactorID? = nil,
         addressWasProven: Bool = false,
         createdAt: Timestamp,
@@ -84,7 +84,7 @@ package struct EmailCodeRecord: Sendable, Hashable {
         self.sessionEpoch = sessionEpoch
         self.email = email
         self.newEmail = newEmail
-        self.askedAuthTime = askedAuthTime
+        self.requesterAuthTime = requesterAuthTime
         self.secondFactor = secondFactor
         self.addressWasProven = addressWasProven
         self.createdAt = createdAt

@@ -23,7 +23,7 @@ package struct WebOrigin: Sendable, Hashable {
 }
 
 /// Who would send a code or a session to a web page.
-package enum DestinationAsker: Sendable, Hashable, CaseIterable {
+package enum DestinationRequester: Sendable, Hashable, CaseIterable {
     /// An operation: a link in a mail, or the address that a provider sends the browser back to.
     case operation
     /// One of Concord's own pages, in the browser.
@@ -38,19 +38,19 @@ extension LinkPolicy {
     package func authorizes(
         _ origin: WebOrigin,
         by domains: [AuthorizedDomain],
-        asker: DestinationAsker,
+        requester: DestinationRequester,
         allowsLoopback: Bool
     ) -> Bool {
         domains.contains { domain in
-            guard domain.covers(origin.host, withSubdomains: takesSubdomains(asker)) else { return false }
+            guard domain.covers(origin.host, withSubdomains: takesSubdomains(requester)) else { return false }
             let isAnywhere = !requiresHTTPSContinueURLs || (allowsLoopback && origin.isLoopback)
             if let port = domain.port { return port == origin.port && (origin.isSecure || isAnywhere) }
             return isAnywhere || (origin.isSecure && origin.port == WebOrigin.securePort)
         }
     }
 
-    private func takesSubdomains(_ asker: DestinationAsker) -> Bool {
-        switch asker {
+    private func takesSubdomains(_ requester: DestinationRequester) -> Bool {
+        switch requester {
         case .operation: false
         case .page: authorizesSubdomains
         }

@@ -130,7 +130,7 @@ extension AccountOperations {
                     secret: secrets.link
                 ),
                 locale: mailLocale(locale),
-                asking: Mail.Asking(
+                requester: Mail.Requester(
                     provider: credential.credential.incoming.identity.provider.rawValue,
                     name: credential.credential.incoming.profile.displayName,
                     from: requestedFrom

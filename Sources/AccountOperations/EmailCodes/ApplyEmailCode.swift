@@ -214,6 +214,6 @@ extension AccountOperations {
         } catch is Denial {
             return .absent
         }
-        return caller.token.authTime == code.askedAuthTime ? .asking : .other
+        return caller.token.authTime == code.requesterAuthTime ? .asking : .other
     }
 }

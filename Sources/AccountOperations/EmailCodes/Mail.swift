@@ -47,7 +47,7 @@ package struct Mail: Sendable, Hashable {
 
     package var template: Template
     /// Who wants to be let in to the reader's account: said by the mail, so that nobody approves a stranger by mistake.
-    package struct Asking: Sendable, Hashable {
+    package struct Requester: Sendable, Hashable {
         package var provider: String
         /// The name the provider's account goes by, as that provider says.
         package var name: String?
@@ -102,7 +102,7 @@ package struct Mail: Sendable, Hashable {
     package var link: String?
     /// A BCP 47 tag.
     package var locale: String
-    package var asking: Asking?
+    package var requester: Requester?
     package var suspended: Suspended?
     package var changed: Changed?
     package var merged: Merged?
@@ -120,9 +120,9 @@ package struct Mail: Sendable, Hashable {
             writer.field("shortCode", shortCode)
             writer.field("link", link)
             writer.field("locale", locale)
-            writer.field("askingProvider", asking?.provider)
-            writer.field("askingName", asking?.name)
-            writer.field("askingFrom", asking?.from)
+            writer.field("askingProvider", requester?.provider)
+            writer.field("askingName", requester?.name)
+            writer.field("askingFrom", requester?.from)
             writer.field("numberEnding", numberEnding)
             if let suspended {
                 writer.field("suspendedMethods", suspended.methods)
@@ -156,7 +156,7 @@ package struct Mail: Sendable, Hashable {
         shortCode: String? = nil,
         link: String? = nil,
         locale: String,
-        asking: Asking? = nil,
+        requester: Requester? = nil,
         suspended: Suspended? = nil,
         changed: Changed? = nil,
         merged: Merged? = nil,
@@ -171,7 +171,7 @@ package struct Mail: Sendable, Hashable {
         self.shortCode = shortCode
         self.link = link
         self.locale = locale
-        self.asking = asking
+        self.requester = requester
         self.suspended = suspended
         self.changed = changed
         self.merged = merged
@@ -194,8 +194,8 @@ package struct Mail: Sendable, Hashable {
             shortCode: value["shortCode"]?.string,
             link: value["link"]?.string,
             locale: locale,
-            asking: value["askingProvider"]?.string.map {
-                Asking(provider: $0, name: value["askingName"]?.string, from: value["askingFrom"]?.string)
+            requester: value["askingProvider"]?.string.map {
+                Requester(provider: $0, name: value["askingName"]?.string, from: value["askingFrom"]?.string)
             },
             suspended: value["suspendedMethods"]?.array.flatMap { methods in
                 guard let reason = value["suspendedReason"]?.string, let until = value["suspendedUntil"]?.string else {

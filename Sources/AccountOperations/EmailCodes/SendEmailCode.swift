@@ -185,7 +185,7 @@ extension AccountOperations {
             sessionEpoch: plan.sessionEpoch,
             email: plan.email,
             newEmail: plan.newEmail,
-            askedAuthTime: plan.kind == .verifyEmail ? plan.caller?.token.authTime : nil,
+            requesterAuthTime: plan.kind == .verifyEmail ? plan.caller?.token.authTime : nil,
             createdAt: now,
             expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil

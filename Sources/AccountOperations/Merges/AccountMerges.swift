@@ -10,7 +10,7 @@ package struct Merge: Sendable, Hashable {
     package let absorbed: UserID
     package let state: MergeState
     package let choices: [MergeField: MergeSide]
-    package let askedBy: MergeAskerKind
+    package let requestedBy: MergeRequesterKind
     /// An administrator's.
     package let reason: String?
     package let preparedAt: Timestamp
@@ -28,7 +28,7 @@ package struct Merge: Sendable, Hashable {
         absorbed = record.absorbed
         state = record.state
         choices = record.choices
-        askedBy = record.askedBy
+        requestedBy = record.requestedBy
         reason = record.reason
         preparedAt = record.preparedAt
         deadlineAt = record.deadlineAt
@@ -182,8 +182,8 @@ package struct AccountMerges: Sendable {
                 survivor: survivor,
                 absorbed: absorbed,
                 choices: request.choices,
-                askedBy: request.asker == .administrator ? .administrator : .owners,
-                reason: request.asker == .administrator ? reason : nil,
+                requestedBy: request.requester == .administrator ? .administrator : .owners,
+                reason: request.requester == .administrator ? reason : nil,
                 preparedAt: now,
                 deadlineAt: now.adding(seconds: settings.mergeAnswerSeconds)
             )
@@ -286,7 +286,7 @@ package struct AccountMerges: Sendable {
                     mail(to: user, about: merge, undoUntil: undoUntil).map { ($0, event) }
                 }
                 let recoveryMails =
-                    merge.askedBy == .owners ? try await recoveryMail?(recovery, survivor, plan.merged, now) : nil
+                    merge.requestedBy == .owners ? try await recoveryMail?(recovery, survivor, plan.merged, now) : nil
                 applied = try await store.commitMerge(
                     MergeWrite(
                         merge: merge,
@@ -330,7 +330,7 @@ package struct AccountMerges: Sendable {
             displayName: user.profile.displayName,
             locale: settings.mailLocale(user.profile.language),
             merged: Mail.Merged(
-                isByOperator: merge.askedBy == .administrator,
+                isByOperator: merge.requestedBy == .administrator,
                 undoUntil: RFC3339.text(undoUntil)
             )
         )
@@ -548,7 +548,7 @@ package struct AccountMerges: Sendable {
         at now: Timestamp
     ) async throws -> Verdict<MergeDecision> {
         var canTakeBack = false
-        if request.asker != .administrator, let absorbed {
+        if request.requester != .administrator, let absorbed {
             // Whatever comes to be taken back later changes the account as well.
             canTakeBack = try await store.canTakeBack(of: absorbed.id, tenant: absorbed.tenant, at: now)
         }
@@ -581,14 +581,14 @@ package struct AccountMerges: Sendable {
 extension MergeRecord {
     /// What was asked, by somebody who has shown what it takes: of accounts that are as they were then, sessions live.
     fileprivate func request(_ survivor: UserRecord?, _ absorbed: UserRecord?) -> MergeRequest {
-        func shown(_ user: UserRecord?) -> MergeAsker.OwnerSession {
-            MergeAsker.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user?.sessionEpoch ?? 0)
+        func shown(_ user: UserRecord?) -> MergeRequester.OwnerSession {
+            MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user?.sessionEpoch ?? 0)
         }
         return MergeRequest(
             survivor: self.survivor,
             absorbed: self.absorbed,
             choices: choices,
-            asker: askedBy == .administrator ? .administrator : .owners(shown(survivor), shown(absorbed))
+            requester: requestedBy == .administrator ? .administrator : .owners(shown(survivor), shown(absorbed))
         )
     }
 

@@ -36,7 +36,7 @@ extension AccountOperations {
             try await self.storedAnswer(to: idempotent, of: keeper, tenant: tenant, at: now)
         }
         let request = try await mergeRequest(by: caller, choices, tenant: tenant, unless: storedAnswer)
-        let keeper: UserID? = request.asker == .administrator ? nil : request.survivor
+        let keeper: UserID? = request.requester == .administrator ? nil : request.survivor
         var reason: String?
         if case .administrator(_, _, let given) = caller { reason = given }
         return try await merges.begin(
@@ -82,7 +82,7 @@ extension AccountOperations {
                 survivor: survivor,
                 absorbed: absorbed,
                 choices: choices,
-                asker: .administrator
+                requester: .administrator
             )
             return request
         case .owners(let ofSurvivor, let ofAbsorbed):
@@ -107,8 +107,8 @@ extension AccountOperations {
                 guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
                 throw refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
             }
-            func shown(_ session: AuthenticatedSession) -> MergeAsker.OwnerSession {
-                MergeAsker.OwnerSession(
+            func shown(_ session: AuthenticatedSession) -> MergeRequester.OwnerSession {
+                MergeRequester.OwnerSession(
                     isRecent: session.isRecent(for: .mergeAccounts, policy: policy, now: now),
                     hasSecondFactor: session.token.secondFactor != nil,
                     sessionEpoch: session.token.sessionEpoch
@@ -118,7 +118,7 @@ extension AccountOperations {
                 survivor: sessions[0].user.id,
                 absorbed: sessions[1].user.id,
                 choices: choices,
-                asker: .owners(shown(sessions[0]), shown(sessions[1]))
+                requester: .owners(shown(sessions[0]), shown(sessions[1]))
             )
             return request
         }

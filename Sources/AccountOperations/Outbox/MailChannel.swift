@@ -87,10 +87,10 @@ extension Mail {
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links are for links.
         text["CODE"] = template == .conflictProof ? code : shortCode
-        if let asking {
-            text["PROVIDER"] = methodName(asking.provider, in: language)
-            text["ASKING_NAME"] = asking.name.flatMap(shownName)
-            text["ASKING_FROM"] = asking.from
+        if let requester {
+            text["PROVIDER"] = methodName(requester.provider, in: language)
+            text["ASKING_NAME"] = requester.name.flatMap(shownName)
+            text["ASKING_FROM"] = requester.from
         }
         if let suspended {
             text["UNTIL"] = toTheMinute(suspended.until)

@@ -3,11 +3,11 @@ import IdentityProviders
 
 extension AccountOperations {
     /// Returns true if codes and sessions of the project may go to the page at `url`.
-    func authorizes(_ url: ContinueURL, asker: DestinationAsker = .operation) -> Bool {
+    func authorizes(_ url: ContinueURL, requester: DestinationRequester = .operation) -> Bool {
         policy.authorizes(
             url.origin,
             by: project.settings.authorizedDomains,
-            asker: asker,
+            requester: requester,
             allowsLoopback: providers.isForDevelopment
         )
     }
@@ -16,7 +16,7 @@ extension AccountOperations {
     ///
     /// The pages ask the server, so that there is one rule and one parser.
     package func authorizesPage(at address: String) -> Bool {
-        ContinueURL(address).map { authorizes($0, asker: .page) } ?? false
+        ContinueURL(address).map { authorizes($0, requester: .page) } ?? false
     }
 }
 

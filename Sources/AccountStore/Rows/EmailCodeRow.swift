@@ -28,7 +28,7 @@ struct EmailCodeRow: RowDecodable {
         record.attempts = try row.next()
         record.secondFactor = try row.next()
         record.addressWasProven = try row.next()
-        record.askedAuthTime = try row.next()
+        record.requesterAuthTime = try row.next()
         self.record = record
     }
 
@@ -111,7 +111,7 @@ struct EmailCodeRow: RowDecodable {
         VALUES (\(code.tenant), \(code.hash), \(code.kind), \(code.user),
             \(code.sessionEpoch), \(code.email), \(code.email.canonical), \(code.newEmail),
             \(code.createdAt), \(code.expiresAt), \(code.consumedAt),
-            \(code.secondFactor), \(code.addressWasProven), \(code.askedAuthTime))
+            \(code.secondFactor), \(code.addressWasProven), \(code.requesterAuthTime))
         """
     }
 

@@ -12,7 +12,7 @@ package struct MergeRecord: Sendable, Hashable {
     package let absorbed: UserID
     package let state: MergeState
     package let choices: [MergeField: MergeSide]
-    package let askedBy: MergeAskerKind
+    package let requestedBy: MergeRequesterKind
     /// An administrator's, 1 to 500 characters.
     package let reason: String?
     /// Of the accounts, as they were when it was prepared.
@@ -33,7 +33,7 @@ package struct MergeRecord: Sendable, Hashable {
         survivor: UserRecord,
         absorbed: UserRecord,
         choices: [MergeField: MergeSide],
-        askedBy: MergeAskerKind,
+        requestedBy: MergeRequesterKind,
         reason: String?,
         preparedAt: Timestamp,
         deadlineAt: Timestamp
@@ -44,7 +44,7 @@ package struct MergeRecord: Sendable, Hashable {
         self.absorbed = absorbed.id
         self.state = .prepared
         self.choices = choices
-        self.askedBy = askedBy
+        self.requestedBy = requestedBy
         self.reason = reason
         self.survivorVersion = survivor.version
         self.absorbedVersion = absorbed.version
@@ -70,7 +70,7 @@ package struct MergeRecord: Sendable, Hashable {
             choices[field] = side
         }
         self.choices = choices
-        askedBy = try row.next()
+        requestedBy = try row.next()
         reason = try row.next()
         survivorVersion = try row.next()
         absorbedVersion = try row.next()
@@ -155,7 +155,7 @@ struct MergeRow: RowDecodable {
         INSERT INTO merges (tenant_id, merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
             absorbed_version, prepared_at, deadline_at)
         VALUES (\(merge.tenant), \(merge.id), \(merge.survivor), \(merge.absorbed),
-            \(merge.choicesText), \(merge.askedBy), \(merge.reason), \(merge.survivorVersion),
+            \(merge.choicesText), \(merge.requestedBy), \(merge.reason), \(merge.survivorVersion),
             \(merge.absorbedVersion), \(merge.preparedAt), \(merge.deadlineAt))
         """
     }

@@ -137,7 +137,7 @@ extension AccountMergeCommand {
                     survivor: survivor,
                     absorbed: absorbed,
                     choices: try choices(),
-                    asker: .administrator
+                    requester: .administrator
                 )
                 let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
                 try await options.withMerges { merges, tenant in
@@ -350,7 +350,7 @@ enum MergeText {
         var lines = [
             ("Merge", merge.id), ("State", merge.state.rawValue + (merge.abortReason.map { ": \($0.rawValue)" } ?? "")),
             ("Stays", merge.survivor.rawValue), ("Goes", merge.absorbed.rawValue),
-            ("Asked by", merge.askedBy.rawValue + (merge.reason.map { ": \($0)" } ?? "")),
+            ("Asked by", merge.requestedBy.rawValue + (merge.reason.map { ": \($0)" } ?? "")),
             ("Prepared", RFC3339.text(merge.preparedAt)),
         ]
         if merge.state == .prepared { lines.append(("Waits until", RFC3339.text(merge.deadlineAt))) }

@@ -18,9 +18,9 @@ extension Route {
                 { writer, mail in
                     writer.object { writer in
                         writer.field("email", mail.email)
-                        writer.field("providerId", mail.asking?.provider)
-                        writer.field("name", mail.asking?.name)
-                        writer.field("requestedFrom", mail.asking?.from)
+                        writer.field("providerId", mail.requester?.provider)
+                        writer.field("name", mail.requester?.name)
+                        writer.field("requestedFrom", mail.requester?.from)
                         writer.field("code", mail.code)
                         writer.field("link", mail.link)
                     }
