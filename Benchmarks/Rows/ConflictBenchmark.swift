@@ -42,10 +42,10 @@ extension Lab {
         _ summary: String,
         _ server: Server
     ) throws -> Outcome {
-        func measured(_ newcomer: Newcomer, seconds: Double) throws -> Sample {
-            try measure(server, try idpSignIns(self, server, seconds: seconds, of: newcomer), seconds: seconds)
+        func measured(_ kind: IdentityKind, seconds: Double) throws -> Sample {
+            try measure(server, try idpSignIns(self, server, seconds: seconds, of: kind), seconds: seconds)
         }
-        for newcomer in [Newcomer.linked, .stranger] { _ = try measured(newcomer, seconds: 1) }
+        for kind in [IdentityKind.linked, .stranger] { _ = try measured(kind, seconds: 1) }
 
         var opened: [Sample] = []
         var signedIn: [Sample] = []

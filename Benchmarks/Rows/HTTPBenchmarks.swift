@@ -181,7 +181,7 @@ func idToken(of number: Int, _ tokens: TokenAuthority) throws -> String {
 }
 
 /// Whose identity a provider's sign-in brings.
-enum Newcomer {
+enum IdentityKind {
     /// One that is linked to the account.
     case linked
     /// One that nobody has seen, with the account's address, which the provider does not vouch for.
@@ -190,9 +190,9 @@ enum Newcomer {
 
 /// `accounts:signInWithIdp`, as many as `seconds` can need. A provider's token is good for five minutes, so each
 /// measurement has new ones.
-func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of newcomer: Newcomer) throws -> [[UInt8]] {
+func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of kind: IdentityKind) throws -> [[UInt8]] {
     let numbers = Accounts.numbers(Int(min(seconds * 4000, 40_000)), upTo: lab.plan.linked)
-    return try providerTokens(for: numbers, of: lab.issuer, newcomer).map { token in
+    return try providerTokens(for: numbers, of: lab.issuer, kind).map { token in
         let body = JSONWriter.object { writer in
             writer.field("requestUri", "http://localhost")
             writer.field("postBody", "providerId=\(Accounts.provider)&id_token=\(token)")
@@ -204,14 +204,14 @@ func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of newcomer: Newc
 }
 
 /// ID tokens from the issuer.
-private func providerTokens(for numbers: [Int], of issuer: Issuer, _ newcomer: Newcomer) throws -> [String] {
+private func providerTokens(for numbers: [Int], of issuer: Issuer, _ kind: IdentityKind) throws -> [String] {
     let load = try HTTPLoad(port: issuer.port, connections: 8)
     let requests = numbers.map { number in
         let claims = JSONWriter.object { writer in
-            writer.field("sub", newcomer == .linked ? Accounts.subject(number) : "stranger-\(number)")
+            writer.field("sub", kind == .linked ? Accounts.subject(number) : "stranger-\(number)")
             writer.field("aud", Accounts.clientID)
             writer.field("email", Accounts.email(number))
-            writer.field("email_verified", newcomer == .linked)
+            writer.field("email_verified", kind == .linked)
             writer.field("name", "User \(number)")
         }
         return request("/token", claims, port: issuer.port)

@@ -9,10 +9,10 @@ extension Benchmark {
             "HTTP signInWithIdp at a fixed pace beside sign-ins with a provider that hangs; p99 against without them"
     ) { lab in
         lab.note("beside-hanging: \(Int(signInsPerSecond)) sign-ins a second beside a provider that hangs")
-        let silence = try SilentListener()
+        let listener = try UnresponsiveListener()
         let server = try await lab.developmentServer()
         defer { server.process.stop() }
-        try register(silence, server)
+        try register(listener, server)
         _ = try signIn(lab, server, seconds: 1)
 
         var alone: [Sample] = []
@@ -70,14 +70,14 @@ extension Benchmark {
         )
     }
 
-    private static func register(_ silence: SilentListener, _ server: Server) throws {
+    private static func register(_ listener: UnresponsiveListener, _ server: Server) throws {
         let body = JSONWriter.object { writer in
             writer.field("enabled", true)
             writer.field("clientId", "bench")
             writer.field("clientSecret", "bench")
             writer.field(
                 "addresses",
-                object: { writer in writer.field("tokenInfo", "http://127.0.0.1:\(silence.port)/") }
+                object: { writer in writer.field("tokenInfo", "http://127.0.0.1:\(listener.port)/") }
             )
         }
         let path = "/v2/projects/\(Lab.projectID)/defaultSupportedIdpConfigs?idpId=github.com"
@@ -88,7 +88,7 @@ extension Benchmark {
 }
 
 /// A port of this machine at which the system takes connections that nobody ever looks at.
-final class SilentListener {
+final class UnresponsiveListener {
     let port: UInt16
     let socket: Int32
 

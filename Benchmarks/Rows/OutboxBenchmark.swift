@@ -73,7 +73,7 @@ private final class FlakyRelay {
         var isContent = false
     }
 
-    let listener: SilentListener
+    let listener: UnresponsiveListener
     private var connections: [Connection] = []
     /// How often each recipient's mail was taken.
     private(set) var taken: [String: Int] = [:]
@@ -82,7 +82,7 @@ private final class FlakyRelay {
     private(set) var lastAttempt = nanoseconds()
 
     init() throws {
-        listener = try SilentListener()
+        listener = try UnresponsiveListener()
     }
 
     deinit {

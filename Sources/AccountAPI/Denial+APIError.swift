@@ -53,7 +53,7 @@ extension Denial {
     }
 }
 
-extension LimitedRow {
+extension LimitedResource {
     /// The text does not name the limit, because any caller reads it.
     fileprivate var apiError: APIError {
         let what =

@@ -66,7 +66,7 @@ extension JSONWriter {
     }
 
     /// The tokens, or the pending sign-in that replaces them.
-    mutating func ending(_ ending: SignInEnding) {
+    mutating func ending(_ ending: SignInOutcome) {
         switch ending {
         case .signedIn(let signedIn): tokens(signedIn.tokens)
         case .secondFactorRequired(let signIn): pending(signIn)

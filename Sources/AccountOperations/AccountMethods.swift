@@ -4,7 +4,7 @@ import AccountStore
 /// How the user of an account can sign in, as the user is told.
 package struct AccountMethods: Sendable {
     package struct Method: Sendable {
-        package let standing: MethodStanding
+        package let status: MethodStatus
         /// How and when the method was proven; `nil` where that is not known.
         package let proof: UserRecord.MethodProof?
     }
@@ -120,13 +120,13 @@ extension AccountOperations {
 
     func methods(of user: UserRecord, version: Int64) -> AccountMethods {
         let account = user.account
-        let standings = methodStandings(
+        let statuses = methodStatuses(
             of: account,
             policy: policy,
             enabledProviders: enabledProviders(of: account)
         )
         return AccountMethods(
-            methods: standings.map { .init(standing: $0, proof: user.methodProofs[$0.method]) },
+            methods: statuses.map { .init(status: $0, proof: user.methodProofs[$0.method]) },
             version: version
         )
     }

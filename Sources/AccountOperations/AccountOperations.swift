@@ -26,7 +26,7 @@ package struct AccountOperations: Sendable {
     package var userAgent: String?
     let metrics: OperationMetrics
     /// `nil` in production, where nobody may list codes.
-    let answeredLinks: AnsweredLinks?
+    let answeredLinks: ReturnedLinks?
 
     package init(
         store: AccountStore,
@@ -58,7 +58,7 @@ package struct AccountOperations: Sendable {
         self.apps = apps
         self.developmentNumbers = developmentNumbers
         self.metrics = metrics
-        self.answeredLinks = providers.isForDevelopment ? AnsweredLinks() : nil
+        self.answeredLinks = providers.isForDevelopment ? ReturnedLinks() : nil
     }
 
     var policy: LinkPolicy { project.settings.policy }

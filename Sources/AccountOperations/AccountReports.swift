@@ -7,7 +7,7 @@ import Synchronization
 /// What support needs to know of one account.
 package struct AccountReport: Sendable {
     package let user: UserRecord
-    package let standings: [MethodStanding]
+    package let statuses: [MethodStatus]
     /// Sessions, codes and conflicts among it.
     package let snapshot: AccountSnapshot
     /// What the rules about one account find.
@@ -116,7 +116,7 @@ package struct AccountReports: Sendable {
         let events = try await store.events(of: id, tenant: tenant, before: nil, countMax: historyMax)
         return AccountReport(
             user: user,
-            standings: methodStandings(
+            statuses: methodStatuses(
                 of: account,
                 policy: terms.policy,
                 enabledProviders: Set(account.linkedProviders.keys.filter(terms.isEnabled))

@@ -94,7 +94,7 @@ extension AccountOperations {
     private func attemptUpdate(
         _ request: AdminUpdateAccount,
         _ update: AdminUpdate,
-        _ factors: WantedFactors?,
+        _ factors: RequestedFactors?,
         of id: UserID,
         tenant: TenantID,
         _ attempt: UpdateAttempt

@@ -60,7 +60,7 @@ package enum Denial: Error, Sendable, Hashable {
     /// The password is longer than `WeakPassword.lengthMax`.
     case passwordTooLong
     /// The project's limits allow no more of these for now.
-    case limitReached(LimitedRow)
+    case limitReached(LimitedResource)
 }
 
 extension AccountOperations {

@@ -56,7 +56,7 @@ extension AccountOperations {
         var found = LockedOutUsers(count: 0, isExact: true)
         let policy = policy
         var examined = 0
-        var place: FederatedPlace? = .beginning(of: provider)
+        var place: FederatedCursor? = .beginning(of: provider)
         while let start = place {
             guard examined < Self.usersExaminedMax else {
                 found.isExact = false

@@ -29,8 +29,8 @@ package enum Failure: Sendable, Hashable {
             self = .cancelled
         case .server(let state):
             // 08 connection, 53 resources, 57 operator intervention, 40 and 55 contention.
-            let isAway = ["08", "40", "53", "55", "57"].contains(state.errorClass) || error.refusesWrites
-            self = isAway ? .unavailable : .bug
+            let isUnavailable = ["08", "40", "53", "55", "57"].contains(state.errorClass) || error.refusesWrites
+            self = isUnavailable ? .unavailable : .bug
         case .decoding, .tooManyRows, .valueTooLarge, .rolledBack, .configuration, .misuse:
             self = .bug
         }

@@ -43,7 +43,7 @@ package struct OperationMetrics: AccountStoreObserver {
     }
 
     private struct LimitedSeries: Hashable {
-        let row: LimitedRow
+        let row: LimitedResource
         let scope: MessageLimit.Scope
     }
 
@@ -103,7 +103,7 @@ package struct OperationMetrics: AccountStoreObserver {
         }
         self.messageAttempts = messageAttempts
         var limitedRows: [LimitedSeries: Counter] = [:]
-        for row in LimitedRow.allCases {
+        for row in LimitedResource.allCases {
             for scope in Self.limitScopes {
                 limitedRows[LimitedSeries(row: row, scope: scope)] = Counter(
                     label: Self.limitedRows,
@@ -124,7 +124,7 @@ package struct OperationMetrics: AccountStoreObserver {
     /// The scopes of limits on rows that strangers make.
     package static let limitScopes: [MessageLimit.Scope] = [.address, .project]
 
-    func limited(_ row: LimitedRow, by scope: MessageLimit.Scope) {
+    func limited(_ row: LimitedResource, by scope: MessageLimit.Scope) {
         limitedRows[LimitedSeries(row: row, scope: scope)]?.increment()
     }
 

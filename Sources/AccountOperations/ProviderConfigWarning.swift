@@ -34,7 +34,7 @@ extension ProviderConfig {
         if let known { warnings.append(.knownIssuer(known)) }
         // Of a known provider open to everyone its own rules speak, and it may name no domain.
         let mayNameDomains = !ProviderID.isOpenToEveryone(knownIssuer: issuer)
-        if mayNameDomains, emailDomains.isEmpty, !policy.believes(provider, issuer: issuer) {
+        if mayNameDomains, emailDomains.isEmpty, !policy.trusts(provider, issuer: issuer) {
             warnings.append(.provesNoAddress)
         }
         return warnings
@@ -43,7 +43,7 @@ extension ProviderConfig {
 
 extension LinkPolicy {
     /// Returns true if the word of `provider` is proof of some address: by a rule that names it, or about any domain.
-    fileprivate func believes(_ provider: ProviderID, issuer: String) -> Bool {
+    fileprivate func trusts(_ provider: ProviderID, issuer: String) -> Bool {
         let isNamed = emailTrust.rules.contains { $0.scope.providers == .only(provider) && $0.trust > .asserting }
         guard !isNamed, let anyone = EmailAddress("anyone@domain.invalid") else { return isNamed }
         return emailTrust.trust(of: provider, issuer: issuer, for: anyone, hostedDomain: nil) > .asserting

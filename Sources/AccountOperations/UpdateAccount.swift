@@ -34,9 +34,9 @@ extension AccountOperations {
         // A look first: hashing for what will be refused would be work for nothing, and the order of answers wants it.
         let start = effects.now()
         let found = try await claim(on: email, tenant: tenant, at: start)
-        let outlook = try plan(request, caller.user, email: email, claim: found, caller: caller, at: start)
-        if let refusal = outlook.refusal {
-            try await keepRefusal(outlook, of: caller.user)
+        let preview = try plan(request, caller.user, email: email, claim: found, caller: caller, at: start)
+        if let refusal = preview.refusal {
+            try await keepRefusal(preview, of: caller.user)
             throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
         let address = email ?? caller.user.email?.address

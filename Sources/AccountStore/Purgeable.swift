@@ -102,13 +102,13 @@ extension AccountStore {
     }
 
     /// A place in the order of all sessions.
-    package struct SessionPlace: Sendable, Hashable {
+    package struct SessionCursor: Sendable, Hashable {
         var tenant: String
         var user: String
         var session: [UInt8]
 
         /// Before the first: no user has an empty id.
-        package static let beginning = SessionPlace(tenant: "", user: "", session: [])
+        package static let beginning = SessionCursor(tenant: "", user: "", session: [])
     }
 
     /// Looks at the next `rowsMax` sessions after `place` and deletes those whose epoch is over, or that `cutoffs` ended.
@@ -116,10 +116,10 @@ extension AccountStore {
     /// An epoch never comes back, so what is over when it is looked at is still over when it is deleted.
     /// - Returns: how many, and where to go on: `beginning` after the last.
     package func purgeEndedSessions(
-        from place: SessionPlace,
+        from place: SessionCursor,
         rowsMax: Int,
         endedBy cutoffs: SessionCutoffs
-    ) async throws(PostgresError) -> (deleted: Int, next: SessionPlace) {
+    ) async throws(PostgresError) -> (deleted: Int, next: SessionCursor) {
         let page = try await client.read(SessionRow.page(after: place, rowsMax: Int64(rowsMax), endedBy: cutoffs))
         let next = page.count < rowsMax ? .beginning : page.last?.place ?? .beginning
         let ended = page.filter(\.isEnded).map(\.place)

@@ -21,7 +21,7 @@ extension StoredValue where Self: RawRepresentable, RawValue: PostgresValue & Po
 }
 
 /// A row of one column that must not be NULL.
-struct OneValue<Value: StoredValue>: RowDecodable {
+struct SingleValueRow<Value: StoredValue>: RowDecodable {
     let value: Value
 
     init(row: inout RowDecoder) throws(PostgresError) {

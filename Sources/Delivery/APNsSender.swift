@@ -41,21 +41,21 @@ package final class APNsSender: PushSending {
     private static let answerBytesMax = 4096
 
     /// The client and the credential for pushes to one app.
-    private struct Way: Sendable {
-        let client: KeptClient
+    private struct Route: Sendable {
+        let client: ReusedClient
         /// `nil` if a certificate authenticates the app.
         let tokens: ProviderTokens?
     }
 
-    private let ways: [String: Way]
-    private let clients: [KeptClient]
+    private let routes: [String: Route]
+    private let clients: [ReusedClient]
     private let hosts: APNsHosts
 
     ///
     /// - `apps`: by bundle identifier.
     /// - `authorities`: additional certificate authorities for the hosts.
     package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [NIOSSLCertificate] = []) {
-        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> KeptClient {
+        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> ReusedClient {
             var tls = TLSConfiguration.makeClientConfiguration()
             if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
             if let identity {
@@ -65,18 +65,18 @@ package final class APNsSender: PushSending {
             var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
             configuration.httpVersion = .automatic
             configuration.connectionPool.retryConnectionEstablishment = false
-            return KeptClient(configuration)
+            return ReusedClient(configuration)
         }
-        var ways: [String: Way] = [:]
-        var clients: [KeptClient] = []
-        var withTokens: KeptClient?
+        var routes: [String: Route] = [:]
+        var clients: [ReusedClient] = []
+        var withTokens: ReusedClient?
         var tokens: [String: ProviderTokens] = [:]
         for (topic, credential) in apps {
             switch credential {
             case .certificate(let chain, let key):
                 let client = client((chain, key))
                 clients.append(client)
-                ways[topic] = Way(client: client, tokens: nil)
+                routes[topic] = Route(client: client, tokens: nil)
             case .key(let id, let team, let key):
                 let shared = withTokens ?? client(nil)
                 withTokens = shared
@@ -84,18 +84,18 @@ package final class APNsSender: PushSending {
                 let name = "\(team) \(id)"
                 let made = tokens[name] ?? ProviderTokens(keyID: id, team: team, key: key)
                 tokens[name] = made
-                ways[topic] = Way(client: shared, tokens: made)
+                routes[topic] = Route(client: shared, tokens: made)
             }
         }
-        self.ways = ways
+        self.routes = routes
         self.clients = clients + [withTokens].compactMap(\.self)
         self.hosts = hosts
     }
 
-    package var topics: Set<String> { Set(ways.keys) }
+    package var topics: Set<String> { Set(routes.keys) }
 
     package func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome {
-        guard let way = ways[push.topic] else { return .refused(reason: "unknown app") }
+        guard let route = routes[push.topic] else { return .refused(reason: "unknown app") }
         var request = HTTPClientRequest(
             url: (push.usesSandbox ? hosts.sandbox : hosts.production) + "/3/device/" + push.deviceToken
         )
@@ -104,23 +104,23 @@ package final class APNsSender: PushSending {
             "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": "background", "apns-priority": "5",
             "apns-expiration": String(push.expiresAt), "content-type": "application/json",
         ]
-        let token = way.tokens.map { $0.current(at: seconds) }
+        let token = route.tokens.map { $0.current(at: seconds) }
         if let token {
             guard let token else { return .unavailable(reason: "unusable key") }
             request.headers.add(name: "authorization", value: "bearer " + token)
         }
         request.body = .bytes(ByteBuffer(bytes: push.payload))
-        let line = way.client.enter()
+        let line = route.client.enter()
         defer { line.leave() }
         do {
             let response = try await line.client.execute(request, timeout: TimeAmount(timeout))
             let body = try await response.body.collect(upTo: Self.answerBytesMax)
             let answer = try? JSONValue(parsing: Array(body.readableBytesView), depthMax: 4)
             let outcome = DeliveryOutcome(response.status, reason: answer?["reason"]?.string)
-            if outcome == .deferred(reason: Self.expiredToken) { way.tokens?.forget(token) }
+            if outcome == .deferred(reason: Self.expiredToken) { route.tokens?.forget(token) }
             return outcome
         } catch {
-            if error as? HTTPClientError == .deadlineExceeded { way.client.replace(line) }
+            if error as? HTTPClientError == .deadlineExceeded { route.client.replace(line) }
             return .deferred(reason: "unreachable")
         }
     }
@@ -189,7 +189,7 @@ extension DeliveryOutcome {
 }
 
 /// A client with reused connections, which it replaces if no answer arrives.
-private final class KeptClient: Sendable {
+private final class ReusedClient: Sendable {
     /// A client with the number of its requests in flight.
     final class Line: Sendable {
         private struct State {

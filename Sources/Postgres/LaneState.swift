@@ -57,11 +57,11 @@ struct LaneState<Job: LaneJob>: Sendable {
         ///
         /// Can go to: `busy` when a batch is sent; `down` when the connection is lost or retired.
         case idle
-        /// A batch is under way. `callersUntil` is `nil` once its callers have been released.
+        /// A batch is under way. `callersDeadline` is `nil` once its callers have been released.
         ///
         /// Can go to: `busy` with later deadlines when an answer arrives or the callers are released; `idle` when all of
         /// it is answered; `down` when the connection is lost or silent for too long.
-        case busy(callersUntil: Instant?, silentUntil: Instant)
+        case busy(callersDeadline: Instant?, connectionDeadline: Instant)
     }
 
     enum Submission: Sendable, Hashable {
@@ -71,7 +71,7 @@ struct LaneState<Job: LaneJob>: Sendable {
     }
 
     /// What is to be done by whoever owns the connections.
-    enum Duty: Sendable {
+    enum Action: Sendable {
         case connect(slot: Int)
         /// The attempt took too long: close it and report `connectFailed`.
         case abandonAttempt(slot: Int)
@@ -192,8 +192,8 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     /// An answer arrived on `slot`.
     mutating func progressed(slot: Int, now: Instant) {
-        guard case .busy(let callersUntil, _) = slots[slot] else { return }
-        slots[slot] = .busy(callersUntil: callersUntil, silentUntil: now + limits.answerWait)
+        guard case .busy(let callersDeadline, _) = slots[slot] else { return }
+        slots[slot] = .busy(callersDeadline: callersDeadline, connectionDeadline: now + limits.answerWait)
     }
 
     /// Everything sent on `slot` has been answered.
@@ -217,33 +217,36 @@ struct LaneState<Job: LaneJob>: Sendable {
     // MARK: Time
 
     /// What is to be done at `now`. Connections that `connect` and `send` name are taken to be connecting and busy.
-    mutating func duties(now: Instant) -> [Duty] {
-        var duties: [Duty] = []
-        expire(now: now, into: &duties)
+    mutating func actions(now: Instant) -> [Action] {
+        var actions: [Action] = []
+        expire(now: now, into: &actions)
         for slot in slots.indices {
             switch slots[slot] {
             case .down:
                 guard mayConnect(now: now) else { continue }
                 slots[slot] = .connecting(until: now + limits.connectTimeout)
-                duties.append(.connect(slot: slot))
+                actions.append(.connect(slot: slot))
             case .connecting(let until):
-                if until <= now { duties.append(.abandonAttempt(slot: slot)) }
+                if until <= now { actions.append(.abandonAttempt(slot: slot)) }
             case .idle:
                 guard queuedCount > 0, let batch = takeBatch() else { continue }
-                slots[slot] = .busy(callersUntil: now + limits.answerWait, silentUntil: now + limits.answerWait)
-                duties.append(.send(slot: slot, batch))
-            case .busy(let callersUntil, let silentUntil):
-                if let callersUntil, callersUntil <= now {
-                    slots[slot] = .busy(callersUntil: nil, silentUntil: silentUntil)
-                    duties.append(.releaseCallers(slot: slot))
+                slots[slot] = .busy(
+                    callersDeadline: now + limits.answerWait,
+                    connectionDeadline: now + limits.answerWait
+                )
+                actions.append(.send(slot: slot, batch))
+            case .busy(let callersDeadline, let connectionDeadline):
+                if let callersDeadline, callersDeadline <= now {
+                    slots[slot] = .busy(callersDeadline: nil, connectionDeadline: connectionDeadline)
+                    actions.append(.releaseCallers(slot: slot))
                 }
-                if silentUntil <= now { duties.append(.drop(slot: slot)) }
+                if connectionDeadline <= now { actions.append(.drop(slot: slot)) }
             }
         }
-        return duties
+        return actions
     }
 
-    /// When `duties` has to be asked again if nothing happens before; `nil` when nothing is waited for. While a
+    /// When `actions` has to be asked again if nothing happens before; `nil` when nothing is waited for. While a
     /// connection is not free this is never further away than `queueWait`, so that nobody needs to be woken for the
     /// deadline of a job that finds no free connection.
     func nextDeadline(now: Instant) -> Instant? {
@@ -256,7 +259,7 @@ struct LaneState<Job: LaneJob>: Sendable {
             case .down: if failedAttempts == 0 || !hasAttempt { consider(nextAttempt ?? now) }
             case .connecting(let until): consider(until)
             case .idle: continue
-            case .busy(let callersUntil, let silentUntil): consider(callersUntil ?? silentUntil)
+            case .busy(let callersDeadline, let connectionDeadline): consider(callersDeadline ?? connectionDeadline)
             }
             consider(now + limits.queueWait)
         }
@@ -273,13 +276,13 @@ struct LaneState<Job: LaneJob>: Sendable {
         return failedAttempts == 0 || !hasAttempt
     }
 
-    private mutating func expire(now: Instant, into duties: inout [Duty]) {
+    private mutating func expire(now: Instant, into actions: inout [Action]) {
         var expired: [QueuedJob<Job>] = []
         while let first = queue.first, first.deadline <= now { expired.append(queue.removeFirst()) }
         while let first = repeats.first, first.deadline <= now { expired.append(repeats.removeFirst()) }
         guard !expired.isEmpty else { return }
         statistics.queueTimeouts += expired.count
-        duties.append(.expire(expired))
+        actions.append(.expire(expired))
     }
 
     /// The next batch: what is repeated first; else a fair share of the queue, so that no free connection stays empty.

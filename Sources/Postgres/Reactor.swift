@@ -41,8 +41,8 @@ final class Reactor {
             if isDrained(now: now) { break }
             if !unresolved.isEmpty { connectResolved(now: now) }
             for lane in core.lanes.indices {
-                for duty in core.lanes[lane].state.withLock({ $0.duties(now: now) }) {
-                    perform(duty, lane: lane, now: now)
+                for action in core.lanes[lane].state.withLock({ $0.actions(now: now) }) {
+                    perform(action, lane: lane, now: now)
                 }
             }
             wakeCallers()
@@ -114,8 +114,8 @@ final class Reactor {
 
     // MARK: Duties
 
-    private func perform(_ duty: LaneState<Job>.Duty, lane: Int, now: Instant) {
-        switch duty {
+    private func perform(_ action: LaneState<Job>.Action, lane: Int, now: Instant) {
+        switch action {
         case .connect(let slot):
             connect(lane: lane, slot: slot, now: now)
         case .abandonAttempt(let slot):

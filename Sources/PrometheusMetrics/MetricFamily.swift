@@ -5,7 +5,7 @@ package struct MetricFamily: Sendable, Hashable {
         /// Only grows while the process lives. Its name ends in `_total`.
         case counter
         /// A counter that something else keeps: it is set, as a meter, to what that says. The name ends alike.
-        case keptCounter
+        case observedCounter
         case gauge
         /// Durations. `bounds` are the upper bounds of the buckets in seconds, ascending; the last, without a bound, is
         /// added. The name ends in `_seconds`.

@@ -77,7 +77,7 @@ package final class PrometheusRegistry: MetricsFactory {
         }
         switch family.kind {
         case .counter: return Line(heads: [head()], series: .counter(CounterSeries()))
-        case .gauge, .keptCounter: return Line(heads: [head()], series: .gauge(GaugeSeries()))
+        case .gauge, .observedCounter: return Line(heads: [head()], series: .gauge(GaugeSeries()))
         case .histogram(let bounds):
             let buckets = (bounds.map(number) + ["+Inf"]).map { head("_bucket", ["le=\"\($0)\""]) }
             return Line(
@@ -165,7 +165,7 @@ package final class PrometheusRegistry: MetricsFactory {
 extension MetricFamily.Kind {
     package var name: String {
         switch self {
-        case .counter, .keptCounter: "counter"
+        case .counter, .observedCounter: "counter"
         case .gauge: "gauge"
         case .histogram: "histogram"
         }

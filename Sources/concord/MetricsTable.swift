@@ -123,7 +123,7 @@ enum MetricsTable {
                 OperationMetrics.limitedRows,
                 .counter,
                 [
-                    MetricFamily.Label("row", LimitedRow.allCases.map(\.rawValue), "the row that was not created"),
+                    MetricFamily.Label("row", LimitedResource.allCases.map(\.rawValue), "the row that was not created"),
                     MetricFamily.Label(
                         "scope",
                         OperationMetrics.limitScopes.map(\.rawValue),
@@ -188,13 +188,13 @@ enum MetricsTable {
             MetricFamily(PostgresMetrics.connections, .gauge, [lane], "Open connections"),
             MetricFamily(
                 PostgresMetrics.refusals,
-                .keptCounter,
+                .observedCounter,
                 [lane, MetricFamily.Label("reason", PostgresMetrics.refusalReasons, "the reason")],
                 "Callers refused because the queue was full or no connection became free in time"
             ),
             MetricFamily(
                 PostgresMetrics.lostConnections,
-                .keptCounter,
+                .observedCounter,
                 [lane],
                 "Lost connections"
             ),
@@ -231,7 +231,7 @@ enum MetricsTable {
 
     private static let process: [MetricFamily] = [
         MetricFamily(ProcessReadings.residentBytes, .gauge, "Memory in use, in bytes"),
-        MetricFamily(ProcessReadings.cpuSeconds, .keptCounter, "Processor time used, in seconds"),
+        MetricFamily(ProcessReadings.cpuSeconds, .observedCounter, "Processor time used, in seconds"),
         MetricFamily(ProcessReadings.openFiles, .gauge, "Open file descriptors"),
         MetricFamily(ProcessReadings.openFilesMax, .gauge, "Maximum number of open file descriptors"),
         MetricFamily(ProcessReadings.startTime, .gauge, "Start time of the process, in seconds since 1970"),

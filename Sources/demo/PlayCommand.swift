@@ -25,7 +25,7 @@ struct PlayCommand: AsyncParsableCommand {
             do {
                 let happened = try await step.play(&story)
                 show(number, "✓", "\(step.name): \(happened)")
-            } catch let surprise as Surprise {
+            } catch let surprise as UnexpectedAnswer {
                 show(number, "✗", "\(step.name): expected \(surprise.expected), but got \(surprise.came)")
                 throw ExitCode(1)
             } catch {

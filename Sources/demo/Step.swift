@@ -5,7 +5,7 @@ import NIOHTTP1
 struct Step: Sendable {
     let name: String
     /// - Returns: what happened, for the line that is shown.
-    /// - Throws: `Surprise` when something else happened.
+    /// - Throws: `UnexpectedAnswer` when something else happened.
     let play: @Sendable (inout Story) async throws -> String
 
     /// The story, in order.
@@ -44,10 +44,10 @@ struct Step: Sendable {
     private static let conflict = Step(name: "She comes back by the provider, same address, unverified") { story in
         let answer = try await story.signInWithProvider()
         guard answer.json["needConfirmation"]?.bool == true, let handle = answer.json["pendingToken"]?.string else {
-            throw Surprise(expected: "needConfirmation and a pendingToken", came: answer.summary)
+            throw UnexpectedAnswer(expected: "needConfirmation and a pendingToken", came: answer.summary)
         }
         guard answer.json["idToken"] == nil, answer.json["refreshToken"] == nil else {
-            throw Surprise(expected: "no session", came: "tokens")
+            throw UnexpectedAnswer(expected: "no session", came: "tokens")
         }
         story.pendingToken = handle
         return "account exists with different credential"
@@ -104,7 +104,7 @@ struct Step: Sendable {
         let before = try await story.asAdministrator(.GET, "/config")
         try expectSuccess(before)
         guard let window = before.json["concord"]?["recentSignInSeconds"] else {
-            throw Surprise(expected: "the present window", came: before.summary)
+            throw UnexpectedAnswer(expected: "the present window", came: before.summary)
         }
         story.recentSignInSeconds = window
         try expectSuccess(try await setRecentSignIn(.integer(windowSeconds), story))
@@ -143,7 +143,7 @@ struct Step: Sendable {
         let answer = try await story.signInWithProvider()
         let session = try await story.session(in: answer, with: Story.provider)
         guard session.userID != story.userID, answer.json["isNewUser"]?.bool == true else {
-            throw Surprise(expected: "a new account", came: "account \(session.userID)")
+            throw UnexpectedAnswer(expected: "a new account", came: "account \(session.userID)")
         }
         try expect(answer.json["email"]?.string, story.email, as: "the address")
         story.idToken = session.idToken

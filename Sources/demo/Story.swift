@@ -59,7 +59,7 @@ struct Story {
             ]
         )
         guard let token = answer.json["id_token"]?.string else {
-            throw Surprise(expected: "an ID token from the issuer", came: answer.summary)
+            throw UnexpectedAnswer(expected: "an ID token from the issuer", came: answer.summary)
         }
         let body: [String: JSONValue] = [
             "requestUri": .string("http://localhost"),
@@ -81,7 +81,7 @@ struct Story {
     func session(in answer: HTTPCaller.Answer, with method: String) async throws -> (userID: String, idToken: String) {
         guard answer.status == 200, let userID = answer.json["localId"]?.string,
             let idToken = answer.json["idToken"]?.string
-        else { throw Surprise(expected: "a session", came: answer.summary) }
+        else { throw UnexpectedAnswer(expected: "a session", came: answer.summary) }
         let keySet = try await concord.send(
             .GET,
             "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
@@ -93,7 +93,7 @@ struct Story {
         )
         switch checked {
         case .failure(let problem):
-            throw Surprise(expected: "an ID token that verifies", came: problem.description)
+            throw UnexpectedAnswer(expected: "an ID token that verifies", came: problem.description)
         case .success(let claims):
             try expect(claims["sub"]?.string, userID, as: "the token's subject")
             try expect(claims["firebase"]?["sign_in_provider"]?.string, method, as: "the token's sign-in provider")
@@ -105,32 +105,32 @@ struct Story {
     func linkedProviders(_ idToken: String) async throws -> [String] {
         let answer = try await asClient("lookup", ["idToken": .string(idToken)])
         guard let user = answer.json["users"]?.array?.first else {
-            throw Surprise(expected: "one account", came: answer.summary)
+            throw UnexpectedAnswer(expected: "one account", came: answer.summary)
         }
         return (user["providerUserInfo"]?.array ?? []).compactMap { $0["providerId"]?.string }.sorted()
     }
 }
 
 /// Something came out otherwise than the story says.
-struct Surprise: Error {
+struct UnexpectedAnswer: Error {
     let expected: String
     let came: String
 }
 
-func expect<Value: Equatable>(_ came: Value?, _ expected: Value, as what: String) throws(Surprise) {
+func expect<Value: Equatable>(_ came: Value?, _ expected: Value, as what: String) throws(UnexpectedAnswer) {
     guard came == expected else {
-        throw Surprise(expected: "\(what) \(expected)", came: came.map { "\($0)" } ?? "none")
+        throw UnexpectedAnswer(expected: "\(what) \(expected)", came: came.map { "\($0)" } ?? "none")
     }
 }
 
 /// A refusal with `code`; what follows the code is for people.
-func expectRefusal(_ answer: HTTPCaller.Answer, _ code: String) throws(Surprise) {
+func expectRefusal(_ answer: HTTPCaller.Answer, _ code: String) throws(UnexpectedAnswer) {
     let message = answer.json["error"]?["message"]?.string ?? answer.json["errorMessage"]?.string
     guard message == code || message?.hasPrefix(code + " : ") == true, answer.json["idToken"] == nil else {
-        throw Surprise(expected: code, came: answer.summary)
+        throw UnexpectedAnswer(expected: code, came: answer.summary)
     }
 }
 
-func expectSuccess(_ answer: HTTPCaller.Answer) throws(Surprise) {
-    guard answer.status == 200 else { throw Surprise(expected: "200", came: answer.summary) }
+func expectSuccess(_ answer: HTTPCaller.Answer) throws(UnexpectedAnswer) {
+    guard answer.status == 200 else { throw UnexpectedAnswer(expected: "200", came: answer.summary) }
 }

@@ -159,12 +159,12 @@ struct ReservedAddressTests {
                     ? try await api.follow(try await api.code("EMAIL_SIGNIN", for: owners), as: owners)
                     : try await signInWithGoogle(api, owners)
                 #expect(answer.status == 200, "\(answer.text)")
-                let newcomer = try #require(try await api.service.user(owning: owners))
-                #expect(newcomer.id != stolen && newcomer.account.isEmailVerified)
+                let kind = try #require(try await api.service.user(owning: owners))
+                #expect(kind.id != stolen && kind.account.isEmailVerified)
                 // Both accounts are the same person's, or the code belongs to a prepared account: the person who proved
                 // the address keeps it.
                 #expect(try await recover(api, recovery).errorMessage == "EMAIL_EXISTS")
-                #expect(try await api.service.user(owning: owners)?.id == newcomer.id)
+                #expect(try await api.service.user(owning: owners)?.id == kind.id)
             }
         }
     }

@@ -41,7 +41,7 @@ struct StrangerLimitTests {
     }
 
     private static func with(
-        _ row: LimitedRow,
+        _ row: LimitedResource,
         perAddressPerHour: Int64,
         _ body: @Sendable (Scene) async throws -> Void
     ) async throws {

@@ -202,8 +202,8 @@ struct TakenBackAccountTests {
             #expect(try await apply(api, recovery).errorMessage == "INVALID_OOB_CODE")
             // The owner of the mailbox gets the address, in a new account.
             let link = try await api.code("EMAIL_SIGNIN", for: owners)
-            let newcomer = try await api.follow(link, as: owners)
-            #expect(newcomer.status == 200 && newcomer.json["localId"]?.string != id.rawValue, "\(newcomer.text)")
+            let kind = try await api.follow(link, as: owners)
+            #expect(kind.status == 200 && kind.json["localId"]?.string != id.rawValue, "\(kind.text)")
             #expect(try await api.service.user(id)?.secondFactors.count == 1)
             let inconsistencies = try await api.service.database.inconsistencies()
             #expect(inconsistencies == [])

@@ -142,13 +142,13 @@ struct MergeRows {
         return all
     }()
 
-    static let handOvers: [Verdict<MergeHandOverDecision>] = [false, true].flatMap { isWithdrawn in
+    static let handOvers: [Verdict<MergeApprovalDecision>] = [false, true].flatMap { isWithdrawn in
         [false, true].flatMap { isVetoed in
             [0, 1].flatMap { waiting in
                 [false, true].flatMap { isOverdue in
                     [false, true].map { isUnchanged in
-                        decideMergeHandOver(
-                            MergeHandOver(
+                        decideMergeApproval(
+                            MergeApproval(
                                 isWithdrawn: isWithdrawn,
                                 isVetoed: isVetoed,
                                 waitingCount: waiting,
@@ -544,9 +544,9 @@ struct MergeRows {
             isOverdue: Bool = false,
             isUnchanged: Bool = true,
             isWithdrawn: Bool = false
-        ) -> Verdict<MergeHandOverDecision> {
-            decideMergeHandOver(
-                MergeHandOver(
+        ) -> Verdict<MergeApprovalDecision> {
+            decideMergeApproval(
+                MergeApproval(
                     isWithdrawn: isWithdrawn,
                     isVetoed: isVetoed,
                     waitingCount: waiting,

@@ -42,7 +42,7 @@ struct StolenAndRecycled {
         let former = incoming(.apple, "former", owner.email?.address, flagged: true)
         #expect(signIn(former, to: owner, LinkPolicy()).rule == .untrustedEmailConflict)
         #expect(signIn(former, to: owner, .firebase).rule == .linkByProvenEmail)
-        let newcomer = SignInWithIdpQuestion(
+        let kind = SignInWithIdpQuestion(
             identityOwner: nil,
             emailOwner: nil,
             credential: former,
@@ -50,7 +50,7 @@ struct StolenAndRecycled {
             createsUsers: true,
             secondFactorProvenBy: nil
         ).decide(LinkPolicy())
-        guard case .createUser(let change) = newcomer.decision, case .set(_, let proof) = change.email else {
+        guard case .createUser(let change) = kind.decision, case .set(_, let proof) = change.email else {
             Issue.record("a new account was refused")
             return
         }

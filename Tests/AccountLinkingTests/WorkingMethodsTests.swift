@@ -16,7 +16,7 @@ struct WorkingMethodsTests {
         _ policy: LinkPolicy? = nil,
         enabled: Set<ProviderID> = [.google]
     ) -> [String] {
-        methodStandings(of: account, policy: policy ?? everything, enabledProviders: enabled)
+        methodStatuses(of: account, policy: policy ?? everything, enabledProviders: enabled)
             .map { "\($0.method.name): \($0.obstacle?.rawValue ?? "works")" }
     }
 

@@ -153,7 +153,7 @@ struct PhoneRaceTests {
             let bob = try await service.signUp(service.newAddress()).value.user.id
             for purpose in [PhoneVerificationRecord.Purpose.enrollment, .secondFactor] {
                 func ask(_ user: UserID) async throws -> String {
-                    let order = PhoneCodeOrder(number: number, purpose: purpose, user: user, tenant: .project)
+                    let order = PreparedPhoneCode(number: number, purpose: purpose, user: user, tenant: .project)
                     return try await operations.send(order)
                 }
                 let session = try await ask(ada)

@@ -12,7 +12,7 @@ struct RowLimitTests {
     private static let home = "192.0.2.1"
 
     /// The limits of `row` that are given, and no other limit.
-    private static func settings(_ row: LimitedRow, _ limits: [String: JSONValue]) -> JSONValue {
+    private static func settings(_ row: LimitedResource, _ limits: [String: JSONValue]) -> JSONValue {
         limits.reduce(ProjectSettings.developmentDefaults) { settings, limit in
             settings.setting(limit.value, at: ["concord", row.rawValue, limit.key])
         }
@@ -77,7 +77,7 @@ struct RowLimitTests {
         case .phone:
             let code = try await service.phoneCode("+1650555\(3400 + number)")
             return { service, client in
-                let shown = PhoneSignIn.Shown.code(code.code, sessionInfo: code.sessionInfo)
+                let shown = PhoneSignIn.Presented.code(code.code, sessionInfo: code.sessionInfo)
                 return try await outcome(
                     await service.operations
                         .signInWithPhone(PhoneSignIn(shown: shown, clientAddress: client), tenant: .project)
@@ -232,7 +232,7 @@ struct RowLimitTests {
             #expect(try await accounts(first) == 100)
         }
         try await TestService.with { service in
-            for row in LimitedRow.allCases {
+            for row in LimitedResource.allCases {
                 #expect(service.operations.limits(on: row, from: Self.home).isEmpty)
             }
         }

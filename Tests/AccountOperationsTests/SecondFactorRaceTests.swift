@@ -222,7 +222,7 @@ struct SecondFactorRaceTests {
                 .first { $0.sessionInfo == sessionInfo }?.code
             let right = try #require(code)
             let outcomes = try await first.race(with: second, count: 32) { [pending] service, caller in
-                let shown = FinishSignIn.Shown.message(code: right, sessionInfo: sessionInfo)
+                let shown = FinishSignIn.Presented.message(code: right, sessionInfo: sessionInfo)
                 let request = FinishSignIn(pendingCredential: pending[caller], shown: shown)
                 return try await outcome(await service.operations.finishSignIn(request, tenant: .project)).denial
             }
@@ -244,7 +244,7 @@ struct SecondFactorRaceTests {
             let app = TOTP(secret: Base32.decoded(started.sharedKey))
             let code = app.code(ofStep: TOTP.step(at: first.clock.now))
             let outcomes = try await first.race(with: second, count: 32) { service, _ in
-                let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started.sessionInfo)
+                let shown = FinishEnrollment.Presented.totp(code: code, sessionInfo: started.sessionInfo)
                 return try await outcome(
                     await service.operations.finishEnrollment(
                         FinishEnrollment(shown: shown, displayName: nil),
@@ -279,7 +279,7 @@ struct SecondFactorRaceTests {
             let sessionInfo = try await first.operations
                 .sendSignInCode(request, to: "factor-1", pendingCredential: pending, tenant: .project)
             let code = try await first.operations.messagesWithUsableCodes(tenant: .project).first?.code
-            let shown = FinishSignIn.Shown.message(code: try #require(code), sessionInfo: sessionInfo)
+            let shown = FinishSignIn.Presented.message(code: try #require(code), sessionInfo: sessionInfo)
             let session = try await first.operations.finishSignIn(
                 FinishSignIn(pendingCredential: pending, shown: shown),
                 tenant: .project
@@ -291,7 +291,7 @@ struct SecondFactorRaceTests {
             let step = TOTP.step(at: first.clock.now)
             let outcomes = try await first.race(with: second, count: 16) { [started] service, caller in
                 let code = TOTP(secret: Base32.decoded(started[caller].sharedKey)).code(ofStep: step)
-                let shown = FinishEnrollment.Shown.totp(code: code, sessionInfo: started[caller].sessionInfo)
+                let shown = FinishEnrollment.Presented.totp(code: code, sessionInfo: started[caller].sessionInfo)
                 return try await outcome(
                     await service.operations.finishEnrollment(
                         FinishEnrollment(shown: shown, displayName: nil),
@@ -363,7 +363,7 @@ extension TestService {
         var user = try await unguarded()
         let started = try await operations.startTOTPEnrollment(idToken: user.idToken, tenant: .project)
         user.secret = Base32.decoded(started.sharedKey)
-        let shown = FinishEnrollment.Shown.totp(code: user.code(at: clock.now), sessionInfo: started.sessionInfo)
+        let shown = FinishEnrollment.Presented.totp(code: user.code(at: clock.now), sessionInfo: started.sessionInfo)
         return try await enroll(shown, user)
     }
 
@@ -376,7 +376,7 @@ extension TestService {
         return try await enroll(.message(code: try #require(code ?? sent), sessionInfo: sessionInfo), user)
     }
 
-    private func enroll(_ shown: FinishEnrollment.Shown, _ user: GuardedUser) async throws -> GuardedUser {
+    private func enroll(_ shown: FinishEnrollment.Presented, _ user: GuardedUser) async throws -> GuardedUser {
         var user = user
         let enrolled = try await operations.finishEnrollment(
             FinishEnrollment(shown: shown, displayName: nil),
@@ -409,7 +409,7 @@ extension TestService {
 
     /// - Returns: why not; `nil` when it signed in.
     fileprivate func finish(_ pending: String, _ code: String, sessionInfo: String) async throws -> Denial? {
-        let shown = FinishSignIn.Shown.message(code: code, sessionInfo: sessionInfo)
+        let shown = FinishSignIn.Presented.message(code: code, sessionInfo: sessionInfo)
         let request = FinishSignIn(pendingCredential: pending, shown: shown)
         return try await outcome(await operations.finishSignIn(request, tenant: .project)).denial
     }

@@ -83,7 +83,7 @@ func claims(_ idToken: String) throws -> JSONValue {
     return try JSONValue(parsing: try #require(Base64URL.decode(parts[1])))
 }
 
-extension Outcome where Value == SignInEnding {
+extension Outcome where Value == SignInOutcome {
     /// The sign-in that ended in tokens.
     func signedIn() throws -> Outcome<SignedIn> {
         switch self {

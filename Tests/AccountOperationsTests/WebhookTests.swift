@@ -460,7 +460,7 @@ struct WebhookTests {
             let claimed = try await service.operations.store.claimWebhookMessages(
                 at: now,
                 until: now.adding(seconds: WebhookDeliveries.claimSeconds),
-                places: WebhookPlaces(max: 4, failingMax: 1)
+                places: WebhookSlots(max: 4, failingMax: 1)
             )
             #expect(claimed.count == 1)
             #expect(try await WebhookDeliveries(other.operations).sendDue() == 0, "it may still be on its way")

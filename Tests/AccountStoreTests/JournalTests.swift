@@ -82,7 +82,7 @@ struct JournalTests {
             JournalStep(tenant: .project, change: event(.userUpdated).id),
             users: users.map(\.id.rawValue),
             claims: (users.flatMap(\.identifiers) + claims).map(JournalEntry.Claim.init),
-            keptUntil: later
+            retainedUntil: later
         )
     }
 

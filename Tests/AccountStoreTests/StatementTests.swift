@@ -279,7 +279,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "AuditPlanRow.begin",
-            sql: AuditPlanRow.begin(use, madeAt: origin, steps: 7, at: origin, keptUntil: later),
+            sql: AuditPlanRow.begin(use, madeAt: origin, steps: 7, at: origin, retainedUntil: later),
             isHot: false
         ),
         Statement(
@@ -297,7 +297,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "AuditStepRow.insert",
-            sql: AuditStepRow.insert(use, appliedStep, at: origin, keptUntil: later),
+            sql: AuditStepRow.insert(use, appliedStep, at: origin, retainedUntil: later),
             isHot: false
         ),
         Statement(
@@ -348,7 +348,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "ConflictRow.page",
             sql: ConflictRow.page(
                 everything,
-                after: ConflictPlace(of: conflict),
+                after: ConflictCursor(of: conflict),
                 tenant: tenant,
                 at: later,
                 rowsMax: 51
@@ -394,7 +394,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "IdentifierRow.clearAny",
             sql: IdentifierRow.clearAny(mailbox.canonical, of: fixed, tenant: tenant)
         ),
-        Statement(name: "AddresseeRow.of", sql: AddresseeRow.of(mailbox, tenant: tenant).sql),
+        Statement(name: "MailRecipientRow.of", sql: MailRecipientRow.of(mailbox, tenant: tenant).sql),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
         Statement(
             name: "IdentifierRow.reserve",
@@ -1085,7 +1085,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: WebhookMessageRow.claim(
                 at: origin,
                 until: later,
-                places: WebhookPlaces(max: 4, failingMax: 1, taken: [use: 2])
+                places: WebhookSlots(max: 4, failingMax: 1, taken: [use: 2])
             ),
             isHot: false
         ),
@@ -1157,7 +1157,7 @@ private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.ma
 private let statementsOfJournal: [Statement] = {
     let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4))
     let claim = JournalEntry.Claim(kind: "email", value: "user7@example.com")
-    let entry = JournalEntry(step, users: ["user-7"], claims: [claim], keptUntil: later)
+    let entry = JournalEntry(step, users: ["user-7"], claims: [claim], retainedUntil: later)
     let clash = JournalClash(table: "users", user: "user-7", subject: "display_name")
     let single: [(String, SQL)] = [
         ("assertClashes", AccountJournalRow.assertClashes([clash], step)),

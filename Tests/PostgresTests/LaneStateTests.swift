@@ -51,16 +51,16 @@ struct FakeJob: LaneJob {
         _ adjust: (inout LaneState<FakeJob>) -> Void = { _ in }
     ) -> LaneState<FakeJob> {
         var lane = lane(connections: connections)
-        _ = lane.duties(now: at(0))
+        _ = lane.actions(now: at(0))
         for slot in 0..<connections { lane.connected(slot: slot) }
         adjust(&lane)
         return lane
     }
 
     /// Duties as one reads them aloud.
-    private func reported(_ duties: [LaneState<FakeJob>.Duty]) -> [String] {
-        duties.map { duty in
-            switch duty {
+    private func reported(_ actions: [LaneState<FakeJob>.Action]) -> [String] {
+        actions.map { action in
+            switch action {
             case .connect(let slot): "connect \(slot)"
             case .abandonAttempt(let slot): "abandon \(slot)"
             case .send(let slot, let batch):
@@ -72,8 +72,8 @@ struct FakeJob: LaneJob {
         }
     }
 
-    private func duties(_ lane: inout LaneState<FakeJob>, at seconds: Double) -> [String] {
-        reported(lane.duties(now: at(seconds)))
+    private func actions(_ lane: inout LaneState<FakeJob>, at seconds: Double) -> [String] {
+        reported(lane.actions(now: at(seconds)))
     }
 
     private func submit(_ ids: ClosedRange<Int>, to lane: inout LaneState<FakeJob>, at seconds: Double) {
@@ -83,10 +83,10 @@ struct FakeJob: LaneJob {
     @Test func `all connections are made at the start, and what waits is sent when they stand`() {
         var lane = lane()
         #expect(lane.submit([FakeJob(id: 1)], now: at(0)) == .queued(wakes: false))
-        #expect(duties(&lane, at: 0) == ["connect 0", "connect 1"])
-        #expect(duties(&lane, at: 0.1) == [])
+        #expect(actions(&lane, at: 0) == ["connect 0", "connect 1"])
+        #expect(actions(&lane, at: 0.1) == [])
         lane.connected(slot: 1)
-        #expect(duties(&lane, at: 0.2) == ["send 1: [1]"])
+        #expect(actions(&lane, at: 0.2) == ["send 1: [1]"])
         #expect(lane.isConnected)
         #expect(lane.busyCount == 1)
     }
@@ -94,10 +94,10 @@ struct FakeJob: LaneJob {
     @Test func `a caller wakes the lane only when a connection is free`() {
         var lane = connectedLane(connections: 1)
         #expect(lane.submit([FakeJob(id: 1)], now: at(0)) == .queued(wakes: true))
-        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1]"])
         #expect(lane.submit([FakeJob(id: 2)], now: at(0)) == .queued(wakes: false))
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [2]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [2]"])
     }
 
     @Test func `jobs of one caller are queued together or not at all`() {
@@ -113,18 +113,18 @@ struct FakeJob: LaneJob {
     @Test func `what gathered while a connection was busy goes out together`() {
         var lane = connectedLane(connections: 1)
         submit(1...1, to: &lane, at: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1]"])
         submit(2...13, to: &lane, at: 0.1)
-        #expect(duties(&lane, at: 0.1) == [])
+        #expect(actions(&lane, at: 0.1) == [])
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0.2) == ["send 0: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"])
+        #expect(actions(&lane, at: 0.2) == ["send 0: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"])
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0.3) == ["send 0: [12, 13]"])
+        #expect(actions(&lane, at: 0.3) == ["send 0: [12, 13]"])
     }
 
     @Test func `jobs that can be one go out together, as many as make a power of two`() {
         var lane = lane(connections: 1, jobsPerBatchMax: 1, mergedJobsMax: 8)
-        _ = lane.duties(now: at(0))
+        _ = lane.actions(now: at(0))
         lane.connected(slot: 0)
         func submit(_ id: Int, kind: Int?, isWanted: Bool = true) {
             _ = lane.submit([FakeJob(id: id, isWanted: isWanted, kind: kind)], now: at(0))
@@ -134,41 +134,41 @@ struct FakeJob: LaneJob {
         }
         var sent: [String] = []
         while lane.queuedCount > 0 {
-            sent += duties(&lane, at: 0)
+            sent += actions(&lane, at: 0)
             lane.finished(slot: 0)
         }
         // Of the five of kind 7 four go at once; who joins comes from further back, so order among them is free.
         #expect(sent == ["send 0: [1, 6, 5, 3]", "send 0: [2]", "send 0: [4, 7]", "send 0: [8]"])
         for id in 11...30 { submit(id, kind: 1) }
-        #expect(duties(&lane, at: 0) == ["send 0: [11, 18, 17, 16, 15, 14, 13, 12]"], "no more than are allowed")
+        #expect(actions(&lane, at: 0) == ["send 0: [11, 18, 17, 16, 15, 14, 13, 12]"], "no more than are allowed")
         lane.finished(slot: 0)
-        _ = duties(&lane, at: 0)
+        _ = actions(&lane, at: 0)
         lane.finished(slot: 0)
-        _ = duties(&lane, at: 0)
+        _ = actions(&lane, at: 0)
         #expect(lane.queuedCount == 0)
         lane.finished(slot: 0)
         submit(31, kind: 1)
         submit(32, kind: 1, isWanted: false)
         submit(33, kind: 1)
         submit(34, kind: 1)
-        #expect(duties(&lane, at: 0) == ["send 0: [31, 34, 33]"], "one whose caller has gone is left out")
+        #expect(actions(&lane, at: 0) == ["send 0: [31, 34, 33]"], "one whose caller has gone is left out")
     }
 
     @Test func `free connections share those that can be one, and what is repeated goes alone`() {
         var lane = lane(connections: 2, jobsPerBatchMax: 1, mergedJobsMax: 8)
-        _ = lane.duties(now: at(0))
+        _ = lane.actions(now: at(0))
         for slot in 0..<2 { lane.connected(slot: slot) }
         for id in 1...8 { _ = lane.submit([FakeJob(id: id, kind: 1)], now: at(0)) }
-        #expect(duties(&lane, at: 0) == ["send 0: [1, 4, 3, 2]", "send 1: [5, 8, 7, 6]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1, 4, 3, 2]", "send 1: [5, 8, 7, 6]"])
         lane.finished(slot: 0)
         lane.putBack((1...4).map { QueuedJob(job: FakeJob(id: $0, kind: 1), deadline: at(1), sendings: 1) }, now: at(0))
-        #expect(duties(&lane, at: 0) == ["send 0: [1] separately"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1] separately"])
     }
 
     @Test func `free connections share what waits`() {
         var lane = connectedLane(connections: 3)
         submit(1...7, to: &lane, at: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [1, 2, 3]", "send 1: [4, 5]", "send 2: [6, 7]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1, 2, 3]", "send 1: [4, 5]", "send 2: [6, 7]"])
     }
 
     @Test func `a batch takes no more statements than allowed, but at least one job`() {
@@ -176,21 +176,21 @@ struct FakeJob: LaneJob {
         for (id, count) in [(1, 25), (2, 6), (3, 4), (4, 1)] {
             _ = lane.submit([FakeJob(id: id, statementCount: count)], now: at(0))
         }
-        #expect(duties(&lane, at: 0) == ["send 0: [1]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1]"])
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [2, 3]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [2, 3]"])
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [4]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [4]"])
         #expect(lane.statistics.statements == 36)
     }
 
     @Test func `what nobody waits for is not sent and does not take another's place`() {
         var lane = connectedLane(connections: 1)
         for id in 1...12 { _ = lane.submit([FakeJob(id: id, isWanted: id > 10)], now: at(0)) }
-        #expect(duties(&lane, at: 0) == ["send 0: [11, 12]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [11, 12]"])
         for id in 1...3 { _ = lane.submit([FakeJob(id: id, isWanted: false)], now: at(0)) }
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0) == [])
+        #expect(actions(&lane, at: 0) == [])
         #expect(lane.isQuiet)
     }
 
@@ -198,7 +198,7 @@ struct FakeJob: LaneJob {
         var lane = connectedLane(connections: 1)
         lane.putBack([QueuedJob(job: FakeJob(id: 1, isWanted: false), deadline: at(1))], now: at(0))
         submit(2...2, to: &lane, at: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [2]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [2]"])
     }
 
     @Test func `a full queue refuses`() {
@@ -213,17 +213,17 @@ struct FakeJob: LaneJob {
         var lane = lane(connections: 1)
         submit(1...1, to: &lane, at: 0)
         submit(2...2, to: &lane, at: 0.5)
-        #expect(duties(&lane, at: 0.9) == ["connect 0"])
+        #expect(actions(&lane, at: 0.9) == ["connect 0"])
         #expect(lane.nextDeadline(now: at(0.9)) == at(1))
-        #expect(duties(&lane, at: 1) == ["expire [1]"])
-        #expect(duties(&lane, at: 1.6) == ["expire [2]"])
+        #expect(actions(&lane, at: 1) == ["expire [1]"])
+        #expect(actions(&lane, at: 1.6) == ["expire [2]"])
         #expect(lane.statistics.queueTimeouts == 2)
     }
 
     @Test func `what is sent again goes first, with Syncs of its own, and counts its sendings`() {
         var lane = connectedLane(connections: 1)
         submit(1...3, to: &lane, at: 0)
-        guard case .send(_, let batch) = lane.duties(now: at(0)).first else {
+        guard case .send(_, let batch) = lane.actions(now: at(0)).first else {
             Issue.record("nothing was sent")
             return
         }
@@ -231,7 +231,7 @@ struct FakeJob: LaneJob {
         lane.putBack(Array(batch.jobs.dropFirst()), now: at(0.5))
         submit(4...4, to: &lane, at: 0.5)
         lane.finished(slot: 0)
-        guard case .send(_, let again) = lane.duties(now: at(0.5)).first else {
+        guard case .send(_, let again) = lane.actions(now: at(0.5)).first else {
             Issue.record("nothing was sent again")
             return
         }
@@ -239,28 +239,28 @@ struct FakeJob: LaneJob {
         #expect(again.jobs.map(\.job.id) == [2, 3])
         #expect(again.jobs.map(\.sendings) == [2, 2])
         lane.finished(slot: 0)
-        #expect(duties(&lane, at: 0.5) == ["send 0: [4]"])
+        #expect(actions(&lane, at: 0.5) == ["send 0: [4]"])
     }
 
     @Test func `callers are released when the answer is late, and the connection dropped when it stays silent`() {
         var lane = connectedLane(connections: 1)
         submit(1...2, to: &lane, at: 0)
-        #expect(duties(&lane, at: 0) == ["send 0: [1, 2]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1, 2]"])
         lane.progressed(slot: 0, now: at(2))
         #expect(lane.nextDeadline(now: at(2.9)) == at(3))
-        #expect(duties(&lane, at: 3) == ["release callers of 0"])
-        #expect(duties(&lane, at: 4) == [])
-        #expect(duties(&lane, at: 5) == ["drop 0"])
+        #expect(actions(&lane, at: 3) == ["release callers of 0"])
+        #expect(actions(&lane, at: 4) == [])
+        #expect(actions(&lane, at: 5) == ["drop 0"])
         lane.lost(slot: 0, now: at(5), jitter: 0)
-        #expect(duties(&lane, at: 5.5) == [])
-        #expect(duties(&lane, at: 6) == ["connect 0"])
+        #expect(actions(&lane, at: 5.5) == [])
+        #expect(actions(&lane, at: 6) == ["connect 0"])
         #expect(lane.statistics.connectionsLost == 1)
     }
 
     @Test func `after a failed attempt one at a time is made, ever more rarely, and callers fail at once`() {
         var lane = lane(connections: 3)
         submit(1...2, to: &lane, at: 0)
-        #expect(duties(&lane, at: 0) == ["connect 0", "connect 1", "connect 2"])
+        #expect(actions(&lane, at: 0) == ["connect 0", "connect 1", "connect 2"])
         // Attempts that run side by side count as one, and while one is left there is hope.
         let first = lane.connectFailed(slot: 0, now: at(0), jitter: 0)
         #expect(first.retryIn == .seconds(1))
@@ -273,41 +273,41 @@ struct FakeJob: LaneJob {
         #expect(lane.unreachableSince == at(0.1))
         #expect(lane.submit([FakeJob(id: 3)], now: at(0.1)) == .refused(.unavailable))
         for (seconds, delay) in [(1.0, 2.0), (3, 4), (7, 6), (13, 6)] {
-            #expect(duties(&lane, at: seconds - 0.01) == [])
-            #expect(duties(&lane, at: seconds) == ["connect 0"])
+            #expect(actions(&lane, at: seconds - 0.01) == [])
+            #expect(actions(&lane, at: seconds) == ["connect 0"])
             #expect(lane.connectFailed(slot: 0, now: at(seconds), jitter: 0).retryIn == .seconds(delay))
         }
         #expect(lane.unreachableSince == at(0.1))
         #expect(lane.statistics.connectFailures == 7)
         // One success and the others follow at once.
-        #expect(duties(&lane, at: 19) == ["connect 0"])
+        #expect(actions(&lane, at: 19) == ["connect 0"])
         lane.connected(slot: 0)
         #expect(lane.unreachableSince == nil)
         #expect(lane.submit([FakeJob(id: 4)], now: at(19)) == .queued(wakes: true))
-        #expect(duties(&lane, at: 19) == ["send 0: [4]", "connect 1", "connect 2"])
+        #expect(actions(&lane, at: 19) == ["send 0: [4]", "connect 1", "connect 2"])
     }
 
     @Test func `a lane with one connection left goes on`() {
         var lane = connectedLane(connections: 2)
         lane.lost(slot: 0, now: at(0), jitter: 0)
-        #expect(duties(&lane, at: 1) == ["connect 0"])
+        #expect(actions(&lane, at: 1) == ["connect 0"])
         submit(1...1, to: &lane, at: 1)
         #expect(lane.connectFailed(slot: 0, now: at(1), jitter: 0).failed.isEmpty)
         #expect(lane.unreachableSince == nil)
-        #expect(duties(&lane, at: 1) == ["send 1: [1]"])
+        #expect(actions(&lane, at: 1) == ["send 1: [1]"])
     }
 
     @Test func `jitter shortens a delay by up to half`() {
         var lane = lane(connections: 1)
-        _ = lane.duties(now: at(0))
+        _ = lane.actions(now: at(0))
         #expect(lane.connectFailed(slot: 0, now: at(0), jitter: 1).retryIn == .seconds(0.5))
     }
 
     @Test func `an attempt that takes too long is abandoned`() {
         var lane = lane(connections: 1)
-        #expect(duties(&lane, at: 0) == ["connect 0"])
-        #expect(duties(&lane, at: 4.9) == [])
-        #expect(duties(&lane, at: 5) == ["abandon 0"])
+        #expect(actions(&lane, at: 0) == ["connect 0"])
+        #expect(actions(&lane, at: 4.9) == [])
+        #expect(actions(&lane, at: 5) == ["abandon 0"])
     }
 
     @Test func `a closed lane refuses, and lets what it accepted finish`() {
@@ -316,7 +316,7 @@ struct FakeJob: LaneJob {
         lane.close()
         #expect(lane.submit([FakeJob(id: 3)], now: at(0)) == .refused(.shutDown))
         #expect(!lane.isQuiet)
-        #expect(duties(&lane, at: 0) == ["send 0: [1, 2]"])
+        #expect(actions(&lane, at: 0) == ["send 0: [1, 2]"])
         #expect(!lane.isQuiet)
         lane.finished(slot: 0)
         #expect(lane.isQuiet)
@@ -327,7 +327,7 @@ struct FakeJob: LaneJob {
         #expect(lane.nextDeadline(now: at(0)) == nil)
         submit(1...1, to: &lane, at: 0)
         #expect(lane.nextDeadline(now: at(0)) == at(1))
-        _ = lane.duties(now: at(0))
+        _ = lane.actions(now: at(0))
         #expect(lane.nextDeadline(now: at(0)) == at(1))
         lane.finished(slot: 0)
         lane.lost(slot: 1, now: at(0), jitter: 0.5)

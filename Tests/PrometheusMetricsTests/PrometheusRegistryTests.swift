@@ -18,7 +18,7 @@ struct PrometheusRegistryTests {
             "Requests, with a \\ and\na second line"
         ),
         MetricFamily("test_queued", .gauge, "What waits"),
-        MetricFamily("test_cpu_seconds_total", .keptCounter, "Processor time"),
+        MetricFamily("test_cpu_seconds_total", .observedCounter, "Processor time"),
         MetricFamily("test_wait_seconds", .histogram(bounds: [0.00025, 0.5, 10]), "How long was waited"),
     ]
 

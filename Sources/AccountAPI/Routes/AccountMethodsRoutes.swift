@@ -61,9 +61,9 @@ extension APIResponse {
                 array: account.methods,
                 { writer, method in
                     writer.object { writer in
-                        writer.field("method", method.standing.method.name)
-                        writer.field("works", method.standing.obstacle == nil)
-                        writer.field("obstacle", method.standing.obstacle?.rawValue)
+                        writer.field("method", method.status.method.name)
+                        writer.field("works", method.status.obstacle == nil)
+                        writer.field("obstacle", method.status.obstacle?.rawValue)
                         writer.field("proof", method.proof?.proof.rawValue)
                         writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
                     }

@@ -52,7 +52,7 @@ extension Route {
         let body = request.body
         let idToken = try request.requiredIDToken()
         let name = try body.string("displayName", lengthMax: Profile.displayNameLengthMax)
-        let shown: FinishEnrollment.Shown
+        let shown: FinishEnrollment.Presented
         if let info = try body.object("phoneVerificationInfo") {
             let (sessionInfo, code) = try info.sessionAndCode("code")
             shown = .message(code: code, sessionInfo: sessionInfo)
@@ -125,7 +125,7 @@ extension Route {
         guard let pending = try body.nonEmptyString("mfaPendingCredential") else {
             throw APIError.code(.missingCredential, "Please set MFA Pending Credential.")
         }
-        let shown: FinishSignIn.Shown
+        let shown: FinishSignIn.Presented
         if let info = try body.object("phoneVerificationInfo") {
             let (sessionInfo, code) = try info.sessionAndCode("code")
             shown = .message(code: code, sessionInfo: sessionInfo)

@@ -32,7 +32,7 @@ extension Route {
     private static func phoneSignIn(_ request: APIRequest) throws(APIError) -> PhoneSignIn {
         let body = request.body
         let operation = try PhoneOperation(reading: body)
-        let shown: PhoneSignIn.Shown
+        let shown: PhoneSignIn.Presented
         if let proof = try body.nonEmptyString("temporaryProof") {
             guard let number = try body.nonEmptyString("phoneNumber") else { throw .code(.missingPhoneNumber) }
             shown = .temporaryProof(proof, number: number)

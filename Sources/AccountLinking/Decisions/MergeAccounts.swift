@@ -384,7 +384,7 @@ package enum MergeRequesterKind: String, Sendable, Hashable {
 }
 
 /// What is known of a merge that waits for the receivers of webhooks.
-package struct MergeHandOver: Sendable, Hashable {
+package struct MergeApproval: Sendable, Hashable {
     /// Whether an operator has said no.
     package var isWithdrawn: Bool
     /// Whether a receiver has said no.
@@ -422,7 +422,7 @@ package enum MergeAbortReason: String, Sendable, Hashable, CaseIterable {
     case withdrawn
 }
 
-package enum MergeHandOverDecision: Sendable, Hashable {
+package enum MergeApprovalDecision: Sendable, Hashable {
     case wait
     case commit
     case abort(MergeAbortReason)
@@ -431,7 +431,7 @@ package enum MergeHandOverDecision: Sendable, Hashable {
 /// Decides how a merge that was prepared goes on. Silence is no consent: data of the app may hang on the uid that goes.
 ///
 /// Total and pure; the first matching rule wins.
-package func decideMergeHandOver(_ facts: MergeHandOver) -> Verdict<MergeHandOverDecision> {
+package func decideMergeApproval(_ facts: MergeApproval) -> Verdict<MergeApprovalDecision> {
     if facts.isWithdrawn { return Verdict(.mergeWithdrawn, .abort(.withdrawn)) }
     if facts.isVetoed { return Verdict(.mergeVetoed, .abort(.vetoed)) }
     if !facts.isUnchanged { return Verdict(.mergeAccountsChanged, .abort(.accountsChanged)) }

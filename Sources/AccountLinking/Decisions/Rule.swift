@@ -316,7 +316,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case declinedByOperator = "J17"
     case nextSignInLeavesConflict = "J15"
 
-    // Merging accounts (`decideMergeAccounts`, `decideMergeHandOver`, `decideUndoMerge`).
+    // Merging accounts (`decideMergeAccounts`, `decideMergeApproval`, `decideUndoMerge`).
     case mergeSameAccount = "E1"
     case mergeAccountGone = "E2"
     case mergeSessionEnded = "E14"

@@ -58,7 +58,7 @@ package struct SignInWithEmailLinkQuestion {
             if !policy.isProven(target) { change.email = .prove(.emailLink) }
             return Verdict(
                 .emailSetByEmailLink,
-                .signIn(target.id, change.unlessVain(for: target), emailWasRecycled: false)
+                .signIn(target.id, change.droppingNoChange(for: target), emailWasRecycled: false)
             )
         case (.some(let target), .none):
             change.email = .set(email, proof: .emailLink)
@@ -78,7 +78,7 @@ package struct SignInWithEmailLinkQuestion {
             if policy.isProven(owner) {
                 return Verdict(
                     .signInByEmailLink,
-                    .signIn(owner.id, change.unlessVain(for: owner), emailWasRecycled: false)
+                    .signIn(owner.id, change.droppingNoChange(for: owner), emailWasRecycled: false)
                 )
             }
             change = .takeover(of: owner, proof: .emailLink)
@@ -135,7 +135,7 @@ extension SignInWithEmailLinkQuestion: Question {
 
 extension AccountChange {
     /// Leaves out the link flag where the account has it already, so that an ordinary sign-in writes no fact.
-    fileprivate func unlessVain(for account: Account) -> Self {
+    fileprivate func droppingNoChange(for account: Account) -> Self {
         var change = self
         if account.hasEmailLink { change.emailLink = nil }
         return change

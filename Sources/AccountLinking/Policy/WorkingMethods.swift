@@ -11,7 +11,7 @@ package enum MethodObstacle: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A sign-in method of an account, and what stands in its way.
-package struct MethodStanding: Sendable, Hashable {
+package struct MethodStatus: Sendable, Hashable {
     package let method: SignInMethod
     /// `nil`: the method lets the user in now.
     package let obstacle: MethodObstacle?
@@ -24,14 +24,14 @@ package struct MethodStanding: Sendable, Hashable {
 /// one is not known here.
 ///
 /// - `enabledProviders`: those whose credentials are accepted now.
-package func methodStandings(
+package func methodStatuses(
     of account: Account,
     policy: LinkPolicy,
     enabledProviders: Set<ProviderID>
-) -> [MethodStanding] {
+) -> [MethodStatus] {
     let leftOver: [SignInMethod] = account.hasPassword && !account.hasEmail ? [.password] : []
     return (leftOver + account.signInMethods).map { method in
-        MethodStanding(
+        MethodStatus(
             method: method,
             obstacle: obstacle(to: method, of: account, policy: policy, isEnabled: enabledProviders.contains)
         )
@@ -56,7 +56,7 @@ private func obstacle(
     }
 }
 
-/// Whether any method would let the user in now: what `methodStandings` says, and asks no further than the first that does.
+/// Whether any method would let the user in now: what `methodStatuses` says, and asks no further than the first that does.
 ///
 /// - `isEnabled`: whether credentials of a provider are accepted now.
 package func hasWorkingMethod(
@@ -81,7 +81,7 @@ package func workingMethods(
     policy: LinkPolicy,
     enabledProviders: Set<ProviderID>
 ) -> [SignInMethod] {
-    methodStandings(of: account, policy: policy, enabledProviders: enabledProviders)
+    methodStatuses(of: account, policy: policy, enabledProviders: enabledProviders)
         .filter { $0.obstacle == nil }
         .map(\.method)
 }

@@ -122,7 +122,7 @@ package struct AuditRepairs: Sendable {
     package func begin(_ plan: AppliedPlan.ID, madeAt: Timestamp, steps: Int64) async throws {
         let now = effects.now()
         let end = now.adding(seconds: terms.undoSeconds)
-        try await store.beginPlan(plan, madeAt: madeAt, steps: steps, at: now, keptUntil: end)
+        try await store.beginPlan(plan, madeAt: madeAt, steps: steps, at: now, retainedUntil: end)
     }
 
     /// Notes that the plan was applied to its end.
@@ -226,7 +226,7 @@ package struct AuditRepairs: Sendable {
             repair: step.repair,
             event: event,
             account: account,
-            keptUntil: now.adding(seconds: terms.undoSeconds)
+            retainedUntil: now.adding(seconds: terms.undoSeconds)
         )
     }
 }

@@ -125,9 +125,9 @@ package struct ConflictAdministration: Sendable {
         count: Int,
         tenant: TenantID
     ) async throws -> ConflictPage? {
-        var place: ConflictPlace?
+        var place: ConflictCursor?
         if let cursor {
-            place = ConflictPlace(cursor: cursor)
+            place = ConflictCursor(cursor: cursor)
             if place == nil { return nil }
         }
         let now = effects.now()
@@ -135,7 +135,7 @@ package struct ConflictAdministration: Sendable {
         let shown = found.prefix(count)
         return ConflictPage(
             conflicts: shown.map { ReportedConflict($0, sealer: sealer, at: now) },
-            next: found.count > count ? shown.last.map { ConflictPlace(of: $0).cursor } : nil
+            next: found.count > count ? shown.last.map { ConflictCursor(of: $0).cursor } : nil
         )
     }
 
@@ -193,7 +193,7 @@ package struct ConflictAdministration: Sendable {
     }
 }
 
-extension ConflictPlace {
+extension ConflictCursor {
     private static let timeBytes = 8
     /// Microseconds from 1970 to 9999: PostgreSQL refuses instants that are further away.
     private static let times: Range<Int64> = 0..<253_402_300_800_000_000

@@ -278,7 +278,7 @@ extension AccountOperations {
             now: now
         )
         let proven = ProvenConflict(
-            view: view(of: conflict.raised, pending, provenBy: loaded.user, outlook: question, now: now),
+            view: view(of: conflict.raised, pending, provenBy: loaded.user, preview: question, now: now),
             proofToken: token
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)

@@ -76,7 +76,7 @@ extension AccountOperations {
             tenant: tenant,
             now: now
         )
-        return view(of: loaded.conflict, credential, provenBy: owner, outlook: question, now: now)
+        return view(of: loaded.conflict, credential, provenBy: owner, preview: question, now: now)
     }
 
     /// The conflict a handle names, and what is judged with it; `nil` where it names none. One round trip.
@@ -146,17 +146,17 @@ extension AccountOperations {
     }
 
     /// - `owner`: the account, for who has proven to be its owner; `nil` for everybody else.
-    /// - `outlook`: the question that settling the conflict would ask, for its owner.
+    /// - `preview`: the question that settling the conflict would ask, for its owner.
     func view(
         of conflict: ConflictRecord,
         _ pending: PendingCredential,
         provenBy owner: UserRecord? = nil,
-        outlook: ResolveConflictQuestion? = nil,
+        preview: ResolveConflictQuestion? = nil,
         now: Timestamp
     ) -> ConflictView {
         let isExpired = conflict.state.isLive && conflict.expiresAt <= now
         var settled: (rule: Rule, change: AccountChange, account: Account)?
-        if let account = owner?.account, let verdict = outlook?.decide(policy),
+        if let account = owner?.account, let verdict = preview?.decide(policy),
             case .resolve(_, let change) = verdict.decision
         {
             settled = (verdict.rule, change, account)

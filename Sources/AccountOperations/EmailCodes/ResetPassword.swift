@@ -16,8 +16,8 @@ extension AccountOperations {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         // A look first: hashing for a code that is good for nothing would be work for whoever sends nonsense.
         let code = try await usableEmailCode(use, as: [.passwordReset])
-        let outlook = try await judge(code).verdict
-        if case .refuse(let refusal) = outlook.decision { throw refused(.refusal(refusal), by: outlook.rule) }
+        let preview = try await judge(code).verdict
+        if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
         if let objection = objection(toNew: newPassword, for: code.email) { throw objection }
         // The code is the account's.
         let hash = try await passwords.hash(newPassword, for: HashCaller(network: client.network, isKnown: true))

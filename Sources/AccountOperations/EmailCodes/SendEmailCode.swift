@@ -96,22 +96,22 @@ extension AccountOperations {
         switch request.action {
         case .emailSignIn(let email):
             guard policy.allowsEmailLinkSignIn else { throw Denial.refusal(.operationNotAllowed) }
-            let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
+            let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
             return Plan(
                 kind: .emailSignIn,
                 answered: email,
-                email: addressee.spelling ?? email,
-                user: addressee.owner
+                email: recipient.spelling ?? email,
+                user: recipient.owner
             )
         case .passwordReset(let email):
-            let addressee = try await store.addressee(of: email, tenant: tenant, at: effects.now())
-            if addressee.owner == nil, !policy.protectsEmailEnumeration { throw Denial.refusal(.emailNotFound) }
+            let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
+            if recipient.owner == nil, !policy.protectsEmailEnumeration { throw Denial.refusal(.emailNotFound) }
             return Plan(
                 kind: .passwordReset,
                 answered: email,
-                email: addressee.spelling ?? email,
-                user: addressee.owner,
-                isWithheld: addressee.owner == nil
+                email: recipient.spelling ?? email,
+                user: recipient.owner,
+                isWithheld: recipient.owner == nil
             )
         case .verifyEmail(let subject):
             return try await about(subject, tenant: tenant) { user, email, session in
@@ -129,17 +129,17 @@ extension AccountOperations {
                 guard session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true else {
                     throw Denial.refusal(.credentialTooOld)
                 }
-                let addressee = try await store.addressee(of: newAddress, tenant: tenant, at: effects.now())
-                let isOwned = addressee.owner.map { $0 != user.id } ?? false
+                let recipient = try await store.recipient(of: newAddress, tenant: tenant, at: effects.now())
+                let isOwned = recipient.owner.map { $0 != user.id } ?? false
                 var change = AccountChange()
                 change.email = .set(newAddress, proof: .emailCode)
-                let isReserved = decideTakeAddress(change, by: user.id, reservation: addressee.reservation) != nil
+                let isReserved = decideTakeAddress(change, by: user.id, reservation: recipient.reservation) != nil
                 if isOwned || isReserved, !isProtected { throw Denial.refusal(.emailExists) }
                 return Plan(
                     kind: .verifyAndChangeEmail,
                     answered: email,
                     email: email,
-                    newEmail: addressee.spelling ?? newAddress,
+                    newEmail: recipient.spelling ?? newAddress,
                     displayName: user.profile.displayName,
                     user: user.id,
                     sessionEpoch: user.sessionEpoch,

@@ -42,21 +42,21 @@ extension AccountOperations {
 
 /// The newest links that were answered to administrators (`returnOobLink`) and so wait in no outbox. For development, where
 /// test suites look for their codes. In memory: a restart forgets them.
-final class AnsweredLinks: Sendable {
+final class ReturnedLinks: Sendable {
     private static let countMax = 1000
 
-    private struct Answered {
+    private struct ReturnedLink {
         let tenant: TenantID
         let createdAt: Timestamp
         let mail: Mail
     }
 
-    private let answered = Mutex<[Answered]>([])
+    private let answered = Mutex<[ReturnedLink]>([])
 
     func add(_ mail: Mail, tenant: TenantID, at now: Timestamp) {
         answered.withLock { answered in
             if answered.count == Self.countMax { answered.removeFirst() }
-            answered.append(Answered(tenant: tenant, createdAt: now, mail: mail))
+            answered.append(ReturnedLink(tenant: tenant, createdAt: now, mail: mail))
         }
     }
 

@@ -260,7 +260,7 @@ package struct AccountMerges: Sendable {
             let now = effects.now()
             let (survivor, absorbed) = try await accounts(merge.survivor, merge.absorbed, tenant: merge.tenant)
             let answers = try await store.answers(to: merge)
-            var facts = MergeHandOver(
+            var facts = MergeApproval(
                 isVetoed: answers.isVetoed,
                 waitingCount: answers.waitingCount,
                 isOverdue: now >= merge.deadlineAt,
@@ -268,7 +268,7 @@ package struct AccountMerges: Sendable {
             )
             let plan = try await decide(merge.request(survivor, absorbed), survivor, absorbed, at: now).decision
             if case .merge = plan {} else { facts.isUnchanged = false }
-            let verdict = decideMergeHandOver(facts)
+            let verdict = decideMergeApproval(facts)
             func event(_ id: AccountEvent.ID, _ kind: AccountEvent.Kind) -> AccountEvent {
                 AccountEvent(id: id, occurredAt: now, kind: kind, rule: verdict.rule, details: merge.details)
             }
@@ -412,8 +412,8 @@ package struct AccountMerges: Sendable {
             guard let merge = try await store.merge(merge.id, tenant: tenant) else { throw Denial.merge(.unknown) }
             guard isExpected(expectedVersion, merge) else { throw Denial.versionMismatch }
             guard merge.state == .prepared else { throw Denial.merge(.closed(merge.state)) }
-            let facts = MergeHandOver(isWithdrawn: true, waitingCount: 0, isOverdue: false, isUnchanged: true)
-            let verdict = decideMergeHandOver(facts)
+            let facts = MergeApproval(isWithdrawn: true, waitingCount: 0, isOverdue: false, isUnchanged: true)
+            let verdict = decideMergeApproval(facts)
             guard case .abort(let reason) = verdict.decision else { throw UnexpectedDecision(verdict.rule) }
             let record = AccountEvent(
                 id: event,

@@ -37,7 +37,7 @@ package struct PhoneCodeRequest: Sendable {
 }
 
 /// A number that a code is asked for.
-struct PhoneAddressee: Sendable {
+struct PhoneRecipient: Sendable {
     let number: PhoneNumber
     /// The project holds its code, and nothing is sent.
     let isFictional: Bool
@@ -46,7 +46,7 @@ struct PhoneAddressee: Sendable {
 }
 
 /// A code that is to go to a number, once everything is right.
-struct PhoneCodeOrder: Sendable {
+struct PreparedPhoneCode: Sendable {
     var number: PhoneNumber
     /// The project holds its code, and nothing is sent.
     var isFictional = false
@@ -81,7 +81,7 @@ extension AccountOperations {
             throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
         return try await send(
-            PhoneCodeOrder(
+            PreparedPhoneCode(
                 number: number,
                 isFictional: addressee.isFictional,
                 purpose: .signIn,
@@ -93,10 +93,10 @@ extension AccountOperations {
     }
 
     /// The number that was typed, as far as it can be told without asking anybody.
-    func judge(_ number: String?) throws(Denial) -> PhoneAddressee {
+    func judge(_ number: String?) throws(Denial) -> PhoneRecipient {
         let settings = project.settings
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
-            return PhoneAddressee(number: fictional, isFictional: true, isRegionAllowed: true)
+            return PhoneRecipient(number: fictional, isFictional: true, isRegionAllowed: true)
         }
         let dialable: DialableNumber
         switch NumberingPlan.judge(number ?? "") {
@@ -107,7 +107,7 @@ extension AccountOperations {
             dialable = example
         case .success(let judged): dialable = judged
         }
-        return PhoneAddressee(
+        return PhoneRecipient(
             number: dialable.number,
             isFictional: false,
             isRegionAllowed: settings.messageRegions.contains(dialable.region)
@@ -121,7 +121,7 @@ extension AccountOperations {
         _ request: PhoneCodeRequest,
         tenant: TenantID,
         refusal: (_ isRegionAllowed: Bool) -> Verdict<Refusal>?
-    ) async throws -> PhoneAddressee {
+    ) async throws -> PhoneRecipient {
         let addressee = try judge(request.number)
         if let refusal = refusal(addressee.isRegionAllowed) {
             throw refused(.refusal(refusal.decision), by: refusal.rule)
@@ -156,7 +156,7 @@ extension AccountOperations {
     /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
     /// way, adds a session to that one. Of many callers at once one sends.
     /// - Returns: `sessionInfo`.
-    func send(_ order: PhoneCodeOrder) async throws -> String {
+    func send(_ order: PreparedPhoneCode) async throws -> String {
         let now = effects.now()
         let session = PhoneSession(effects: effects)
         var verification = PhoneVerificationRecord(
@@ -230,7 +230,7 @@ extension AccountOperations {
 
     /// The message that development shows where a fictional number is sent none; `nil` in production.
     private func developmentMessage(
-        to order: PhoneCodeOrder,
+        to order: PreparedPhoneCode,
         _ verification: PhoneVerificationRecord,
         _ session: PhoneSession
     ) throws -> OutboxMessage? {

@@ -60,7 +60,7 @@ enum MessageLimits {
 }
 
 /// A kind of row that a stranger can make, as often as limits allow.
-package enum LimitedRow: String, Sendable, CaseIterable {
+package enum LimitedResource: String, Sendable, CaseIterable {
     /// An account that a client makes, in whatever way.
     case signUps
     /// A sign-in that begins on a provider's page.
@@ -80,7 +80,7 @@ package enum LimitedRow: String, Sendable, CaseIterable {
 
 extension AccountOperations {
     /// The limits on what is made for a client at `clientAddress`, to be counted where it is written.
-    func limits(on row: LimitedRow, from clientAddress: String?) -> [CountedLimit] {
+    func limits(on row: LimitedResource, from clientAddress: String?) -> [CountedLimit] {
         (project.settings.rowLimits[row] ?? []).limiting(.row(row), to: "", from: clientAddress)
     }
 
@@ -88,7 +88,7 @@ extension AccountOperations {
     ///
     /// Asked before anything is written, so that a flood costs one read each. Exact is the count in the write.
     func requireRoom(
-        for row: LimitedRow,
+        for row: LimitedResource,
         within limits: [CountedLimit],
         tenant: TenantID,
         at now: Timestamp
@@ -102,7 +102,7 @@ extension AccountOperations {
 }
 
 /// What is counted within a window.
-enum Counted: Hashable {
+enum LimitedAction: Hashable {
     /// Messages of a kind.
     case message(OutboxMessage.Kind)
     /// Guesses at short codes in mails.
@@ -110,7 +110,7 @@ enum Counted: Hashable {
     /// Assessments of whoever uses an app, each of which the operator pays for.
     case assessment
     /// Rows that a stranger makes.
-    case row(LimitedRow)
+    case row(LimitedResource)
 
     fileprivate var name: String {
         switch self {
@@ -123,30 +123,30 @@ enum Counted: Hashable {
 }
 
 extension [MessageLimit] {
-    /// What one of `counted` counts against, always in the same order, so that two writers never wait for each other in a
+    /// What one of `action` counts against, always in the same order, so that two writers never wait for each other in a
     /// circle: the site of an IPv6 client before its network, because all writers of a network write the site's row too.
     ///
     /// `clientAddress`: who asked for it, as far as it is known.
-    func limiting(_ counted: Counted, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
+    func limiting(_ action: LimitedAction, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
         flatMap { limit -> [CountedLimit] in
             switch limit.scope {
-            case .recipient: return [limit.counting(counted, by: recipient)]
+            case .recipient: return [limit.counting(action, by: recipient)]
             case .address:
                 guard let clientAddress else { return [] }
-                let ofNetwork = limit.counting(counted, by: clientAddress)
+                let ofNetwork = limit.counting(action, by: clientAddress)
                 guard let site = ClientSite(ofNetwork: clientAddress) else { return [ofNetwork] }
                 var ofSite = limit
                 ofSite.countMax *= ClientSite.limitFactor
-                return [ofSite.counting(counted, by: site.name), ofNetwork]
-            case .project: return [limit.counting(counted, by: "")]
+                return [ofSite.counting(action, by: site.name), ofNetwork]
+            case .project: return [limit.counting(action, by: "")]
             }
         }
     }
 }
 
 extension MessageLimit {
-    fileprivate func counting(_ counted: Counted, by key: String) -> CountedLimit {
-        let text = "\(counted.name) \(scope.rawValue) \(windowSeconds) \(key)"
+    fileprivate func counting(_ action: LimitedAction, by key: String) -> CountedLimit {
+        let text = "\(action.name) \(scope.rawValue) \(windowSeconds) \(key)"
         return CountedLimit(self, digest: [UInt8](SHA256.hash(data: [UInt8](text.utf8))))
     }
 }

@@ -504,7 +504,7 @@ package struct ProjectConfigField: Sendable, Hashable {
         recipient: String = ""
     ) -> [ProjectConfigField] {
         all.map { name, limit in
-            let whom =
+            let scope =
                 switch limit.scope {
                 case .recipient: "one \(recipient)"
                 case .address: "one network address"
@@ -514,7 +514,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "\(path).\(name)",
                 .integer(0...1_000_000_000),
                 .integer(limit.countMax),
-                "\(what) for \(whom) in \(limit.windowSeconds) s; 0: unlimited."
+                "\(what) for \(scope) in \(limit.windowSeconds) s; 0: unlimited."
             )
         }
     }

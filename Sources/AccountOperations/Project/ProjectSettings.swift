@@ -39,7 +39,7 @@ package struct ProjectSettings: Sendable, Hashable {
     /// On guesses at the short codes in mails.
     let guessLimits: [MessageLimit]
     /// Limits on what strangers make.
-    let rowLimits: [LimitedRow: [MessageLimit]]
+    let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
     let totpAdjacentSteps: Int64
     /// What messages say instead of the text in the language asked for.
@@ -102,14 +102,14 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
         policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
         // An administrator's word for a kind is "on" in either state.
-        func isAsked(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
-        policy.requiresEnrolledSecondFactors = isAsked(value(["mfa", "state"]))
+        func isEnabled(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
+        policy.requiresEnrolledSecondFactors = isEnabled(value(["mfa", "state"]))
         let factorConfigs = value(["mfa", "providerConfigs"])?.array ?? []
         let totp = factorConfigs.first { $0["totpProviderConfig"] != nil }
         if policy.requiresEnrolledSecondFactors {
             let kinds = value(["mfa", "enabledProviders"])?.array ?? []
             if kinds.contains(.string("PHONE_SMS")) { policy.enrollableSecondFactors.insert(.phone) }
-            if isAsked(totp?["state"]) { policy.enrollableSecondFactors.insert(.totp) }
+            if isEnabled(totp?["state"]) { policy.enrollableSecondFactors.insert(.totp) }
         }
         self.totpAdjacentSteps = totp?["totpProviderConfig"]?["adjacentIntervals"]?.integer ?? TOTP.adjacentSteps
         if let seconds = value(["concord", "recentSignInSeconds"])?.integer { policy.recentSignInSeconds = seconds }
@@ -155,7 +155,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.mailLimits = limits(MessageLimits.ofMails, "mail")
         self.guessLimits = limits(MessageLimits.ofGuesses, "shortCodes")
         self.rowLimits = Dictionary(
-            uniqueKeysWithValues: LimitedRow.allCases.map { ($0, limits($0.limits, $0.rawValue)) }
+            uniqueKeysWithValues: LimitedResource.allCases.map { ($0, limits($0.limits, $0.rawValue)) }
         )
         self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.codeSeconds = Dictionary(

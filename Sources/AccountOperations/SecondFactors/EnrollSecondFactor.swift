@@ -15,15 +15,15 @@ package struct TOTPEnrollment: Sendable {
 
 /// The second step of an enrolment (`mfaEnrollment:finalize`).
 package struct FinishEnrollment: Sendable {
-    package enum Shown: Sendable {
+    package enum Presented: Sendable {
         case message(code: String, sessionInfo: String)
         case totp(code: String, sessionInfo: String)
     }
 
-    package var shown: Shown
+    package var shown: Presented
     package var displayName: String?
 
-    package init(shown: Shown, displayName: String?) {
+    package init(shown: Presented, displayName: String?) {
         self.shown = shown
         self.displayName = displayName
     }

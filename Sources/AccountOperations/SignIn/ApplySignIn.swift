@@ -75,7 +75,7 @@ extension AccountOperations {
         madeBy verdict: Verdict<SignInDecision>,
         of loaded: [UserRecord?],
         _ attempt: SignInAttempt
-    ) async throws -> MadeAccount {
+    ) async throws -> CreatedAccount {
         switch verdict.decision {
         case .refuse(let refusal):
             try await note(refusalBy: verdict.rule, of: loaded, attempt)
@@ -84,14 +84,14 @@ extension AccountOperations {
         case .createUser(let change):
             let limits = attempt.signUpLimits
             try await requireRoom(for: .signUps, within: limits, tenant: attempt.tenant, at: attempt.now)
-            return MadeAccount(
+            return CreatedAccount(
                 user: try attempt.newUser(by: change, verdict.rule),
                 event: .userCreated,
                 sideWrites: limits.isEmpty ? [] : [.count(limits, tenant: attempt.tenant, at: attempt.now)]
             )
         case .signIn(let id, let change, let emailWasRecycled):
             let found = try loaded.user(id, verdict.rule)
-            var made = MadeAccount(
+            var made = CreatedAccount(
                 previous: found,
                 user: found.applying(change, attempt.context),
                 change: change,
@@ -122,7 +122,7 @@ extension AccountOperations {
 }
 
 /// The account that a verdict makes, and what is written with it.
-private struct MadeAccount: Sendable {
+private struct CreatedAccount: Sendable {
     /// `nil` for a new account.
     var previous: UserRecord?
     var user: UserRecord

@@ -4,16 +4,16 @@ import IdentityProviders
 
 /// The second step of a sign-in (`mfaSignIn:finalize`).
 package struct FinishSignIn: Sendable {
-    package enum Shown: Sendable {
+    package enum Presented: Sendable {
         case message(code: String, sessionInfo: String)
         case totp(code: String, factor: String)
     }
 
     /// The credential that the first step issued (`mfaPendingCredential`).
     package var pendingCredential: String
-    package var shown: Shown
+    package var shown: Presented
 
-    package init(pendingCredential: String, shown: Shown) {
+    package init(pendingCredential: String, shown: Presented) {
         self.pendingCredential = pendingCredential
         self.shown = shown
     }
@@ -42,7 +42,7 @@ extension AccountOperations {
         }
         return try await retrying(effects) {
             let waiting = try await waitingSignIn(request.pendingCredential, tenant: tenant, at: now)
-            let shown: ShownFactor
+            let shown: PresentedFactor
             switch request.shown {
             case .message(let code, sessionInfo: _):
                 guard let session else { throw Denial.phone(.invalidSession) }
@@ -67,7 +67,7 @@ extension AccountOperations {
     /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
     private func finish(
         _ waiting: WaitingSignIn,
-        with shown: ShownFactor,
+        with shown: PresentedFactor,
         by use: AccountEvent.ID,
         at now: Timestamp
     ) async throws -> SignedIn {
@@ -93,7 +93,7 @@ extension AccountOperations {
         return try await applySignIn(whole, loaded: loaded, attempt)
     }
 
-    private func attempt(_ waiting: WaitingSignIn, with shown: ShownFactor) -> SignInAttempt {
+    private func attempt(_ waiting: WaitingSignIn, with shown: PresentedFactor) -> SignInAttempt {
         let firstFactor = waiting.firstFactor
         var attempt = SignInAttempt(
             effects: effects,

@@ -27,7 +27,7 @@ extension AccountOperations {
     /// - Throws: `Denial` if the ID token or the conflict was used meanwhile, `Contention`, or what the database could not do.
     func loadAccounts(
         for credential: VerifiedCredential,
-        waitingIn conflict: FirstFactor.KeptConflict?,
+        waitingIn conflict: FirstFactor.SourceConflict?,
         target: UserID?,
         _ attempt: inout SignInAttempt
     ) async throws -> FoundAccounts {

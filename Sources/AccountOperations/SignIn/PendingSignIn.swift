@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 
 /// How a sign-in with one factor ended.
-package enum SignInEnding: Sendable {
+package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
     case secondFactorRequired(PendingSignIn)
 
@@ -39,10 +39,10 @@ struct FirstFactor: Sendable {
         /// A link sent to the address was followed; it is used up.
         case emailLink(EmailAddress)
         /// `conflict`: the one that kept the credential, where it came from there.
-        case idp(VerifiedCredential, conflict: KeptConflict?)
+        case idp(VerifiedCredential, conflict: SourceConflict?)
     }
 
-    struct KeptConflict: Sendable {
+    struct SourceConflict: Sendable {
         let id: [UInt8]
         let user: UserID
     }
@@ -104,11 +104,11 @@ extension FirstFactor {
             kind = .emailLink(address)
         case "idp":
             guard let credential = value["credential"].flatMap(VerifiedCredential.init(stored:)) else { return nil }
-            var conflict: KeptConflict?
+            var conflict: SourceConflict?
             if let id = value["conflict"]?.string.flatMap({ Base64URL.decode($0) }),
                 let user = value["conflictOf"]?.string.flatMap(UserID.init)
             {
-                conflict = KeptConflict(id: id, user: user)
+                conflict = SourceConflict(id: id, user: user)
             }
             kind = .idp(credential, conflict: conflict)
         default: return nil
@@ -184,7 +184,7 @@ extension AccountOperations {
         after firstFactor: FirstFactor,
         loaded: [UserRecord?],
         _ attempt: SignInAttempt
-    ) async throws -> SignInEnding {
+    ) async throws -> SignInOutcome {
         guard case .secondFactorRequired(let id) = verdict.decision else {
             return .signedIn(try await applySignIn(verdict, loaded: loaded, attempt))
         }

@@ -12,7 +12,7 @@ struct WaitingSignIn: Sendable {
 }
 
 /// A second factor that was just shown.
-struct ShownFactor: Sendable {
+struct PresentedFactor: Sendable {
     let factor: SecondFactor
     /// Statements for the write that the factor allows. They undo it if the same code was used meanwhile.
     let sideWrites: [AccountWrite.SideWrite]
@@ -51,7 +51,7 @@ extension AccountOperations {
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
         return try await send(
-            PhoneCodeOrder(
+            PreparedPhoneCode(
                 number: addressee.number,
                 isFictional: addressee.isFictional,
                 purpose: purpose,
@@ -95,7 +95,7 @@ extension AccountOperations {
         _ use: PhoneVerificationUse,
         _ code: String,
         for waiting: WaitingSignIn
-    ) async throws -> ShownFactor {
+    ) async throws -> PresentedFactor {
         let (user, tenant) = (waiting.user, waiting.user.tenant)
         let key = ThrottleKey.messageCode(of: user.id)
         let attempts = try await store.failedAttempts(at: key, tenant: tenant, at: use.now)
@@ -110,7 +110,7 @@ extension AccountOperations {
             try await store.useUp(verification, by: use.id, at: use.now).requireApplied()
             throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
         }
-        return ShownFactor(
+        return PresentedFactor(
             factor: factor,
             sideWrites: [.useUp(verification, by: use.id, at: use.now)]
                 + unlocked(key, attempts, of: user, at: use.now)
@@ -155,7 +155,7 @@ extension AccountOperations {
         for waiting: WaitingSignIn,
         by use: AccountEvent.ID,
         at now: Timestamp
-    ) async throws -> ShownFactor {
+    ) async throws -> PresentedFactor {
         let user = waiting.user
         guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
             throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
@@ -180,7 +180,7 @@ extension AccountOperations {
             tenant: user.tenant,
             by: use
         )
-        return ShownFactor(
+        return PresentedFactor(
             factor: factor,
             sideWrites: unlocked(key, facts.attempts, of: user, at: now) + [accepted]
         )

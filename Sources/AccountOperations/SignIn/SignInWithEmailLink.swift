@@ -40,7 +40,7 @@ extension AccountOperations {
         _ request: EmailLinkSignIn,
         tenant: TenantID,
         locale: String? = nil
-    ) async throws -> SignInEnding {
+    ) async throws -> SignInOutcome {
         guard policy.allowsEmailLinkSignIn else {
             throw refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
         }
@@ -80,7 +80,7 @@ extension AccountOperations {
         _ firstFactor: FirstFactor,
         caller: AuthenticatedSession?,
         _ attempt: SignInAttempt
-    ) async throws -> SignInEnding {
+    ) async throws -> SignInOutcome {
         var (attempt, firstFactor) = (attempt, firstFactor)
         let target = try await target(of: caller)
         let claim = try await store.claim(on: code.email, tenant: use.tenant, at: use.now)

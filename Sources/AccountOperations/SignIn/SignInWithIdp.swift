@@ -105,7 +105,7 @@ extension AccountOperations {
     private func load(_ presented: PresentedIdp, _ attempt: inout SignInAttempt) async throws -> IdpFacts {
         let found = try await loadAccounts(
             for: presented.credential,
-            waitingIn: presented.keptConflict,
+            waitingIn: presented.sourceConflict,
             target: presented.caller?.user.id,
             &attempt
         )
@@ -212,7 +212,7 @@ private struct IdpFacts: Sendable {
 
 extension PresentedIdp {
     fileprivate func firstFactor(_ facts: IdpFacts, createsUsers: Bool) -> FirstFactor {
-        var firstFactor = FirstFactor(.idp(credential, conflict: keptConflict))
+        var firstFactor = FirstFactor(.idp(credential, conflict: sourceConflict))
         firstFactor.isSessionRecent = facts.isSessionRecent
         firstFactor.origin = caller?.origin
         firstFactor.createsUsers = createsUsers

@@ -14,7 +14,7 @@ extension AccountOperations {
         pendingToken: String? = nil,
         from client: PasswordClient = .unknown,
         tenant: TenantID
-    ) async throws -> SignInEnding {
+    ) async throws -> SignInOutcome {
         guard policy.allowsPasswordSignIn else {
             throw refused(.refusal(.operationNotAllowed), by: .passwordSignInNotEnabled)
         }
@@ -22,7 +22,7 @@ extension AccountOperations {
         return try await retrying(effects) {
             let judged = try await judge(password, of: email, by: client, tenant: tenant)
             // Only a caller who knows the password learns that it no longer meets the policy.
-            if judged.verdict.decision.letsIn, let objection = objection(toSignInWith: password) {
+            if judged.verdict.decision.isSignIn, let objection = objection(toSignInWith: password) {
                 try await requireStillUnlocked(judged.attempt)
                 throw objection
             }
@@ -35,8 +35,8 @@ extension AccountOperations {
             )
             attempt.sideWrites =
                 [judged.unlocked]
-                + (judged.verdict.decision.letsIn ? judged.attempt.afterSignIn(of: judged.user, at: attempt.now) : [])
-            if judged.verdict.decision.letsIn, let rehash = try await rehashing(password, judged, &newHash) {
+                + (judged.verdict.decision.isSignIn ? judged.attempt.afterSignIn(of: judged.user, at: attempt.now) : [])
+            if judged.verdict.decision.isSignIn, let rehash = try await rehashing(password, judged, &newHash) {
                 attempt.sideWrites.append(rehash)
             }
             attempt.decisions = [judged.decision]
@@ -56,7 +56,7 @@ extension AccountOperations {
 
 extension SignInDecision {
     /// Whether the first factor was right.
-    fileprivate var letsIn: Bool {
+    fileprivate var isSignIn: Bool {
         switch self {
         case .createUser, .signIn, .secondFactorRequired: true
         case .conflict, .refuse: false

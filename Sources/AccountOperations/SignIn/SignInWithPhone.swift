@@ -3,13 +3,13 @@ import AccountStore
 
 /// A number that somebody shows to hold (`accounts:signInWithPhoneNumber`).
 package struct PhoneSignIn: Sendable {
-    package enum Shown: Sendable {
+    package enum Presented: Sendable {
         case code(String, sessionInfo: String)
         /// What an earlier answer gave, and the number it was about.
         case temporaryProof(String, number: String)
     }
 
-    package var shown: Shown
+    package var shown: Presented
     /// The session whose account the number is to be attached to.
     package var idToken: String?
     package var operation: PhoneOperation
@@ -19,7 +19,7 @@ package struct PhoneSignIn: Sendable {
     package var clientAddress: String?
 
     package init(
-        shown: Shown,
+        shown: Presented,
         idToken: String? = nil,
         operation: PhoneOperation = .unspecified,
         pendingToken: String? = nil,
@@ -138,7 +138,7 @@ extension AccountOperations {
 
     private func usableVerification(
         _ use: PhoneVerificationUse,
-        _ shown: PhoneSignIn.Shown
+        _ shown: PhoneSignIn.Presented
     ) async throws -> PhoneVerificationRecord {
         switch shown {
         case .code(let code, _):
@@ -170,7 +170,7 @@ extension AccountOperations {
     }
 }
 
-extension PhoneSignIn.Shown {
+extension PhoneSignIn.Presented {
     fileprivate var kind: PhoneProof {
         switch self {
         case .code: .code

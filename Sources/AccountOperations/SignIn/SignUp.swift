@@ -73,8 +73,8 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> SignedIn {
         // A look first: hashing for an address that is taken would be work for nothing.
-        let outlook = try await outlook(with: email, tenant: tenant)
-        if case .refuse(let refusal) = outlook.decision { throw refused(.refusal(refusal), by: outlook.rule) }
+        let preview = try await preview(with: email, tenant: tenant)
+        if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
         if let objection = objection(toNew: password, for: email) { throw objection }
         let limits = limits(on: .signUps, from: client.address)
         try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: effects.now())
@@ -104,7 +104,7 @@ extension AccountOperations {
     }
 
     /// What the rules say to a sign-up now.
-    private func outlook(with email: EmailAddress, tenant: TenantID) async throws -> Verdict<SignInDecision> {
+    private func preview(with email: EmailAddress, tenant: TenantID) async throws -> Verdict<SignInDecision> {
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
         return SignUpQuestion(
             email: email,
@@ -173,8 +173,8 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> Rule? {
         guard let caller else {
-            let outlook = try await outlook(with: email, tenant: tenant)
-            return outlook.decision == .refuse(.emailExists) ? outlook.rule : nil
+            let preview = try await preview(with: email, tenant: tenant)
+            return preview.decision == .refuse(.emailExists) ? preview.rule : nil
         }
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
         return decideLinkAddress(

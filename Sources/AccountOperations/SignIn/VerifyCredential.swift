@@ -13,8 +13,8 @@ struct PresentedIdp: Sendable {
     /// The conflict that kept the credential; `nil` if it comes from the provider now.
     var conflict: ConflictRecord?
 
-    var keptConflict: FirstFactor.KeptConflict? {
-        conflict.map { FirstFactor.KeptConflict(id: $0.id, user: $0.user) }
+    var sourceConflict: FirstFactor.SourceConflict? {
+        conflict.map { FirstFactor.SourceConflict(id: $0.id, user: $0.user) }
     }
 }
 

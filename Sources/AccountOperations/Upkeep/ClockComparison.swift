@@ -36,11 +36,11 @@ package struct ClockComparison: Sendable, Hashable {
     package var secondsAhead: Double { (microseconds(to: before) + microseconds(to: after)) / 2e6 }
 
     /// Why this process must not delete anything, and what to do; `nil` while the clocks may be within the limit.
-    package var disagreement: ClockDisagreement? {
+    package var disagreement: ClockSkew? {
         let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
         let max = Double(Self.differenceSecondsMax)
         guard bounds.allSatisfy({ $0 > max }) || bounds.allSatisfy({ $0 < -max }) else { return nil }
-        return ClockDisagreement(secondsAhead: Int64(secondsAhead.rounded()))
+        return ClockSkew(secondsAhead: Int64(secondsAhead.rounded()))
     }
 
     /// A `Double`, because two clocks may be further apart than 64 bits of microseconds.
@@ -50,7 +50,7 @@ package struct ClockComparison: Sendable, Hashable {
 }
 
 /// A difference between two clocks that is too large to delete by either.
-package struct ClockDisagreement: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ClockSkew: Error, Sendable, Hashable, CustomStringConvertible {
     /// Negative if this process's clock is behind.
     package let secondsAhead: Int64
 

@@ -36,7 +36,7 @@ package struct Purge: Sendable {
     private let databaseClock: @Sendable () async throws -> Timestamp
     private let rest: @Sendable (Duration) async throws -> Void
     /// Where the walk through all sessions stands; it begins anew at the end.
-    private var place = AccountStore.SessionPlace.beginning
+    private var place = AccountStore.SessionCursor.beginning
 
     ///
     /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.

@@ -30,24 +30,24 @@ package final class WebhookDeliveries: Sendable {
 
     private struct State {
         /// Messages on their way, by endpoint, where there are any.
-        var underWay: [WebhookEndpointRecord.ID: Int64] = [:]
+        var inFlight: [WebhookEndpointRecord.ID: Int64] = [:]
         var isClaiming = false
         /// A turn came by meanwhile, after a place had got free perhaps.
-        var isAskedAgain = false
+        var isRunRequested = false
 
         /// - Returns: the places that are taken; `nil` where another claims.
         mutating func beginClaim() -> [WebhookEndpointRecord.ID: Int64]? {
             guard !isClaiming else {
-                isAskedAgain = true
+                isRunRequested = true
                 return nil
             }
             isClaiming = true
-            return underWay
+            return inFlight
         }
 
         mutating func takeQuestion() -> Bool {
-            defer { isAskedAgain = false }
-            return isAskedAgain
+            defer { isRunRequested = false }
+            return isRunRequested
         }
     }
 
@@ -92,18 +92,18 @@ package final class WebhookDeliveries: Sendable {
         let claimed = try await store.claimWebhookMessages(
             at: now,
             until: now.adding(seconds: Self.claimSeconds),
-            places: WebhookPlaces(max: Self.placesMax, failingMax: Self.placesWhileFailing, taken: taken)
+            places: WebhookSlots(max: Self.placesMax, failingMax: Self.placesWhileFailing, taken: taken)
         )
         state.withLock { state in
-            for message in claimed { state.underWay[message.message.endpoint, default: 0] += 1 }
+            for message in claimed { state.inFlight[message.message.endpoint, default: 0] += 1 }
         }
         return claimed
     }
 
     private func leavePlace(of endpoint: WebhookEndpointRecord.ID) {
         state.withLock { state in
-            let left = state.underWay[endpoint, default: 1] - 1
-            state.underWay[endpoint] = left == 0 ? nil : left
+            let left = state.inFlight[endpoint, default: 1] - 1
+            state.inFlight[endpoint] = left == 0 ? nil : left
         }
     }
 

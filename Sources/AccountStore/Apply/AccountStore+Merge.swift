@@ -75,7 +75,7 @@ extension AccountStore {
             merge.journalStep,
             users: [merge.survivor.rawValue, merge.absorbed.rawValue],
             claims: (write.survivor.identifiers + write.absorbed.identifiers).map(JournalEntry.Claim.init),
-            keptUntil: write.undoUntil
+            retainedUntil: write.undoUntil
         )
         var change = AccountWrite(
             previous: write.survivor,

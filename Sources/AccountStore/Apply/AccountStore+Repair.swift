@@ -13,7 +13,7 @@ package struct RepairWrite: Sendable {
     /// What becomes of the account; `nil` where there is none.
     package let account: AccountWrite?
     /// Until then it can be undone.
-    package let keptUntil: Timestamp
+    package let retainedUntil: Timestamp
 
     /// - `account`: with the same event.
     package init(
@@ -24,7 +24,7 @@ package struct RepairWrite: Sendable {
         repair: Repair,
         event: AccountEvent,
         account: AccountWrite?,
-        keptUntil: Timestamp
+        retainedUntil: Timestamp
     ) {
         self.number = number
         self.rule = rule
@@ -33,7 +33,7 @@ package struct RepairWrite: Sendable {
         self.repair = repair
         self.event = event
         self.account = account
-        self.keptUntil = keptUntil
+        self.retainedUntil = retainedUntil
     }
 }
 
@@ -55,9 +55,9 @@ extension AccountStore {
         madeAt: Timestamp,
         steps: Int64,
         at now: Timestamp,
-        keptUntil: Timestamp
+        retainedUntil: Timestamp
     ) async throws(PostgresError) {
-        let statement = AuditPlanRow.begin(plan, madeAt: madeAt, steps: steps, at: now, keptUntil: keptUntil)
+        let statement = AuditPlanRow.begin(plan, madeAt: madeAt, steps: steps, at: now, retainedUntil: retainedUntil)
         try await client.write(WriteBatch("audit-plan", [statement]))
     }
 
@@ -163,7 +163,7 @@ extension AccountStore {
             users: [id.rawValue],
             claims: (write.account?.previous?.identifiers ?? []).map(JournalEntry.Claim.init)
                 + write.repair.journaledClaims,
-            keptUntil: write.keptUntil
+            retainedUntil: write.retainedUntil
         )
         batch.append(journal.opening)
         if var account = write.account {
@@ -176,7 +176,7 @@ extension AccountStore {
             batch.append(write.repair.statementsWithoutAccount(of: id, tenant: tenant))
             batch.append(AccountEventRow.insert(write.event, of: id, tenant: tenant))
         }
-        batch.append(AuditStepRow.insert(plan, step, at: write.event.occurredAt, keptUntil: write.keptUntil))
+        batch.append(AuditStepRow.insert(plan, step, at: write.event.occurredAt, retainedUntil: write.retainedUntil))
         batch.append(journal.closing)
     }
 }

@@ -22,7 +22,7 @@ package enum AddressClaim: Sendable {
 }
 
 /// What a mail to an address needs to know of the account that has the address.
-package struct Addressee: Sendable {
+package struct MailRecipient: Sendable {
     /// The account that has the address.
     package var owner: UserID?
     /// The address as the account has it: mail goes there, and not to the spelling of whoever asks.

@@ -100,17 +100,17 @@ extension AccountStore {
 
     /// The account that a mail to `address` is about, and for whom the address is reserved. One round trip, two for a reserved
     /// address; the time does not show whether there is an account.
-    package func addressee(
+    package func recipient(
         of address: EmailAddress,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> Addressee {
-        guard let found = try await client.read(AddresseeRow.of(address, tenant: tenant)).first,
+    ) async throws(PostgresError) -> MailRecipient {
+        guard let found = try await client.read(MailRecipientRow.of(address, tenant: tenant)).first,
             let holder = found.holder
-        else { return Addressee() }
-        guard let until = found.reservedUntil else { return Addressee(owner: holder, spelling: found.email) }
+        else { return MailRecipient() }
+        guard let until = found.reservedUntil else { return MailRecipient(owner: holder, spelling: found.email) }
         let reserved = try await reserved(address, for: holder, until: until, tenant: tenant, at: now)
-        return Addressee(reservation: reserved.reservation)
+        return MailRecipient(reservation: reserved.reservation)
     }
 
     /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the

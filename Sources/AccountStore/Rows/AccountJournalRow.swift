@@ -26,7 +26,7 @@ package struct JournalEntry: Sendable {
     /// The keys of `identifiers` that are looked at, whoever owns them.
     package let claims: [Claim]
     /// From then on it cannot be undone.
-    package let keptUntil: Timestamp
+    package let retainedUntil: Timestamp
 
     package struct Claim: Sendable, Hashable {
         package let kind: String
@@ -42,11 +42,11 @@ package struct JournalEntry: Sendable {
         }
     }
 
-    package init(_ step: JournalStep, users: [String], claims: [Claim], keptUntil: Timestamp) {
+    package init(_ step: JournalStep, users: [String], claims: [Claim], retainedUntil: Timestamp) {
         self.step = step
         self.users = users
         self.claims = claims
-        self.keptUntil = keptUntil
+        self.retainedUntil = retainedUntil
     }
 
     var opening: [SQL] {
@@ -274,7 +274,7 @@ struct AccountJournalRow: RowDecodable {
         """
         INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, before, kept_until)
         SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
-            \(entry.keptUntil)
+            \(entry.retainedUntil)
         FROM (\(images(entry))) AS i
         """
     }
@@ -283,7 +283,7 @@ struct AccountJournalRow: RowDecodable {
         """
         INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, after, kept_until)
         SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
-            \(entry.keptUntil)
+            \(entry.retainedUntil)
         FROM (\(images(entry))) AS i
         ON CONFLICT (tenant_id, change_id, step, table_name, row_key) DO UPDATE SET after = excluded.after
         """

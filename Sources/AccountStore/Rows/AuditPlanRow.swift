@@ -57,11 +57,11 @@ struct AuditPlanRow: RowDecodable {
         madeAt: Timestamp,
         steps: Int64,
         at now: Timestamp,
-        keptUntil: Timestamp
+        retainedUntil: Timestamp
     ) -> SQL {
         """
         INSERT INTO audit_plans (plan_id, made_at, began_at, steps, kept_until)
-        VALUES (\(plan), \(madeAt), \(now), \(steps)::integer, \(keptUntil))
+        VALUES (\(plan), \(madeAt), \(now), \(steps)::integer, \(retainedUntil))
         ON CONFLICT (plan_id) DO UPDATE SET kept_until = greatest(audit_plans.kept_until, excluded.kept_until)
         """
     }
@@ -154,12 +154,13 @@ struct AuditStepRow: RowDecodable {
     }
 
     /// Raises 23505 when the step was applied before.
-    static func insert(_ plan: AppliedPlan.ID, _ step: AppliedStep, at now: Timestamp, keptUntil: Timestamp) -> SQL {
+    static func insert(_ plan: AppliedPlan.ID, _ step: AppliedStep, at now: Timestamp, retainedUntil: Timestamp) -> SQL
+    {
         """
         INSERT INTO audit_steps (plan_id, step, tenant_id, user_id, rule, version, suspended_method, can_undo,
             applied_at, kept_until, message_id)
         VALUES (\(plan), \(step.number)::integer, \(step.tenant), \(step.user), \(step.rule),
-            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now), \(keptUntil),
+            \(step.version), \(step.suspendedMethod?.name), \(step.canUndo), \(now), \(retainedUntil),
             \(step.mail))
         """
     }

@@ -77,7 +77,7 @@ package struct ConflictRecord: Sendable, Hashable {
 }
 
 /// A place in the list of conflicts, which begins with the one that was opened last.
-package struct ConflictPlace: Sendable, Hashable {
+package struct ConflictCursor: Sendable, Hashable {
     package var openedAt: Timestamp
     package var user: UserID
     package var id: [UInt8]
@@ -169,7 +169,7 @@ struct ConflictRow: RowDecodable {
     /// With a user it reads that user's rows. Without one it is an operator's scan, in the order of `conflicts_by_time`.
     static func page(
         _ filter: ConflictFilter,
-        after place: ConflictPlace?,
+        after place: ConflictCursor?,
         tenant: TenantID,
         at now: Timestamp,
         rowsMax: Int64
@@ -419,7 +419,7 @@ extension AccountStore {
     /// The conflicts of a filter, the ones opened last first, after `place`; at most `countMax`. One round trip.
     package func conflicts(
         _ filter: ConflictFilter,
-        after place: ConflictPlace?,
+        after place: ConflictCursor?,
         tenant: TenantID,
         at now: Timestamp,
         countMax: Int

@@ -52,7 +52,8 @@ struct IdentifierRow: RowDecodable {
     }
 
     /// The claims on identities of a provider after `place`, in the order of their keys.
-    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow> {
+    static func federated(after place: FederatedCursor, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow>
+    {
         """
         SELECT value, user_id, reserved_until FROM identifiers
         WHERE tenant_id = \(tenant) AND kind = 'federated'
@@ -161,13 +162,13 @@ struct OwnedIdentifierRow: RowDecodable {
 }
 
 /// A place in the order of all identities of a provider.
-package struct FederatedPlace: Sendable, Hashable {
+package struct FederatedCursor: Sendable, Hashable {
     let provider: ProviderID
     let value: String
 
     /// Before the first: no subject is empty.
-    package static func beginning(of provider: ProviderID) -> FederatedPlace {
-        FederatedPlace(provider: provider, value: provider.rawValue + "\u{1F}")
+    package static func beginning(of provider: ProviderID) -> FederatedCursor {
+        FederatedCursor(provider: provider, value: provider.rawValue + "\u{1F}")
     }
 }
 
@@ -175,22 +176,22 @@ extension AccountStore {
     /// The users that own the next `countMax` identities of a provider after `place`, and where to go on; `next` is `nil`
     /// after the last. Two round trips.
     package func users(
-        linkedTo place: FederatedPlace,
+        linkedTo place: FederatedCursor,
         tenant: TenantID,
         countMax: Int
-    ) async throws(PostgresError) -> (users: [UserRecord], next: FederatedPlace?) {
+    ) async throws(PostgresError) -> (users: [UserRecord], next: FederatedCursor?) {
         let claims = try await client.read(
             IdentifierRow.federated(after: place, countMax: Int64(countMax), tenant: tenant)
         )
         let next =
             claims.count < countMax
-            ? nil : claims.last.map { FederatedPlace(provider: place.provider, value: $0.value) }
+            ? nil : claims.last.map { FederatedCursor(provider: place.provider, value: $0.value) }
         return (try await users(claims.map(\.holder), tenant: tenant), next)
     }
 }
 
 /// The account that a mail to an address is about.
-struct AddresseeRow: RowDecodable {
+struct MailRecipientRow: RowDecodable {
     /// The account that has the address, or that it is reserved for; `nil` if there is none.
     let holder: UserID?
     let reservedUntil: Timestamp?
@@ -204,7 +205,7 @@ struct AddresseeRow: RowDecodable {
     }
 
     /// One row, and the same work whether there is an account or not: the time of the answer must not tell.
-    static func of(_ address: EmailAddress, tenant: TenantID) -> Query<AddresseeRow> {
+    static func of(_ address: EmailAddress, tenant: TenantID) -> Query<MailRecipientRow> {
         """
         SELECT identifiers.user_id, identifiers.reserved_until, users.email
         FROM identifiers RIGHT JOIN (SELECT) AS one

@@ -128,7 +128,7 @@ struct MergeRow: RowDecodable {
     }
 
     /// Those of the ids whose accounts are others now.
-    static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<OneValue<UserID>> {
+    static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         SELECT absorbed_id FROM merges
         WHERE tenant_id = \(tenant) AND absorbed_id = ANY(\(ids)) AND state = 'committed'
@@ -136,7 +136,7 @@ struct MergeRow: RowDecodable {
     }
 
     /// The account that `id` is now, over all merges since.
-    static func current(_ id: UserID, tenant: TenantID) -> Query<OneValue<UserID>> {
+    static func current(_ id: UserID, tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         WITH RECURSIVE path (user_id, step) AS (
             SELECT survivor_id, 1 FROM merges

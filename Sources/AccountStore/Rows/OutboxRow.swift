@@ -342,7 +342,7 @@ enum OutboxRow {
     }
 
     /// The state of one message.
-    static func state(of id: PostgresUUID, tenant: TenantID) -> Query<OneValue<OutboxMessage.State>> {
+    static func state(of id: PostgresUUID, tenant: TenantID) -> Query<SingleValueRow<OutboxMessage.State>> {
         Query("SELECT state FROM outbox WHERE tenant_id = \(tenant) AND message_id = \(id)")
     }
 

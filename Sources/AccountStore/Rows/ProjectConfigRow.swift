@@ -99,7 +99,7 @@ struct ProjectConfigRow: RowDecodable {
 
 /// The settings of a version that is or was in force.
 enum ProjectConfigVersionRow {
-    static func numbered(_ version: Int64) -> Query<OneValue<JSONValue>> {
+    static func numbered(_ version: Int64) -> Query<SingleValueRow<JSONValue>> {
         Query("SELECT settings FROM project_config_versions WHERE version = \(version)")
     }
 }

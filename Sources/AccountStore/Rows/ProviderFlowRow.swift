@@ -28,7 +28,7 @@ package struct ProviderFlowRecord: Sendable, Hashable {
 }
 
 /// A flow that was taken for the answer that came in.
-package struct TakenProviderFlow: RowDecodable {
+package struct ConsumedProviderFlow: RowDecodable {
     package let provider: ProviderID
     package let sealedFlow: [UInt8]
 
@@ -81,9 +81,9 @@ extension AccountStore {
         session sessionDigest: [UInt8],
         tenant: TenantID,
         at now: Timestamp
-    ) async throws(PostgresError) -> TakenProviderFlow? {
+    ) async throws(PostgresError) -> ConsumedProviderFlow? {
         let statement = ProviderFlowRow.take(stateDigest, session: sessionDigest, tenant: tenant, at: now)
-        return try await client.write(WriteBatch("provider-flow", [statement])).rows(0, as: TakenProviderFlow.self)
+        return try await client.write(WriteBatch("provider-flow", [statement])).rows(0, as: ConsumedProviderFlow.self)
             .first
     }
 }

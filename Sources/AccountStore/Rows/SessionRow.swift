@@ -189,10 +189,10 @@ struct SessionRow: RowDecodable {
 
     /// The next sessions in the order of their keys, and whether each has ended.
     static func page(
-        after place: AccountStore.SessionPlace,
+        after place: AccountStore.SessionCursor,
         rowsMax: Int64,
         endedBy cutoffs: SessionCutoffs
-    ) -> Query<SessionPlaceRow> {
+    ) -> Query<SessionCursorRow> {
         """
         SELECT page.tenant_id, page.user_id, page.session_id,
             page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
@@ -207,7 +207,7 @@ struct SessionRow: RowDecodable {
     }
 
     /// Deletes those of the sessions that have ended.
-    static func deleteAllEnded(at places: [AccountStore.SessionPlace], endedBy cutoffs: SessionCutoffs) -> SQL {
+    static func deleteAllEnded(at places: [AccountStore.SessionCursor], endedBy cutoffs: SessionCutoffs) -> SQL {
         """
         DELETE FROM sessions
         USING users, unnest(\(places.map(\.tenant)), \(places.map(\.user)), \(places.map(\.session)))
@@ -239,12 +239,12 @@ package struct SessionCutoffs: Sendable, Hashable {
     }
 }
 
-struct SessionPlaceRow: RowDecodable {
-    let place: AccountStore.SessionPlace
+struct SessionCursorRow: RowDecodable {
+    let place: AccountStore.SessionCursor
     let isEnded: Bool
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        place = AccountStore.SessionPlace(tenant: try row.next(), user: try row.next(), session: try row.next())
+        place = AccountStore.SessionCursor(tenant: try row.next(), user: try row.next(), session: try row.next())
         isEnded = try row.next()
     }
 }

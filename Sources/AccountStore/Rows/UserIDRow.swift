@@ -4,7 +4,7 @@ import Postgres
 /// The ids of accounts, found by what no identifier holds.
 enum UserIDRow {
     /// The accounts whose first address is one of `emails`.
-    static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<OneValue<UserID>> {
+    static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         SELECT user_id FROM users
         WHERE tenant_id = \(tenant) AND initial_email IS NOT NULL
@@ -13,7 +13,7 @@ enum UserIDRow {
     }
 
     /// The accounts with a provider row that shows `email`.
-    static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<OneValue<UserID>> {
+    static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         SELECT DISTINCT user_id FROM linked_providers
         WHERE tenant_id = \(tenant) AND email_key = \(email.canonical)

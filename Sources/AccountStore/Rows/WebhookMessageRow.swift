@@ -61,7 +61,7 @@ package enum WebhookAttempt: Sendable, Hashable {
 
 /// How many messages may be on their way to each endpoint at once. Each has places of its own, so that one whose receiver
 /// hangs takes none from another.
-package struct WebhookPlaces: Sendable, Hashable {
+package struct WebhookSlots: Sendable, Hashable {
     package var max: Int64
     /// For an endpoint whose last attempt failed.
     package var failingMax: Int64
@@ -184,7 +184,7 @@ struct WebhookMessageRow: RowDecodable {
 
     /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and endpoint
     /// none but the first that waits, and keeps the others' hands off them until `until`.
-    static func claim(at now: Timestamp, until: Timestamp, places: WebhookPlaces) -> SQL {
+    static func claim(at now: Timestamp, until: Timestamp, places: WebhookSlots) -> SQL {
         // Joined with the rows themselves, all of the table would be read: of a computed limit PostgreSQL expects many.
         """
         UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until)
@@ -286,7 +286,7 @@ extension AccountStore {
     package func claimWebhookMessages(
         at now: Timestamp,
         until: Timestamp,
-        places: WebhookPlaces
+        places: WebhookSlots
     ) async throws(PostgresError) -> [ClaimedWebhookMessage] {
         let batch = WriteBatch("webhook-claim", [WebhookMessageRow.claim(at: now, until: until, places: places)])
         return try await client.write(batch).rows(0)

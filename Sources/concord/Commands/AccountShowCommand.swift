@@ -164,7 +164,7 @@ enum AccountText {
         if let number = user.phoneNumber { lines.append(("Number", style.text(.number(number.rawValue)))) }
         let used = user.lastLoginAt.map { ", last signed in \(RFC3339.text($0))" } ?? ", never signed in"
         lines.append(("Created", RFC3339.text(user.createdAt) + used))
-        lines += listed("Methods", report.standings.map { method($0, user, style) }, none: "none")
+        lines += listed("Methods", report.statuses.map { method($0, user, style) }, none: "none")
         if !user.secondFactors.isEmpty {
             lines += listed(
                 "Second factors",
@@ -212,13 +212,13 @@ enum AccountText {
         return [(name, first)] + items.dropFirst().map { ("", $0) }
     }
 
-    private static func method(_ standing: MethodStanding, _ user: UserRecord, _ style: Style) -> String {
-        var text = "\(standing.method.name): \(standing.obstacle.map { "does not work, \($0.rawValue)" } ?? "works")"
-        if case .provider(let provider) = standing.method, let linked = user.linkedProviders[provider] {
+    private static func method(_ status: MethodStatus, _ user: UserRecord, _ style: Style) -> String {
+        var text = "\(status.method.name): \(status.obstacle.map { "does not work, \($0.rawValue)" } ?? "works")"
+        if case .provider(let provider) = status.method, let linked = user.linkedProviders[provider] {
             text += ", \(style.text(.subject("\(provider.rawValue)/\(linked.identity.subject)")))"
             if let email = linked.email { text += ", \(style.text(.address(email.raw)))" }
         }
-        if let proof = user.methodProofs[standing.method] {
+        if let proof = user.methodProofs[status.method] {
             text += ", since \(day(proof.provenAt)) by \(proof.proof.rawValue)"
         }
         return text

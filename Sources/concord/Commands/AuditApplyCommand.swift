@@ -93,8 +93,8 @@ struct AuditApplyCommand: AsyncParsableCommand {
     /// Asks with the consequences in the question: standard output may be a file.
     /// - Throws: `ExitCode`, after a report, if the operator does not agree.
     private func ask(about forecast: PlanOutcome) async throws {
-        let isAsked = !yes && canAsk && forecast.count(of: .applied) > 0
-        if format == .text { try say(isAsked ? forecast.summary : forecast.forecast) }
+        let needsConsent = !yes && canAsk && forecast.count(of: .applied) > 0
+        if format == .text { try say(needsConsent ? forecast.summary : forecast.forecast) }
         try flushOutput()
         guard forecast.count(of: .applied) > 0 else { return }
         let sentences = forecast.consequences.map { $0.sentence + "\n" }.joined()

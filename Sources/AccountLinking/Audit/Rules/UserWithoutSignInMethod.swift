@@ -9,8 +9,8 @@ extension AuditRule {
         check: .account { snapshot, terms in
             guard snapshot.account?.isLockedOut(under: terms) == true, let account = snapshot.account else { return [] }
             let enabled = Set(account.linkedProviders.keys.filter(terms.isEnabled))
-            let standings = methodStandings(of: account, policy: terms.policy, enabledProviders: enabled)
-            let obstacles = standings.map { "\($0.method.name): \($0.obstacle?.rawValue ?? "")" }
+            let statuses = methodStatuses(of: account, policy: terms.policy, enabledProviders: enabled)
+            let obstacles = statuses.map { "\($0.method.name): \($0.obstacle?.rawValue ?? "")" }
             return [Evidence(["methods": .text(obstacles.isEmpty ? "none" : obstacles.joined(separator: ", "))])]
         }
     )

@@ -22,7 +22,7 @@ package struct FactorDescription: Sendable {
 }
 
 /// The second factors that an account is to have, free of what is wrong with any account.
-struct WantedFactors: Sendable {
+struct RequestedFactors: Sendable {
     private let factors: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)]
 
     fileprivate init(_ factors: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)]) {
@@ -51,7 +51,7 @@ struct WantedFactors: Sendable {
 extension AccountOperations {
     /// The factors that an administrator describes, as far as they can be judged without the account. Of several with
     /// one number the first counts.
-    func wanted(_ described: [FactorDescription]) throws(Denial) -> WantedFactors {
+    func wanted(_ described: [FactorDescription]) throws(Denial) -> RequestedFactors {
         var wanted: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)] = []
         for factor in described {
             let method: SecondFactor.Method
@@ -68,6 +68,6 @@ extension AccountOperations {
             // More than there may be is refused by the rules, however many more.
             if wanted.count > SecondFactor.countMax { break }
         }
-        return WantedFactors(wanted)
+        return RequestedFactors(wanted)
     }
 }
