@@ -1,6 +1,6 @@
 extension AccountStore {
-    /// What calls of the database are measured by: for a read the first table it names, for a write or transaction its own
-    /// name. A call that is missing here counts as `PostgresMetrics.otherCall`.
+    /// Labels of database calls in metrics: the names of writes and transactions, and `read-` with the table of a read,
+    /// which its statement names by `\(table:)`. A call that is missing here counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
         "account-delete", "account-import", "account-undo", "account-write", "activity", "address-take", "audit-plan",
         "audit-repair", "code-attempt",

@@ -2,7 +2,7 @@ package import Metrics
 
 /// What a client measures. Recording costs some additions; handles are made once.
 package struct PostgresMetrics: Sendable {
-    /// What calls are told apart by: the name of a write batch or transaction, `read-<table>` for a read.
+    /// Timers by the name of a write batch or transaction, or `read-<table>` for a read.
     private let calls: [String: Timer]
     private let otherCalls: Timer
     private let queueWaits: [Timer]
@@ -41,6 +41,11 @@ package struct PostgresMetrics: Sendable {
     }
 
     func timer(ofCall name: String) -> Timer { calls[name] ?? otherCalls }
+
+    /// The timer of reads whose first table is `table`.
+    func timer(ofReadFrom table: StaticString?) -> Timer {
+        table.map { timer(ofCall: "read-\($0)") } ?? otherCalls
+    }
 
     func queueWait(_ lane: Int) -> Timer { queueWaits[lane] }
 
@@ -87,18 +92,5 @@ extension Timer {
     /// Records the time since `start`.
     func record(since start: Instant) {
         record(duration: start.duration(to: currentInstant()))
-    }
-}
-
-extension SQL {
-    /// What a read is called by: `read-` and the first table it names. From the text alone, which is the program's own.
-    var nameOfRead: String {
-        let words = text.split { " \n(),".contains($0) }
-        // `IS DISTINCT FROM` names no table.
-        let table = words.indices.dropLast().first { index in
-            words[index] == "FROM" && !["SELECT", "unnest"].contains(words[index + 1])
-                && (index == 0 || words[index - 1] != "DISTINCT")
-        }.map { words[$0 + 1] }
-        return table.map { "read-\($0)" } ?? PostgresMetrics.otherCall
     }
 }

@@ -21,6 +21,8 @@ package struct SQL: Sendable {
     private(set) var values = ParameterBuffer()
     /// How several statements of this shape can be merged (`MergedStatements.swift`); `nil`: they cannot.
     private(set) var joint: Joint?
+    /// The first table that `\(table:)` names, for metrics; `nil` if none.
+    private(set) var table: StaticString?
 
     /// What of a statement stands for one of many.
     enum Joint: Sendable, Hashable {
@@ -43,6 +45,7 @@ package struct SQL: Sendable {
     init(_ shape: Shape, valuesOf statements: [SQL]) {
         self.shape = shape
         parameters.reserveCapacity(statements.reduce(0) { $0 + $1.parameters.count })
+        table = statements.first?.table
         for statement in statements { appendValues(of: statement) }
     }
 
@@ -57,7 +60,9 @@ package struct SQL: Sendable {
     /// The same text in one piece: for a fragment without parameters that is built once and spliced often.
     package var asOnePiece: SQL {
         precondition(parameters.isEmpty, "a parameter is no text")
-        return SQL(text: text)
+        var sql = SQL(text: text)
+        sql.table = table
+        return sql
     }
 
     /// The type of each parameter, in order.
@@ -66,6 +71,7 @@ package struct SQL: Sendable {
     /// Appends `other`, whose parameters come after those there are.
     package mutating func append(_ other: SQL) {
         shape.append(other.shape)
+        table = table ?? other.table
         appendValues(of: other)
     }
 
@@ -80,6 +86,11 @@ package struct SQL: Sendable {
 
     fileprivate mutating func append(_ literal: StaticString) {
         shape.append(literal)
+    }
+
+    fileprivate mutating func append(table name: StaticString) {
+        shape.append(name)
+        table = table ?? name
     }
 
     fileprivate mutating func bind<Value: PostgresValue>(_ value: Value) {
@@ -278,6 +289,11 @@ extension SQL: ExpressibleByStringInterpolation {
         /// Splices the text and the values of `fragment`.
         package mutating func appendInterpolation(_ fragment: SQL) {
             sql.append(fragment)
+        }
+
+        /// Appends the name of a table. A read is measured by the first table that is named like this.
+        package mutating func appendInterpolation(table name: StaticString) {
+            sql.append(table: name)
         }
 
         /// Splices the row of an `INSERT … VALUES`, in parentheses. Such statements of several callers can be one with

@@ -75,7 +75,7 @@ final class StatementCatalog: Sendable {
 
     private func newEntry(_ number: Int, _ statement: SQL) -> Entry? {
         guard number < namesMax else { return nil }
-        return Entry(name: PreparedName(number), timer: metrics?.timer(ofCall: statement.nameOfRead))
+        return Entry(name: PreparedName(number), timer: metrics?.timer(ofReadFrom: statement.table))
     }
 }
 

@@ -103,7 +103,7 @@ enum AccountEventRow {
 
     static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<PostgresUUID> {
         """
-        SELECT event_id FROM account_events
+        SELECT event_id FROM \(table: "account_events")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND event_id = \(id)
         """
     }
@@ -174,7 +174,8 @@ struct StoredEventRow: RowDecodable {
     }
 
     private static let select: SQL = """
-        SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions FROM account_events
+        SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions \
+        FROM \(table: "account_events")
         """
 
     static func withID(_ id: PostgresUUID) -> Query<StoredEventRow> {

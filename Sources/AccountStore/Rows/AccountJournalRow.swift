@@ -320,7 +320,7 @@ struct AccountJournalRow: RowDecodable {
     /// What the step changed, by table and key.
     static func of(_ step: JournalStep) -> Query<AccountJournalRow> {
         """
-        SELECT table_name, row_key, before, after FROM account_journal AS j WHERE \(ofStep(step))
+        SELECT table_name, row_key, before, after FROM \(table: "account_journal") AS j WHERE \(ofStep(step))
         ORDER BY table_name, row_key
         """
     }
@@ -347,7 +347,7 @@ struct AccountJournalRow: RowDecodable {
     private static func clashRows(_ step: JournalStep) -> SQL {
         var clashes: SQL = """
             SELECT 'users' AS table_name, j.row_key AS user_id, COALESCE(c.subject, '') AS subject
-            FROM account_journal AS j
+            FROM \(table: "account_journal") AS j
             LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
             LEFT JOIN LATERAL (
                 SELECT a.key AS subject FROM jsonb_each(j.after) AS a, LATERAL to_jsonb(u) AS p (image)
@@ -432,7 +432,7 @@ struct AccountJournalRow: RowDecodable {
         return """
             SELECT j.row_key, u.version, \(restored("email", "email")), \(restored("email_proof", "email_proof")),
                 \(restored("display_name", "display_name")), \(restored("language", "language"))
-            FROM account_journal AS j
+            FROM \(table: "account_journal") AS j
             LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
             LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.before) AS b ON true
             LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.after) AS a ON true

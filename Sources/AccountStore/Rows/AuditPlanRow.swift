@@ -37,7 +37,7 @@ struct AuditPlanRow: RowDecodable {
 
     private static let select: SQL = """
         SELECT plan_id, made_at, began_at, finished_at, steps::bigint, skipped::bigint, counts.applied, counts.undone
-        FROM audit_plans CROSS JOIN LATERAL (
+        FROM \(table: "audit_plans") CROSS JOIN LATERAL (
             SELECT count(*), count(undone_at) FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id
         ) AS counts (applied, undone)
         """
@@ -126,7 +126,7 @@ struct AuditStepRow: RowDecodable {
 
     private static let select: SQL = """
         SELECT step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo, undone_at IS NOT NULL, message_id
-        FROM audit_steps
+        FROM \(table: "audit_steps")
         """
 
     static func of(_ plan: AppliedPlan.ID, numbers: [Int64]) -> Query<AuditStepRow> {
@@ -138,7 +138,7 @@ struct AuditStepRow: RowDecodable {
         """
         SELECT DISTINCT ON (user_id) step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo,
             undone_at IS NOT NULL, message_id
-        FROM audit_steps
+        FROM \(table: "audit_steps")
         WHERE plan_id = \(plan) AND tenant_id = \(tenant) AND user_id = ANY(\(users))
             AND undone_at IS NULL
         ORDER BY user_id, step DESC

@@ -4,7 +4,9 @@ package import Postgres
 /// PostgreSQL's clock. Behind it is no table.
 enum ClockRow {
     /// The time at which the statement runs.
-    static let current = Query<SingleValueRow<Timestamp>>("SELECT clock.now FROM clock_timestamp() AS clock (now)")
+    static let current = Query<SingleValueRow<Timestamp>>(
+        "SELECT clock.now FROM \(table: "clock_timestamp")() AS clock (now)"
+    )
 }
 
 extension AccountStore {

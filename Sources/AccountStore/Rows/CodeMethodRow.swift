@@ -78,7 +78,8 @@ struct CodeMethodRow: RowDecodable {
             """
             SELECT DISTINCT ON (method) method, was_there, \(hash), subject, issuer, m.email, display_name,
                 photo_url, screen_name, linked_at, updated_at, proof, proven_at
-            FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+            FROM \(table: "code_methods") AS m JOIN one_time_codes AS c \
+                ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
             WHERE c.tenant_id = \(code.tenant) AND c.user_id = \(user)
                 AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)
                 AND c.created_at >= \(code.createdAt)
@@ -102,7 +103,7 @@ struct CodeMethodRow: RowDecodable {
         SELECT method,
             count(*) FILTER (WHERE c.expires_at >= \(end) AND c.email_key = \(mailbox.canonical)),
             max(c.created_at)
-        FROM code_methods AS m
+        FROM \(table: "code_methods") AS m
         JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
         WHERE c.tenant_id = \(tenant) AND c.user_id = \(user)
             AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)

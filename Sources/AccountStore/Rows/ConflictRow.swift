@@ -159,7 +159,7 @@ struct ConflictRow: RowDecodable {
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM conflicts
+        SELECT \(columns) FROM \(table: "conflicts")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
         """
     }
@@ -189,7 +189,7 @@ struct ConflictRow: RowDecodable {
         if let kind = filter.kind { condition = "\(condition) AND kind = \(kind)" }
         return Query(
             """
-            SELECT \(columns) FROM conflicts WHERE \(condition)
+            SELECT \(columns) FROM \(table: "conflicts") WHERE \(condition)
             ORDER BY opened_at DESC, user_id DESC, conflict_id DESC LIMIT \(rowsMax)
             """
         )
@@ -206,7 +206,7 @@ struct ConflictRow: RowDecodable {
     /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
     static func live(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM conflicts
+        SELECT \(columns) FROM \(table: "conflicts")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND state IN ('open', 'proven')
             AND token_digests && \(digests)
         ORDER BY opened_at DESC LIMIT 1
@@ -216,7 +216,7 @@ struct ConflictRow: RowDecodable {
     /// The conflict of `user` that was proven and whose proof still holds; the newest, should there be several.
     static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM conflicts
+        SELECT \(columns) FROM \(table: "conflicts")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND state = 'proven'
             AND proof_expires_at > \(now) AND expires_at > \(now)
         ORDER BY opened_at DESC LIMIT 1

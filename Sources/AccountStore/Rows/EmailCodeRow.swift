@@ -36,7 +36,7 @@ struct EmailCodeRow: RowDecodable {
         """
         SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
             consumed_at, attempts, second_factor_id, address_was_proven, asked_auth_time
-        FROM one_time_codes
+        FROM \(table: "one_time_codes")
         WHERE tenant_id = \(tenant) AND code_hash = \(hash)
         """
     }
@@ -44,7 +44,7 @@ struct EmailCodeRow: RowDecodable {
     /// Those of `hashes` that are neither used nor void nor expired at `now`, in no particular order.
     static func usable(among hashes: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
         """
-        SELECT code_hash FROM one_time_codes
+        SELECT code_hash FROM \(table: "one_time_codes")
         WHERE tenant_id = \(tenant) AND code_hash = ANY(\(hashes)) AND consumed_at IS NULL
             AND expires_at > \(now)
         """
@@ -54,7 +54,7 @@ struct EmailCodeRow: RowDecodable {
     static func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<Bool> {
         """
         SELECT EXISTS (
-            SELECT FROM one_time_codes
+            SELECT FROM \(table: "one_time_codes")
             WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
                 AND expires_at > \(now) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION',
                     'REVERT_SIGN_IN_METHOD_CHANGE')
@@ -71,7 +71,7 @@ struct EmailCodeRow: RowDecodable {
         at now: Timestamp
     ) -> Query<Bool?> {
         """
-        SELECT bool_or(address_was_proven) FROM one_time_codes
+        SELECT bool_or(address_was_proven) FROM \(table: "one_time_codes")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = 'RECOVER_EMAIL'
             AND email_key = \(address.canonical) AND consumed_at IS NULL AND expires_at > \(now)
         """
@@ -81,7 +81,7 @@ struct EmailCodeRow: RowDecodable {
     /// first.
     static func recoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<LiveRecoveryRow> {
         """
-        SELECT email, address_was_proven, created_at FROM one_time_codes
+        SELECT email, address_was_proven, created_at FROM \(table: "one_time_codes")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND kind = 'RECOVER_EMAIL'
             AND consumed_at IS NULL AND expires_at > \(now)
         ORDER BY address_was_proven DESC, created_at LIMIT \(EmailCodeRecord.recoveriesMax)
@@ -91,7 +91,7 @@ struct EmailCodeRow: RowDecodable {
     /// The addresses of codes that bring one back to accounts, in whatever state.
     static func recoverable(of users: [UserID], tenant: TenantID) -> Query<RecoverableAddressRow> {
         """
-        SELECT DISTINCT user_id, email_key FROM one_time_codes
+        SELECT DISTINCT user_id, email_key FROM \(table: "one_time_codes")
         WHERE tenant_id = \(tenant) AND user_id = ANY(\(users)) AND kind = 'RECOVER_EMAIL'
         ORDER BY email_key, user_id
         """
@@ -100,7 +100,7 @@ struct EmailCodeRow: RowDecodable {
     /// Who used the code; NULL while nobody has.
     static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         """
-        SELECT consumed_by FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)
+        SELECT consumed_by FROM \(table: "one_time_codes") WHERE tenant_id = \(tenant) AND code_hash = \(hash)
         """
     }
 

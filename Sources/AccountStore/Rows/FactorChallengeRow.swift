@@ -23,7 +23,7 @@ struct FactorChallengeRow: RowDecodable {
         """
         SELECT tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content, created_at, expires_at,
             consumed_at, attempts
-        FROM factor_challenges
+        FROM \(table: "factor_challenges")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
         """
     }

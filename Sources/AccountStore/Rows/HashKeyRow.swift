@@ -45,7 +45,7 @@ struct HashKeyRow: RowDecodable {
         )
     }
 
-    private static let select: SQL = "SELECT slot, key_id, sealed_key, created_at FROM hash_keys"
+    private static let select: SQL = "SELECT slot, key_id, sealed_key, created_at FROM \(table: "hash_keys")"
 
     static let all: Query<HashKeyRow> = "\(select) ORDER BY slot"
 

@@ -24,7 +24,7 @@ struct IdentifierRow: RowDecodable {
     /// The claims on several identifiers of one kind, in no particular order.
     static func owners(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id, reserved_until FROM identifiers
+        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND value = ANY(\(values))
         """
     }
@@ -35,7 +35,7 @@ struct IdentifierRow: RowDecodable {
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<OwnedIdentifierRow> {
         """
         SELECT owned.value, owned.user_id, owned.reserved_until FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT identifiers.value, identifiers.user_id, identifiers.reserved_until FROM identifiers
+            SELECT identifiers.value, identifiers.user_id, identifiers.reserved_until FROM \(table: "identifiers")
             WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
@@ -44,7 +44,7 @@ struct IdentifierRow: RowDecodable {
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id, reserved_until FROM identifiers
+        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
         WHERE tenant_id = \(tenant) AND kind = 'federated'
             AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
         LIMIT 1
@@ -55,7 +55,7 @@ struct IdentifierRow: RowDecodable {
     static func federated(after place: FederatedCursor, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow>
     {
         """
-        SELECT value, user_id, reserved_until FROM identifiers
+        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
         WHERE tenant_id = \(tenant) AND kind = 'federated'
             AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
         ORDER BY value LIMIT \(countMax)
@@ -208,7 +208,7 @@ struct MailRecipientRow: RowDecodable {
     static func of(_ address: EmailAddress, tenant: TenantID) -> Query<MailRecipientRow> {
         """
         SELECT identifiers.user_id, identifiers.reserved_until, users.email
-        FROM identifiers RIGHT JOIN (SELECT) AS one
+        FROM \(table: "identifiers") RIGHT JOIN (SELECT) AS one
             ON identifiers.tenant_id = \(tenant) AND identifiers.kind = 'email'
             AND identifiers.value = \(address.canonical)
         LEFT JOIN users ON users.tenant_id = \(tenant)

@@ -24,7 +24,7 @@ enum LinkedProviderRow {
     /// The issuers under which linked identities of a provider were verified. Of imported ones none is known.
     static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<String?> {
         """
-        SELECT DISTINCT issuer FROM linked_providers
+        SELECT DISTINCT issuer FROM \(table: "linked_providers")
         WHERE tenant_id = \(tenant) AND provider_id = \(provider) AND issuer IS NOT NULL
         """
     }

@@ -43,7 +43,7 @@ struct ListedSessionRow: RowDecodable {
         """
         SELECT session_id, coalesce(started_at, auth_time), lifetime_start, last_used_at, sign_in_provider, second_factor,
             device
-        FROM sessions
+        FROM \(table: "sessions")
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_id > \(id)
             AND session_epoch = \(epoch)
         ORDER BY session_id LIMIT \(rowsMax)

@@ -98,7 +98,7 @@ struct MergeRow: RowDecodable {
     private static let select: SQL = """
         SELECT tenant_id, merge_id, survivor_id, absorbed_id, state, choices, asked_by, reason, survivor_version,
             absorbed_version, prepared_at, deadline_at, ended_at, abort_reason, undo_until, undone_at
-        FROM merges
+        FROM \(table: "merges")
         """
 
     static func withID(_ id: PostgresUUID, tenant: TenantID) -> Query<MergeRow> {
@@ -130,7 +130,7 @@ struct MergeRow: RowDecodable {
     /// Those of the ids whose accounts are others now.
     static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
-        SELECT absorbed_id FROM merges
+        SELECT absorbed_id FROM \(table: "merges")
         WHERE tenant_id = \(tenant) AND absorbed_id = ANY(\(ids)) AND state = 'committed'
         """
     }

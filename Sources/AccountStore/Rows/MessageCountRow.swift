@@ -17,7 +17,7 @@ package struct CountedLimit: Sendable, Hashable {
 enum MessageCountRow {
     /// The digests of those of `limits` that are reached at `now`.
     static func reached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
-        Query("SELECT count_digest FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))")
+        Query("SELECT count_digest FROM \(table: "message_counts") WHERE \(isReached(limits, tenant: tenant, at: now))")
     }
 
     /// Raises 22012 (division by zero) where one of `limits` is reached.

@@ -194,7 +194,7 @@ enum OutboxRow {
     /// The newest `countMax` messages that wait to be sent, the newest first.
     static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<WaitingMessage> {
         """
-        SELECT message_id, sealed_payload, created_at FROM outbox
+        SELECT message_id, sealed_payload, created_at FROM \(table: "outbox")
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND state = 'pending'
             AND NOT is_withheld
         ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
@@ -205,7 +205,7 @@ enum OutboxRow {
     static func waiting(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<WaitingMessages> {
         """
         SELECT count(*), min(created_at) FROM (
-            SELECT created_at FROM outbox
+            SELECT created_at FROM \(table: "outbox")
             WHERE state = 'pending' AND kind = \(kind) AND NOT is_withheld
             ORDER BY created_at LIMIT \(countMax)
         ) AS waiting
@@ -314,7 +314,7 @@ enum OutboxRow {
     /// The oldest `countMax` selected messages that no worker has, the oldest first.
     static func discardable(_ selection: OutboxSelection, at now: Timestamp, countMax: Int64) -> Query<OutboxEntry> {
         """
-        SELECT \(entryColumns) FROM outbox WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
+        SELECT \(entryColumns) FROM \(table: "outbox") WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
         ORDER BY created_at, message_id LIMIT \(countMax)
         """
     }
@@ -323,7 +323,7 @@ enum OutboxRow {
     static func countDiscardable(_ selection: OutboxSelection, at now: Timestamp) -> Query<DiscardableMessages> {
         """
         SELECT count(*) FILTER (WHERE \(isUnclaimed(at: now))), count(*) FILTER (WHERE NOT \(isUnclaimed(at: now)))
-        FROM outbox WHERE \(isSelected(selection))
+        FROM \(table: "outbox") WHERE \(isSelected(selection))
         """
     }
 
@@ -343,7 +343,7 @@ enum OutboxRow {
 
     /// The state of one message.
     static func state(of id: PostgresUUID, tenant: TenantID) -> Query<SingleValueRow<OutboxMessage.State>> {
-        Query("SELECT state FROM outbox WHERE tenant_id = \(tenant) AND message_id = \(id)")
+        Query("SELECT state FROM \(table: "outbox") WHERE tenant_id = \(tenant) AND message_id = \(id)")
     }
 
     /// Gives back what was taken and not tried, as if it had not been taken.
@@ -370,7 +370,7 @@ enum OutboxRow {
     /// The oldest `countMax` messages in a state, the oldest first. None of those that are not meant to be sent.
     static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
         """
-        SELECT \(entryColumns) FROM outbox WHERE state = \(state) AND NOT is_withheld
+        SELECT \(entryColumns) FROM \(table: "outbox") WHERE state = \(state) AND NOT is_withheld
         ORDER BY created_at, message_id LIMIT \(countMax)
         """
     }

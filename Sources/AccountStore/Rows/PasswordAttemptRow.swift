@@ -140,7 +140,7 @@ struct FailedAttemptsRow: RowDecodable {
         return Query(
             """
             SELECT place, failures, locked_until > \(now), known_epoch, known_until
-            FROM password_attempts JOIN unnest(\(names)) WITH ORDINALITY AS counts (name, place)
+            FROM \(table: "password_attempts") JOIN unnest(\(names)) WITH ORDINALITY AS counts (name, place)
                 ON address_digest = sha256(convert_to(name, 'UTF8'))
             WHERE tenant_id = \(tenant)
             """
@@ -157,7 +157,7 @@ struct PasswordAttemptRow: RowDecodable {
 
     static func of(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
         """
-        SELECT failures, locked_until > \(now) FROM password_attempts
+        SELECT failures, locked_until > \(now) FROM \(table: "password_attempts")
         WHERE tenant_id = \(tenant) AND address_digest = \(key.digest)
         """
     }

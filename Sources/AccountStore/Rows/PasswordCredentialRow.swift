@@ -5,7 +5,7 @@ import Postgres
 enum PasswordCredentialRow {
     static func of(_ id: UserID, tenant: TenantID) -> Query<String> {
         """
-        SELECT hash FROM password_credentials
+        SELECT hash FROM \(table: "password_credentials")
         WHERE tenant_id = \(tenant) AND user_id = \(id)
         """
     }
@@ -70,7 +70,7 @@ struct PasswordHashRow: RowDecodable {
         // One by one: `= ANY` may be planned as the whole table, each row compared with every id.
         """
         SELECT own.user_id, own.hash FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
-            SELECT password_credentials.user_id, password_credentials.hash FROM password_credentials
+            SELECT password_credentials.user_id, password_credentials.hash FROM \(table: "password_credentials")
             WHERE tenant_id = \(tenant) AND password_credentials.user_id = wanted.user_id OFFSET 0
         ) AS own ON true
         """

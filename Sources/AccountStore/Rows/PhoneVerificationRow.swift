@@ -23,7 +23,7 @@ struct PhoneVerificationRow: RowDecodable {
     private static let select: SQL = """
         SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
             expires_at, consumed_at, attempts
-        FROM phone_verifications
+        FROM \(table: "phone_verifications")
         """
 
     static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
@@ -49,7 +49,7 @@ struct PhoneVerificationRow: RowDecodable {
     /// Those of `ids` that are neither used nor expired at `now`, in no particular order.
     static func usable(among ids: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
         """
-        SELECT verification_id FROM phone_verifications
+        SELECT verification_id FROM \(table: "phone_verifications")
         WHERE tenant_id = \(tenant) AND verification_id = ANY(\(ids)) AND consumed_at IS NULL
             AND expires_at > \(now)
         """
@@ -58,7 +58,7 @@ struct PhoneVerificationRow: RowDecodable {
     /// Who used it; NULL while nobody has.
     static func user(of id: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         """
-        SELECT consumed_by FROM phone_verifications
+        SELECT consumed_by FROM \(table: "phone_verifications")
         WHERE tenant_id = \(tenant) AND verification_id = \(id)
         """
     }

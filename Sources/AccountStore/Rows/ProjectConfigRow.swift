@@ -49,7 +49,9 @@ struct ProjectConfigRow: RowDecodable {
         )
     }
 
-    private static let select: SQL = "SELECT project_id, project_number, settings, version FROM project_config"
+    private static let select: SQL = """
+        SELECT project_id, project_number, settings, version FROM \(table: "project_config")
+        """
 
     static let only = Query<ProjectConfigRow>(select)
 
@@ -100,7 +102,7 @@ struct ProjectConfigRow: RowDecodable {
 /// The settings of a version that is or was in force.
 enum ProjectConfigVersionRow {
     static func numbered(_ version: Int64) -> Query<SingleValueRow<JSONValue>> {
-        Query("SELECT settings FROM project_config_versions WHERE version = \(version)")
+        Query("SELECT settings FROM \(table: "project_config_versions") WHERE version = \(version)")
     }
 }
 
@@ -172,14 +174,14 @@ struct ProjectVersionRow: RowDecodable {
     /// The newest versions after `version`, the newest first.
     static func newest(after version: Int64, countMax: Int64) -> Query<ProjectVersionRow> {
         """
-        SELECT version, settings, changed_at, author, reason, provider_changes FROM project_config_versions
+        SELECT version, settings, changed_at, author, reason, provider_changes FROM \(table: "project_config_versions")
         WHERE version > \(version) ORDER BY version DESC LIMIT \(countMax)
         """
     }
 }
 
 enum APIKeyRow {
-    static let all: Query<String> = "SELECT api_key FROM api_keys"
+    static let all: Query<String> = "SELECT api_key FROM \(table: "api_keys")"
 
     static func insert(_ key: String, displayName: String) -> SQL {
         "INSERT INTO api_keys (api_key, display_name) VALUES (\(key), \(displayName))"

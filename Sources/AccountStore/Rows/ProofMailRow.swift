@@ -13,7 +13,7 @@ struct ProofMailRow: RowDecodable {
 
     static func all(of user: UserID, tenant: TenantID) -> Query<ProofMailRow> {
         """
-        SELECT place, free_at FROM proof_mails
+        SELECT place, free_at FROM \(table: "proof_mails")
         WHERE tenant_id = \(tenant) AND user_id = \(user)
         """
     }

@@ -59,7 +59,7 @@ struct ProviderConfigRow: RowDecodable {
         SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
             accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
             email_domains
-        FROM provider_configs
+        FROM \(table: "provider_configs")
         """
 
     static func all(tenant: TenantID) -> Query<ProviderConfigRow> {

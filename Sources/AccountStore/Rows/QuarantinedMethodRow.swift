@@ -35,7 +35,7 @@ struct QuarantinedMethodRow: RowDecodable {
     /// Those of a user whose time is not over at `now`, by name.
     static func of(_ id: UserID, tenant: TenantID, at now: Timestamp) -> Query<QuarantinedMethodRow> {
         """
-        SELECT method, event_id, rule, quarantined_at, expires_at FROM quarantined_methods
+        SELECT method, event_id, rule, quarantined_at, expires_at FROM \(table: "quarantined_methods")
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND expires_at > \(now)
         ORDER BY method
         """
@@ -44,7 +44,7 @@ struct QuarantinedMethodRow: RowDecodable {
     /// The hash of the suspended password, while its time is not over.
     static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<String> {
         """
-        SELECT password_hash FROM quarantined_methods
+        SELECT password_hash FROM \(table: "quarantined_methods")
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND method = 'password'
             AND expires_at > \(now)
         """

@@ -105,7 +105,7 @@ enum SecondFactorRow {
     static func isEnrolled(_ number: PhoneNumber, tenant: TenantID) -> Query<Bool> {
         """
         SELECT EXISTS (
-            SELECT FROM second_factors WHERE tenant_id = \(tenant) AND number = \(number)
+            SELECT FROM \(table: "second_factors") WHERE tenant_id = \(tenant) AND number = \(number)
         )
         """
     }
@@ -113,7 +113,7 @@ enum SecondFactorRow {
     /// No row for a factor that has a number, or is gone.
     static func secret(of factor: SecondFactorID, of id: UserID, tenant: TenantID) -> Query<TOTPSecretRow> {
         """
-        SELECT sealed_secret, last_step FROM second_factors
+        SELECT sealed_secret, last_step FROM \(table: "second_factors")
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND sealed_secret IS NOT NULL
         """

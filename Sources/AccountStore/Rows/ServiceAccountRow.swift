@@ -31,7 +31,7 @@ struct ServiceAccountRow: RowDecodable {
         )
     }
 
-    private static let select: SQL = "SELECT key_id, email, public_key, created_at FROM service_accounts"
+    private static let select: SQL = "SELECT key_id, email, public_key, created_at FROM \(table: "service_accounts")"
 
     static func withKeyID(_ keyID: String) -> Query<ServiceAccountRow> {
         "\(select) WHERE key_id = \(keyID)"

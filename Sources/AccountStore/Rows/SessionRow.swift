@@ -126,7 +126,7 @@ struct SessionRow: RowDecodable {
             """
             SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
                 second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, last_used_at
-            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant)) AS sessions
+            FROM (SELECT * FROM \(table: "sessions") WHERE tenant_id = \(tenant)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
             """
@@ -198,7 +198,7 @@ struct SessionRow: RowDecodable {
             page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
         FROM (
             SELECT tenant_id, user_id, session_id, session_epoch, auth_time, started_at, lifetime_start, last_used_at
-            FROM sessions
+            FROM \(table: "sessions")
             WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
             ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
         ) AS page JOIN users USING (tenant_id, user_id)

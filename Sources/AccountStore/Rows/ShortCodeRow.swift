@@ -20,7 +20,7 @@ struct ShortCodeRow: RowDecodable {
         tenant: TenantID
     ) -> Query<ShortCodeRow> {
         """
-        SELECT code_hash, sealed_code, attempts, expires_at FROM short_codes
+        SELECT code_hash, sealed_code, attempts, expires_at FROM \(table: "short_codes")
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND email_key = \(mailbox.canonical)
         """
     }

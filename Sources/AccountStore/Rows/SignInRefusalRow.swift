@@ -42,7 +42,7 @@ struct SignInRefusalRow: RowDecodable {
     /// The newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<SignInRefusalRow> {
         """
-        SELECT reason, count, first_at, last_at FROM sign_in_refusals
+        SELECT reason, count, first_at, last_at FROM \(table: "sign_in_refusals")
         WHERE tenant_id = \(tenant) AND user_id = \(user)
         ORDER BY day DESC, reason LIMIT \(rowsMax)
         """

@@ -66,7 +66,7 @@ struct SigningKeyRow: RowDecodable {
     static let all: Query<SigningKeyRow> = """
         SELECT key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at, signs_from,
             published_until
-        FROM signing_keys ORDER BY purpose, generation
+        FROM \(table: "signing_keys") ORDER BY purpose, generation
         """
 
     static func insertIfAbsent(_ key: SigningKeyRecord) -> SQL {

@@ -22,7 +22,7 @@ enum StoredResponseRow {
     /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as none.
     static func withKey(_ key: StoredResponseKey, at now: Timestamp) -> Query<Bytes> {
         """
-        SELECT sealed_answer FROM kept_answers
+        SELECT sealed_answer FROM \(table: "kept_answers")
         WHERE tenant_id = \(key.tenant) AND user_id = \(key.storedUser) AND key_digest = \(key.digest)
             AND expires_at > \(now)
         """

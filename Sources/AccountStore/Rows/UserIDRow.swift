@@ -6,7 +6,7 @@ enum UserIDRow {
     /// The accounts whose first address is one of `emails`.
     static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
-        SELECT user_id FROM users
+        SELECT user_id FROM \(table: "users")
         WHERE tenant_id = \(tenant) AND initial_email IS NOT NULL
             AND lower(initial_email COLLATE "C") = ANY(\(emails.map(asciiLowercased)))
         """
@@ -15,7 +15,7 @@ enum UserIDRow {
     /// The accounts with a provider row that shows `email`.
     static func linkedWithEmail(_ email: EmailAddress, tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
-        SELECT DISTINCT user_id FROM linked_providers
+        SELECT DISTINCT user_id FROM \(table: "linked_providers")
         WHERE tenant_id = \(tenant) AND email_key = \(email.canonical)
         ORDER BY user_id LIMIT 100
         """
@@ -23,7 +23,7 @@ enum UserIDRow {
 
     /// The ids in so many of a hundred blocks of the table, taken at random.
     static func sample(percent: Double, tenant: String) -> Query<String?> {
-        "SELECT user_id FROM users TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
+        "SELECT user_id FROM \(table: "users") TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
     }
 
     /// What `lower` does under the collation "C".

@@ -100,7 +100,7 @@ struct UserRow: RowDecodable {
 
     static func withID(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
         """
-        \(select) FROM users \(joins)
+        \(select) FROM \(table: "users") \(joins)
         WHERE users.tenant_id = \(tenant) AND users.user_id = \(id)
         """
     }
@@ -113,7 +113,7 @@ struct UserRow: RowDecodable {
     /// In no particular order; unknown ids have no row.
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
-        \(select) FROM users \(joins)
+        \(select) FROM \(table: "users") \(joins)
         WHERE users.tenant_id = \(tenant) AND users.user_id = ANY(\(ids))
         """
     }
@@ -123,7 +123,7 @@ struct UserRow: RowDecodable {
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
-            SELECT own.tableoid, own.* FROM users AS own
+            SELECT own.tableoid, own.* FROM \(table: "users") AS own
             WHERE own.tenant_id = \(tenant) AND own.user_id = wanted.user_id OFFSET 0
         ) AS users ON true \(joins)
         """
@@ -287,7 +287,8 @@ struct UserVersionRow: RowDecodable {
         Query(
             keyColumn: 0,
             """
-            SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, \(UserOrigin.columns) FROM users
+            SELECT user_id, version, session_epoch, last_login_at, last_refresh_at, \(UserOrigin.columns) \
+            FROM \(table: "users")
             WHERE tenant_id = \(tenant) AND user_id = ANY(\([id.rawValue]))
             """
         )
@@ -459,7 +460,7 @@ extension UserRow {
         // No id is empty, so every id comes after the empty text.
         """
         \(select) FROM (
-            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant) AND user_id > \(id?.rawValue ?? "")
+            SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id > \(id?.rawValue ?? "")
             ORDER BY user_id LIMIT \(limit)
         ) AS users \(joins)
         ORDER BY users.user_id
@@ -469,7 +470,7 @@ extension UserRow {
     static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM (
-            SELECT tableoid, * FROM users WHERE tenant_id = \(tenant)
+            SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant)
             ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
         ) AS users \(joins)
         ORDER BY \(order.clause)
@@ -477,7 +478,7 @@ extension UserRow {
     }
 
     static func count(tenant: TenantID) -> Query<Int64?> {
-        Query("SELECT count(*) FROM users WHERE tenant_id = \(tenant)")
+        Query("SELECT count(*) FROM \(table: "users") WHERE tenant_id = \(tenant)")
     }
 
     /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not do.

@@ -55,10 +55,12 @@ struct WebhookEndpointRow: RowDecodable {
             (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
                 WHERE m.endpoint_id = e.endpoint_id AND state = 'failed' LIMIT \(countMax)) AS failed),
             version
-        FROM webhook_endpoints AS e
+        FROM \(table: "webhook_endpoints") AS e
         """
 
-    static let enabledCount: Query<Int64> = "SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL"
+    static let enabledCount: Query<Int64> = """
+        SELECT count(*) FROM \(table: "webhook_endpoints") WHERE disabled_at IS NULL
+        """
 
     /// Takes the first free slot; inserts nothing when all are taken, and raises 23505 when another was faster.
     static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {

@@ -131,7 +131,7 @@ struct WebhookMessageRow: RowDecodable {
         """
         SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
             WHERE last_status = \(Int32(WebhookAttempt.vetoStatus)))
-        FROM webhook_messages
+        FROM \(table: "webhook_messages")
         WHERE merge_id = \(merge) AND type = \(WebhookEvent.Kind.mergePrepared)
         """
     }
@@ -241,7 +241,7 @@ struct WebhookMessageRow: RowDecodable {
     /// Those that were given up, the newest first.
     static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
         """
-        SELECT \(columns) FROM webhook_messages AS m
+        SELECT \(columns) FROM \(table: "webhook_messages") AS m
         WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
         """
     }
@@ -249,7 +249,8 @@ struct WebhookMessageRow: RowDecodable {
     /// How many wait, counted up to `countMax`.
     static func waitingCount(countMax: Int64) -> Query<Int64> {
         """
-        SELECT count(*) FROM (SELECT 1 FROM webhook_messages WHERE state = 'pending' LIMIT \(countMax)) AS waiting
+        SELECT count(*) FROM (SELECT 1 FROM \(table: "webhook_messages") WHERE state = 'pending' \
+        LIMIT \(countMax)) AS waiting
         """
     }
 
