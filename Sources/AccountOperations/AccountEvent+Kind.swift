@@ -2,14 +2,14 @@ import AccountLinking
 import AccountStore
 
 extension AccountEvent.Kind {
-    /// What a sign-in, or a link by a session, that applies `change` is called.
+    /// The event kind of a sign-in, or of a link by a session, that applies `change`.
     init(signInWith change: AccountChange) {
         let addsMethod =
             change.linkedIdentity != nil || change.password == .set || change.emailLink == true || change.setsPhone
         self = change.isTakeover ? .accountTakenOver : addsMethod ? .methodLinked : .signedIn
     }
 
-    /// What an update that applies `change` is called.
+    /// The event kind of an update that applies `change`.
     init(updateWith change: AccountChange) {
         var ending = AccountChange()
         ending.endsSessions = true
@@ -31,7 +31,7 @@ extension AccountChange {
         }
     }
 
-    /// True if the owner of the address comes for the first time: by a provider (I9), a link (M3), a reset or a code (V9). An
-    /// account that gives the address up (V8) is not taken over.
+    /// Returns true if the owner of the address takes the account over: by a provider (I9), a link (M3), a password
+    /// reset or a code (V9). Giving the address up (V8) is no takeover.
     fileprivate var isTakeover: Bool { voidsOutstandingProofs && email != .remove }
 }

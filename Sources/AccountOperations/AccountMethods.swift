@@ -1,32 +1,33 @@
 package import AccountLinking
 import AccountStore
 
-/// How the user of an account can sign in, as the user is told.
+/// The sign-in methods of an account, for its user.
 package struct AccountMethods: Sendable {
     package struct Method: Sendable {
         package let status: MethodStatus
-        /// How and when the method was proven; `nil` where that is not known.
+        /// Time and kind of the method's proof; `nil` if unknown.
         package let proof: UserRecord.MethodProof?
     }
 
     package let methods: [Method]
-    /// The account's; raised by every change that a decision could read.
+    /// The account's version. Every change that a decision could read raises it.
     package let version: Int64
 }
 
 extension AccountOperations {
-    /// The sign-in methods of a session's account, in the order `createAuthUri` lists them. One round trip.
+    /// The sign-in methods of a session's account, in the order of `createAuthUri`. One round trip.
     package func methods(idToken: String, tenant: TenantID) async throws -> AccountMethods {
         let user = try await authenticate(idToken: idToken, tenant: tenant).user
         return methods(of: user, version: user.version)
     }
 
-    /// Takes a sign-in method off the account of a session: rows K. What the account does not have is gone already.
+    /// Removes a sign-in method from a session's account (rules K). A method that the account does not have counts as
+    /// removed.
     ///
-    /// Of many callers at once that take the last two, one is refused: the account's version guards the write, and the
-    /// refused one is decided on what the other left.
+    /// If callers remove the last two methods concurrently, one is refused: the account's version guards each write,
+    /// and the second is decided again on the new state.
     ///
-    /// - Throws: `Contention`, or what the database could not do.
+    /// - Throws: `Contention`, or a database error.
     package func removeMethod(
         _ method: SignInMethod,
         idToken: String,
@@ -68,10 +69,10 @@ extension AccountOperations {
         }
     }
 
-    /// Changes the account of a session by `attempt`, while the session holds. `attempt` gets the account, and the challenge
-    /// that the session has to meet if its sign-in is too old for `operation`.
+    /// Changes a session's account by `attempt` while the session is live. `attempt` gets the account, and the
+    /// challenge that the session must meet if its sign-in is too old for `operation`.
     ///
-    /// A request that was applied before gets the answer of then. One that expects another version is refused.
+    /// A request that was applied before throws its stored answer. A request that expects another version is refused.
     func changeAccount<Value: Sendable>(
         of idToken: String,
         for operation: SensitiveOperation,
@@ -86,7 +87,7 @@ extension AccountOperations {
         }
     }
 
-    /// The same for an operation that every session may ask for.
+    /// The same for an operation that any session may request.
     func changeAccount<Value: Sendable>(
         of session: AuthenticatedSession,
         _ request: ChangeRequest<Value>,
@@ -98,19 +99,20 @@ extension AccountOperations {
             func storedAnswer() async throws -> Denial? {
                 try await self.storedAnswer(to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
             }
-            // After the account: who sees it as a repeated request left it sees the answer too.
+            // Read after the account. If an earlier copy of this request left the account as it is, its answer is
+            // visible too.
             if let answer = try await storedAnswer() { throw answer }
             if let expected = request.expectedVersion, expected != user.version { throw Denial.versionMismatch }
             do {
                 return try await attempt(user)
             } catch let denial as Denial {
-                // The same request may have been applied since, and cause the refusal.
+                // The same request may have been applied meanwhile and caused the refusal.
                 throw try await storedAnswer() ?? denial
             }
         }
     }
 
-    /// The "no" to a session, counted, with the challenge that the session can meet.
+    /// The refusal of a session, counted, with the challenge that the session can meet.
     func refused(_ refusal: Verdict<Refusal>, _ challenge: ReauthenticationChallenge?) -> Denial {
         guard refusal.decision == .credentialTooOld, let challenge else {
             return refused(.refusal(refusal.decision), by: refusal.rule)

@@ -3,10 +3,10 @@ package import AccountStore
 package import Delivery
 package import IdentityProviders
 
-/// The use cases, one file each; this is what they share.
+/// The use cases, one file each. This type holds what they share.
 ///
-/// Every operation verifies credentials first, loads facts, lets a pure function decide and applies the decision. Safe
-/// to call from any task, from any number of processes on one database.
+/// Every operation verifies credentials, loads facts, lets a pure function decide and applies the decision. Safe to
+/// call from any task, and from any number of processes on one database.
 package struct AccountOperations: Sendable {
     package let store: AccountStore
     package let project: ProjectCache
@@ -22,10 +22,10 @@ package struct AccountOperations: Sendable {
     package var apps: AppVerifiers
     /// `nil` in production.
     package var developmentNumbers: DevelopmentNumbers?
-    /// `User-Agent` of the client that calls, as sent; kept with the session that it opens.
+    /// `User-Agent` of the calling client, as sent. Stored with the session that it opens.
     package var userAgent: String?
     let metrics: OperationMetrics
-    /// `nil` in production, where nobody may list codes.
+    /// `nil` in production, where codes cannot be listed.
     let answeredLinks: ReturnedLinks?
 
     package init(

@@ -4,38 +4,38 @@ import JSON
 package import Postgres
 import Synchronization
 
-/// What support needs to know of one account.
+/// One account as support needs to see it.
 package struct AccountReport: Sendable {
     package let user: UserRecord
     package let statuses: [MethodStatus]
-    /// Sessions, codes and conflicts among it.
+    /// Includes sessions, codes and conflicts.
     package let snapshot: AccountSnapshot
-    /// What the rules about one account find.
+    /// Findings of the audit rules about a single account.
     package let findings: [Finding]
-    /// The sign-ins that were refused within 90 days, by day and reason, the newest first.
+    /// Sign-ins refused within 90 days, by day and reason, newest first.
     package let refusals: [AccountSessions.Refusals]
-    /// What was decided about it, the newest first.
+    /// Decisions about the account, newest first.
     package let history: [Entry]
 
     /// One decision.
     package struct Entry: Sendable, Hashable {
         package let occurredAt: Timestamp
-        /// What happened, in the past tense.
+        /// Event kind, in the past tense.
         package let kind: String
         package let rule: String
-        /// What the rule says; `nil` for one that only another version knows.
+        /// The rule's sentence; `nil` for a rule that only another version has.
         package let sentence: String?
     }
 }
 
-/// The accounts that something names.
+/// The accounts that a search text names.
 package struct SearchedAccounts: Sendable {
     package var users: [UserRecord]
-    /// Those that hold what cannot be read, with the columns.
+    /// Accounts with columns that cannot be decoded, and these columns.
     package var unreadable: [(id: UserID, columns: [String])]
 }
 
-/// Finds accounts by whatever somebody knows of them, and tells of one. Reads only.
+/// Finds accounts by id, address, number or provider identity, and reports on one. Only reads.
 package struct AccountReports: Sendable {
     private let store: AccountStore
     private let snapshots: AccountSnapshots
@@ -47,9 +47,11 @@ package struct AccountReports: Sendable {
         self.terms = terms
     }
 
-    /// The accounts that `text` names, each once, in the order of their ids, at most some 200: as a uid; as an address, the
-    /// account's own, its first, or one that a linked provider names; as a number; or as a provider's name of a user,
-    /// written `google.com/SUBJECT`.
+    /// The accounts that `text` names, each once, sorted by id; about 200 at most. `text` is one of these:
+    /// - a uid
+    /// - an e-mail address: the account's own, its first, or one of a linked provider
+    /// - a phone number
+    /// - a provider's identity, written `google.com/SUBJECT`
     package func accounts(namedBy text: String, tenant: TenantID) async throws -> SearchedAccounts {
         var search = UserSearch()
         search.ids = UserID(text).map { [$0] } ?? []
@@ -73,15 +75,15 @@ package struct AccountReports: Sendable {
         return found
     }
 
-    /// The account that `id` is now, over all merges since; `nil` where it was merged into none.
+    /// The account that `id` is now, after all merges; `nil` if it was never merged.
     package func successor(of id: UserID, tenant: TenantID) async throws -> UserID? {
         try await store.merges(of: id, tenant: tenant, countMax: 1).current
     }
 
-    /// The columns of an account that hold what cannot be read, as an audit names them.
+    /// The columns of an account that cannot be decoded, by their audit names.
     ///
-    /// `error`: what reading the account came to. It names the first column that is come across; an audit looks at all it
-    /// knows. Thrown where neither names any.
+    /// - `error`: the error of reading the account. It names the first such column alone; an audit checks all that it
+    ///   covers. Thrown if neither names a column.
     package func unreadableColumns(
         of id: UserID,
         tenant: TenantID,
@@ -106,9 +108,9 @@ package struct AccountReports: Sendable {
         return read.withLock(\.first) ?? AccountSnapshot(tenant: tenant, id: id)
     }
 
-    /// `nil` where there is no such account.
+    /// Returns `nil` if there is no such account.
     ///
-    /// - `historyMax`: how many decisions are told.
+    /// - `historyMax`: number of decisions to report.
     package func report(on id: UserID, tenant: TenantID, historyMax: Int) async throws -> AccountReport? {
         guard let user = try await store.user(id, tenant: tenant) else { return nil }
         let snapshot = try await snapshot(of: id, tenant: tenant)
@@ -141,7 +143,7 @@ package struct AccountReports: Sendable {
     }
 }
 
-/// What the rule says, and of a repair what the audit had found.
+/// The rule's sentence, and for a repair the summary of the audit rule behind it.
 private func sentence(of event: StoredEvent) -> String? {
     let sentence = Rule(rawValue: event.rule)?.text.sentence
     guard let sentence, let id = event.details?["auditRule"]?.string, let rule = AuditRule.named(id) else {

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// The name of a session, as its user is told: it stands in the session's ID tokens, and refreshes nothing.
+/// The public name of a session. The session's ID tokens contain it; it cannot refresh the session.
 package struct SessionID: Sendable, Hashable {
     let bytes: [UInt8]
 
@@ -19,7 +19,7 @@ package struct SessionID: Sendable, Hashable {
     package var text: String { Base64URL.encode(bytes) }
 }
 
-/// A page of an account's sessions, and the sign-ins to it that were refused.
+/// A page of an account's sessions, and the refused sign-ins to it.
 package struct AccountSessions: Sendable {
     package struct Session: Sendable {
         package let id: SessionID
@@ -30,7 +30,7 @@ package struct AccountSessions: Sendable {
         package let secondFactor: String?
         /// `User-Agent` of the sign-in.
         package let device: String?
-        /// Returns true for the session that asks.
+        /// True for the calling session.
         package let isCurrent: Bool
 
         fileprivate init(_ listed: ListedSession, current: [UInt8]?) {
@@ -44,9 +44,9 @@ package struct AccountSessions: Sendable {
         }
     }
 
-    /// The sign-ins that were refused on one day for one reason.
+    /// The sign-ins refused on one day for one reason.
     package struct Refusals: Sendable {
-        /// A row of the decision tables, or `wrong-second-factor`, or `locked-second-factor`.
+        /// The id of a decision rule, `wrong-second-factor` or `locked-second-factor`.
         package let reason: String
         package let count: Int64
         package let firstAt: Timestamp
@@ -61,29 +61,29 @@ package struct AccountSessions: Sendable {
     }
 
     package let sessions: [Session]
-    /// The last session before the next page; `nil` on the last page.
+    /// The session after which the next page starts; `nil` on the last page.
     package let next: SessionID?
-    /// With the first page alone; the newest first, at most `AccountSessions.refusalsMax`.
+    /// Newest first, at most `AccountSessions.refusalsMax`. Only with the first page.
     package let refusals: [Refusals]
-    /// The account's; raised by every change that a decision could read.
+    /// The account's version. Every change that a decision could read raises it.
     package let version: Int64
 
     package static let sessionsMax = 100
     static let refusalsMax = 100
 }
 
-/// A request to end sessions of one's own account.
+/// The sessions of the user's own account that a request ends.
 package enum SessionsToEndByUser: Sendable, Hashable {
     case one(SessionID)
-    /// All but the one that asks.
+    /// All but the calling session.
     case others
     case all
-    /// The one that asks.
+    /// The calling session.
     case own
 }
 
 extension AccountOperations {
-    /// A page of the sessions of a session's account, in the order of their ids. Two round trips, three for the first page.
+    /// A page of the sessions of a session's account, sorted by id. Two round trips, three for the first page.
     package func sessions(
         idToken: String,
         tenant: TenantID,
@@ -94,7 +94,7 @@ extension AccountOperations {
         return try await sessions(of: session.user, after: after, countMax: countMax, current: session.token.session)
     }
 
-    /// The same for an administrator; `nil` where there is no such account.
+    /// The same for an administrator; `nil` if there is no such account.
     package func sessions(
         of id: UserID,
         tenant: TenantID,
@@ -129,14 +129,14 @@ extension AccountOperations {
         )
     }
 
-    /// Ends sessions of the account of a session: rows T9 and T10. No recent sign-in is needed (`decideEndSessions`).
+    /// Ends sessions of a session's account (rules T9 and T10). No recent sign-in is required (`decideEndSessions`).
     ///
-    /// If many callers end the same session, one does: the account's version guards the write. A session that is being opened
-    /// meanwhile lives, unless all end: its sign-in comes after.
+    /// If several callers end the same session, one succeeds: the account's version guards the write. A session that is
+    /// opened meanwhile survives unless all sessions end: its sign-in counts as later.
     ///
-    /// Once the session that asks has ended, a repeated request is refused.
-    /// - Returns: whether there was one to end.
-    /// - Throws: `Contention`, or what the database could not do.
+    /// Once the calling session has ended, a repeated request is refused.
+    /// - Returns: `true` if there was a session to end.
+    /// - Throws: `Contention`, or a database error.
     package func endSessions(
         _ sessions: SessionsToEndByUser,
         idToken: String,
@@ -151,7 +151,7 @@ extension AccountOperations {
         _ request: ChangeRequest<Bool>
     ) async throws -> Bool {
         let attempt = UpdateAttempt(effects: effects, methodProof: .session)
-        // A token of an older version names no session: its holder refreshes it first.
+        // A token of an older version names no session: its holder must refresh it first.
         let named: [UInt8]?
         switch sessions {
         case .one(let id): named = id.bytes
@@ -179,8 +179,8 @@ extension AccountOperations {
 
     /// Ends the session of an ID token (`signOutUser`).
     ///
-    /// - `localID`: the user as the client believes it; another than the token's is not found.
-    /// - Throws: `Contention`, or what the database could not do.
+    /// - `localID`: the user that the client expects. If the token has another user, the user is not found.
+    /// - Throws: `Contention`, or a database error.
     package func signOut(idToken: String, localID: String?, tenant: TenantID) async throws -> UserID {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         let user = session.user.id
@@ -189,8 +189,8 @@ extension AccountOperations {
         return user
     }
 
-    /// Ends every session of the account that an administrator names.
-    /// - Throws: `Contention`, or what the database could not do.
+    /// Ends all sessions of the account that an administrator names.
+    /// - Throws: `Contention`, or a database error.
     package func endAllSessions(of id: UserID, tenant: TenantID) async throws -> UserID {
         let attempt = UpdateAttempt(effects: effects, methodProof: .administrator)
         return try await retrying(effects) {
@@ -200,8 +200,8 @@ extension AccountOperations {
         }
     }
 
-    /// - `named`: the session to end, or the one to leave.
-    /// - Returns: whether there was one to end.
+    /// - `named`: the session to end, or the one to spare.
+    /// - Returns: `true` if there was a session to end.
     private func end(
         _ sessions: SessionsToEnd,
         _ named: [UInt8]?,
@@ -224,7 +224,7 @@ extension AccountOperations {
         case .delete(let voided):
             guard let named else { throw UnexpectedDecision(verdict.rule) }
             changed.sessionEndedAt = max(user.sessionEndedAt ?? attempt.now, attempt.now)
-            // Before the sessions: who settles a conflict meanwhile opens one that is to end as well.
+            // Before the sessions: a conflict that is settled meanwhile opens a session, which must end too.
             sideWrites += voiding(voided, of: user, attempt)
             sideWrites.append(
                 sessions == .others
@@ -246,7 +246,8 @@ extension AccountOperations {
         return true
     }
 
-    /// Voids what an ended session may have begun. Nothing for an administrator, who may have sent the owner a code just before.
+    /// Voids the codes and conflicts that an ended session may have started. An administrator voids none: the owner may
+    /// have just been sent a code.
     private func voiding(
         _ codes: VoidedCodes,
         of user: UserRecord,

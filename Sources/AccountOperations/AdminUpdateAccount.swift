@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// The changes that an administrator asks for (`accounts:update` with `localId`).
+/// Changes that an administrator requests (`accounts:update` with `localId`).
 package struct AdminUpdateAccount: Sendable {
     /// A provider identity to link (`linkProviderUserInfo`).
     package struct Link: Sendable {
@@ -16,37 +16,37 @@ package struct AdminUpdateAccount: Sendable {
         }
     }
 
-    /// As it was sent; judged after the account is found.
+    /// The value as sent; validated after the account is found.
     package var email: String?
     package var isEmailVerified: Bool?
     package var password: String?
-    /// As it was sent; judged last.
+    /// The value as sent; validated last.
     package var phoneNumber: String?
     package var profile = ProfileEdit()
     package var isDisabled: Bool?
-    /// The text of a JSON object that was found free of defects; the empty one clears.
+    /// Text of a JSON object without a `CustomClaims.Defect`. Empty text and an empty object clear the claims.
     package var customAttributes: String?
-    /// Stored as given; every session ends.
+    /// Stored as given. Every session ends.
     package var validSince: Timestamp?
     package var createdAt: Timestamp?
     package var lastLoginAt: Timestamp?
     package var link: Link?
     package var removal = Removal()
-    /// What the account is to have instead of its second factors; `nil`: they stay.
+    /// Second factors that replace those of the account; `nil` leaves them.
     package var secondFactors: [FactorDescription]?
 
     package init() {}
 }
 
 extension AccountOperations {
-    /// Changes an account on an administrator's word: all that is asked, or nothing.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// Applies all changes that an administrator requests, or none.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func updateAccount(
         _ request: AdminUpdateAccount,
         of id: UserID,
         tenant: TenantID
     ) async throws -> Updated {
-        // A look first, in the order of the answers: hashing for what will be refused would be work for nothing.
+        // Decide before hashing, in the documented order of errors: a refused request costs no hash.
         let found = try await accountToUpdate(id, tenant: tenant)
         var email: EmailAddress?
         if let raw = request.email {
@@ -112,7 +112,7 @@ extension AccountOperations {
         var plan = UpdatePlan(user.account)
         let policy = policy
         try plan.ask(question, policy)
-        // Providers are deleted first, and then one is linked: what is to be linked stays.
+        // Providers are unlinked before one is linked: the provider to link is not removed.
         var removal = request.removal
         if let linked = update.identity?.provider { removal.providers.remove(linked) }
         let unlinking = UnlinkQuestion(
@@ -136,7 +136,7 @@ extension AccountOperations {
         }
         var changed = user.applying(plan.change, attempt.context)
         request.edit(&changed, linkedBefore: user.linkedProviders, at: attempt.now)
-        // An administrator's word ends a reservation.
+        // An administrator's request ends a reservation.
         var sideWrites = claim.clearing
         if let lastLoginAt = request.lastLoginAt {
             sideWrites.append(.lastLogin(lastLoginAt, of: id, tenant: tenant))
@@ -159,7 +159,7 @@ extension AccountOperations {
         return user
     }
 
-    /// Asks the rules about one part of an update: where that is refused, no more is looked at.
+    /// Asks the rules about one part of an update, and throws if they refuse it.
     private func requireAllowed(_ part: AdminUpdate, of account: Account?, emailOwner: Account? = nil) throws(Denial) {
         let question = UpdateByAdminQuestion(
             account: account,
@@ -179,7 +179,7 @@ extension AccountOperations {
 }
 
 extension AdminUpdateAccount {
-    /// What is no fact to any decision: stored as the administrator says.
+    /// Applies the fields that no decision reads.
     fileprivate func edit(
         _ user: inout UserRecord,
         linkedBefore: [ProviderID: UserRecord.LinkedProvider],
@@ -190,7 +190,7 @@ extension AdminUpdateAccount {
         if let validSince { user.validSince = Timestamp(secondsSinceEpoch: validSince.secondsSinceEpoch) }
         if let createdAt { user.createdAt = createdAt }
         if let lastLoginAt { user.lastLoginAt = lastLoginAt }
-        // The identity was linked before; its row is described anew.
+        // The identity was linked before: replace its description.
         if let link, let before = linkedBefore[link.identity.provider], before.identity == link.identity,
             user.linkedProviders[link.identity.provider] == before
         {

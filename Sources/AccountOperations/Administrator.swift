@@ -1,6 +1,6 @@
-/// An administrator who calls over HTTP, as the history of the policy names its authors.
+/// An administrator who calls over HTTP. The policy history names it as author.
 package enum Administrator: Sendable, Hashable {
-    /// A registered service account, by its name and the key that asked.
+    /// A registered service account: its name, and the key that it used.
     case serviceAccount(email: String, keyID: String)
     /// `Bearer owner`, on the administrators' listener or in development.
     case owner

@@ -2,13 +2,14 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// An account after an update, with the tokens that replace those the update ended.
+/// An account after an update, with the tokens that replace those that the update ended.
 package struct Updated: Sendable {
     package let user: UserRecord
     package var tokens: IssuedTokens?
 }
 
-/// One update of one account, put together from the verdicts on its parts, each taken on what the ones before leave.
+/// One update of one account, combined from the verdicts on its parts. Each part is decided on the account that the
+/// parts before it leave.
 struct UpdatePlan: Sendable {
     /// The account as the verdicts so far leave it.
     private(set) var account: Account
@@ -16,16 +17,16 @@ struct UpdatePlan: Sendable {
     private(set) var issuesTokens = false
     /// The rules that changed something, in order.
     private(set) var rules: [Rule] = []
-    /// What refuses the whole update.
+    /// The verdict that refuses the whole update.
     private(set) var refusal: Verdict<Refusal>?
-    /// What the rules were asked about methods, to be kept with what comes of it.
+    /// Questions about methods, to be stored with the outcome.
     private(set) var decisions: [DecisionRecord] = []
 
     init(_ account: Account) {
         self.account = account
     }
 
-    /// Adds a verdict; nothing once one has refused.
+    /// Adds a verdict. Does nothing after a refusal.
     mutating func add(_ verdict: Verdict<UpdateDecision>) throws {
         guard refusal == nil else { return }
         switch verdict.decision {
@@ -38,7 +39,7 @@ struct UpdatePlan: Sendable {
         }
     }
 
-    /// Adds what the rules answer to a question about methods, which is kept unless nothing was asked to change.
+    /// Decides a question about methods and adds the verdict. Records the question unless nothing changes.
     mutating func ask(_ question: some Question<UpdateDecision>, _ policy: LinkPolicy) throws {
         guard refusal == nil else { return }
         let verdict = question.decide(policy)
@@ -49,7 +50,7 @@ struct UpdatePlan: Sendable {
         try add(verdict)
     }
 
-    /// Adds what the rules answer to a link of a password to the account of the session, which ends in tokens.
+    /// Decides a link of a password to the session's account, which issues tokens, and adds the verdict.
     mutating func ask(linking question: LinkPasswordQuestion, _ policy: LinkPolicy) throws {
         guard refusal == nil else { return }
         decisions.append(DecisionRecord(question, under: policy))
@@ -70,19 +71,19 @@ struct UpdatePlan: Sendable {
     }
 }
 
-/// What every attempt to apply one update shares: everything random and the time, made before the first.
+/// Values that all attempts to apply one update share: the time and everything random, made before the first attempt.
 struct UpdateAttempt: Sendable {
     let now: Timestamp
     let context: ChangeContext
-    /// The hash of the password the update sets.
+    /// Hash of the password that the update sets.
     var passwordHash: String?
-    /// The secret of the factor the update enrols.
+    /// Secret of the factor that the update enrols.
     var totpSecret: NewTOTPSecret?
-    /// The session that replaces the one the update ends; `nil` for an administrator.
+    /// Session that replaces the one that the update ends; `nil` for an administrator.
     var session: NewSession?
-    /// What tells the owner of a replaced address; `nil` for an administrator.
+    /// Values for the mail to the owner of a replaced address; `nil` for an administrator.
     var recovery: EmailRecovery?
-    /// What it is called; `nil`: what the change says.
+    /// Kind of the event; `nil` derives it from the change.
     var kind: AccountEvent.Kind?
     private let eventID: AccountEvent.ID
 
@@ -102,15 +103,15 @@ struct UpdateAttempt: Sendable {
         self.eventID = effects.newEventID()
     }
 
-    /// Returns true for the change of an administrator, whose account's owner is not mailed.
+    /// Returns true for a change by an administrator. Concord does not mail the account's owner about it.
     var isByAdministrator: Bool { context.methodProof == .administrator }
 
-    /// The event of an attempt that is no update of the account's own data.
+    /// The event of an attempt that does not update the account's own data.
     func event(kind: AccountEvent.Kind, rule: Rule) -> AccountEvent {
         AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule)
     }
 
-    /// The event of an update as planned; its rule is the first that changed something.
+    /// The event of the planned update. Its rule is the first that changed something.
     func event(_ plan: UpdatePlan, otherwise rule: Rule) -> AccountEvent {
         AccountEvent(
             id: eventID,
@@ -125,7 +126,7 @@ struct UpdateAttempt: Sendable {
 }
 
 extension AccountOperations {
-    /// Keeps the "no" of a plan that was refused because of the account's methods.
+    /// Stores the refusal of a plan that decided questions about the account's methods.
     func keepRefusal(_ plan: UpdatePlan, of user: UserRecord) async throws {
         guard let refusal = plan.refusal, !plan.decisions.isEmpty else { return }
         let event = AccountEvent(
@@ -138,8 +139,8 @@ extension AccountOperations {
         try await store.keep(event, of: user.id, tenant: user.tenant)
     }
 
-    /// Writes `user`, which a plan made of `previous`, and opens the session the plan asks for.
-    /// - Throws: `FactsMoved`, or what the database could not do.
+    /// Writes `user`, which a plan made from `previous`, and opens the session that the plan requires.
+    /// - Throws: `FactsMoved`, or a database error.
     @discardableResult
     func apply(
         _ user: UserRecord,

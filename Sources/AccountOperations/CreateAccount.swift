@@ -1,15 +1,15 @@
 package import AccountLinking
 import AccountStore
 
-/// An account that an administrator asks for.
+/// An account that an administrator requests.
 package struct CreateAccount: Sendable {
     /// Random unless given.
     package var id: UserID?
-    /// As it was sent; judged in the documented order.
+    /// The value as sent; validated in the documented order.
     package var email: String?
     package var isEmailVerified = false
     package var password: String?
-    /// As it was sent; judged in the documented order.
+    /// The value as sent; validated in the documented order.
     package var phoneNumber: String?
     package var displayName: String?
     package var photoURL: String?
@@ -20,13 +20,13 @@ package struct CreateAccount: Sendable {
 }
 
 extension AccountOperations {
-    /// A new account on an administrator's word; nobody is signed in to it.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// Creates an account on an administrator's request. Opens no session.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func createAccount(_ request: CreateAccount, tenant: TenantID) async throws -> UserRecord {
         guard let id = request.id ?? UserID(effects.newLocalID()) else {
             throw UnexpectedDecision(.accountCreatedByAdmin)
         }
-        // In the order of the answers: the id, the number, the address, the password.
+        // Check in the documented order of errors: id, number, address, password.
         if let given = request.id { try requireFree(isIDTaken: try await isTaken(given, tenant: tenant)) }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
@@ -90,7 +90,7 @@ extension AccountOperations {
                     user: user,
                     passwordHash: hash,
                     event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule),
-                    // An administrator's word ends a reservation.
+                    // An administrator's request ends a reservation.
                     sideWrites: claim.clearing
                 )
                 try await store.apply(write).requireApplied()
@@ -99,7 +99,7 @@ extension AccountOperations {
         }
     }
 
-    /// Asks the rules as if the rest of the request were free: where one part is refused, no more is looked at.
+    /// Asks the rules about one part, as if the rest of the request were free, and throws if they refuse it.
     private func requireFree(
         isIDTaken: Bool = false,
         isPhoneNumberTaken: Bool = false,
@@ -114,7 +114,7 @@ extension AccountOperations {
         if case .refuse(let refusal) = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
     }
 
-    /// Also by an account that is another one now.
+    /// Returns true also if the account was merged into another.
     private func isTaken(_ id: UserID, tenant: TenantID) async throws -> Bool {
         if try await store.user(id, tenant: tenant) != nil { return true }
         return try await store.isMergedAway(id, tenant: tenant)

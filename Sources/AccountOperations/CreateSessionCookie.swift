@@ -1,10 +1,10 @@
 package import AccountLinking
 
 extension AccountOperations {
-    /// A session cookie for the session of an ID token (`createSessionCookie`).
+    /// Creates a session cookie for the session of an ID token (`createSessionCookie`).
     ///
-    /// `lifetimeSeconds`: within `Lifetimes.sessionCookieSeconds`. Where the project limits sessions, the cookie does not outlive
-    /// what is left of the session without another use.
+    /// - `lifetimeSeconds`: within `Lifetimes.sessionCookieSeconds`. If the project limits sessions, the cookie expires
+    ///   no later than the session would without further use.
     package func createSessionCookie(
         idToken: String,
         lifetimeSeconds: Int64,

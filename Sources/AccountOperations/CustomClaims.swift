@@ -1,12 +1,12 @@
 import AccountLinking
 import JSON
 
-/// The rules for claims that an administrator or a developer sets.
+/// Rules for claims that an administrator or a developer sets.
 package enum CustomClaims {
-    /// Characters of the serialised object.
+    /// Limit of the serialised object, in Unicode scalars.
     package static let lengthMax = 1000
 
-    /// Why a text cannot be the custom claims of an account, in the order the reasons are looked for.
+    /// Reasons to reject a text as custom claims, in the order of the checks.
     package enum Defect: Sendable, Hashable {
         case tooLarge
         case notAnObject
@@ -21,7 +21,7 @@ package enum CustomClaims {
         }
     }
 
-    /// What is wrong with `text` as the `customAttributes` of an account; `nil` when nothing is. The empty text means no
+    /// Returns the defect of `text` as `customAttributes` of an account; `nil` if it is valid. Empty text means no
     /// claims.
     package static func defect(of text: String) -> Defect? {
         guard text.unicodeScalars.count <= lengthMax else { return .tooLarge }
@@ -32,14 +32,14 @@ package enum CustomClaims {
         return defect(of: claims)
     }
 
-    /// What is wrong with the names of `claims`; `nil` when nothing is.
+    /// Returns the defect of the names of `claims`; `nil` if they are valid.
     static func defect(of claims: [String: JSONValue]) -> Defect? {
         let forbidden = claims.keys.filter(IDTokenClaims.forbiddenNames.contains).sorted()
         return forbidden.first.map { .reservedName(name: $0) }
     }
 
-    /// The text to store: `nil` if there never were claims, `UserRecord.noClaims` if they were cleared. Production answers the two
-    /// differently.
+    /// The text to store: `nil` if no claims were ever set, `UserRecord.noClaims` if they were cleared. Identity
+    /// Toolkit answers differently in the two cases.
     static func stored(_ text: String) -> String? {
         guard !text.isEmpty else { return nil }
         let hasClaims = (try? JSONValue(parsing: Array(text.utf8)))?.object?.isEmpty == false

@@ -3,7 +3,7 @@ import AccountStore
 package import JSON
 import Postgres
 
-/// The name of a decision: what a client is told, and what an operator asks for. A UUID (RFC 9562).
+/// The name of a decision, for clients and operators. A UUID (RFC 9562).
 package struct DecisionID: Sendable, Hashable {
     let event: AccountEvent.ID
 
@@ -17,11 +17,11 @@ package struct DecisionID: Sendable, Hashable {
         guard text.utf8.count == 36, digits.count == 32, let bytes = Hexadecimal.decode(digits) else { return nil }
         func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         event = AccountEvent.ID(high: word(bytes[..<8]), low: word(bytes[8...]))
-        // Hyphens stand where they belong.
+        // Reject hyphens in other places.
         guard self.text == text.lowercased() else { return nil }
     }
 
-    /// Thirty-two hexadecimal digits in five groups.
+    /// 32 hexadecimal digits in five groups.
     package var text: String {
         let bytes = [event.high, event.low].flatMap { word in (0..<8).map { UInt8(word >> (56 - 8 * $0) & 0xFF) } }
         let digits = Hexadecimal.encode(bytes)
@@ -36,7 +36,7 @@ package struct DecisionID: Sendable, Hashable {
     }
 }
 
-/// A decision that was kept, for operators.
+/// A stored decision, for operators.
 package struct ExplainedDecision: Sendable {
     package let id: DecisionID
     package let user: UserID
@@ -44,14 +44,13 @@ package struct ExplainedDecision: Sendable {
     package let kind: String
     package let rule: String
     package let policyVersion: Int64?
-    /// Each question with its facts, answer and alternatives, as it is kept.
+    /// Each stored question with its facts, answer and alternatives.
     package let questions: [JSONValue]
-    /// The rules that the same questions meet under the policy in force; `nil` for a question that only another version
-    /// knows.
+    /// The rule that each question meets under the policy in force; `nil` for a question that only another version has.
     package let rulesToday: [Rule?]
 }
 
-/// What anybody who holds a decision's name may be told of it: what they could see when it was taken.
+/// The part of a decision that every holder of its name may see. The caller could see it when the decision was made.
 package struct DecisionSummary: Sendable {
     package enum Outcome: String, Sendable, CaseIterable {
         case signedIn = "signed-in"
@@ -66,18 +65,18 @@ package struct DecisionSummary: Sendable {
 }
 
 extension AccountOperations {
-    /// Everything about a decision; `nil` when there is none of that name. One round trip.
+    /// A decision in full; `nil` if there is none with this name. One round trip.
     package func decision(_ id: DecisionID) async throws -> ExplainedDecision? {
         try await store.event(id.event).map { ExplainedDecision($0, today: policy) }
     }
 
-    /// What may be told to anybody; `nil` when there is no decision of that name. One round trip.
+    /// The public summary of a decision; `nil` if there is none with this name. One round trip.
     package func decisionSummary(_ id: DecisionID) async throws -> DecisionSummary? {
         try await store.event(id.event).map(DecisionSummary.init)
     }
 
-    /// What was decided about an account, the newest first, at most `countMax`; with `before`, what is older than that.
-    /// Also of an account that is gone. One round trip.
+    /// Decisions about an account, newest first, at most `countMax`; with `before`, only older ones. Deleted accounts
+    /// have decisions too. One round trip.
     package func decisions(
         about user: UserID,
         tenant: TenantID,

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Deletes the account of a session (`accounts:delete` with an ID token), and frees everything it owned.
+    /// Deletes the account of a session (`accounts:delete` with an ID token) and frees everything that it owned.
     package func deleteAccount(idToken: String, tenant: TenantID) async throws -> UserID {
         let caller = try await authenticate(idToken: idToken, tenant: tenant)
         let now = effects.now()

@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Deletes an account on an administrator's word.
+    /// Deletes an account on an administrator's request.
     package func deleteAccount(_ id: UserID, tenant: TenantID) async throws -> UserID {
         let now = effects.now()
         let event = effects.newEventID()
@@ -20,14 +20,15 @@ extension AccountOperations {
         }
     }
 
-    /// Accounts deleted in one transaction. A statement each for lock, guard, claims, row and event has to fit.
+    /// Number of accounts in one transaction. Its batch holds one statement each for lock, guard, claims, row and
+    /// event.
     private static let deletionsPerTransaction = 50
 
-    /// Deletes many accounts (`accounts:batchDelete`), some at a time: each some is deleted as a whole or not at all.
-    /// Unknown ids are skipped.
+    /// Deletes accounts (`accounts:batchDelete`), up to `deletionsPerTransaction` in each transaction. Skips unknown
+    /// ids.
     ///
-    /// `force`: also those that are not disabled.
-    /// - Returns: the positions in `ids` of accounts that were kept because they are not disabled, in order.
+    /// - `force`: also deletes accounts that are not disabled.
+    /// - Returns: the positions in `ids` of the accounts that remain because they are not disabled, in order.
     package func deleteAccounts(_ ids: [UserID], force: Bool, tenant: TenantID) async throws -> [Int] {
         let now = effects.now()
         var kept: Set<UserID> = []

@@ -1,27 +1,27 @@
 package import AccountLinking
 package import IdentityProviders
 
-/// The "no" of an operation: a refusal by policy, or a defect of what was presented.
+/// The refusal of an operation: by policy, or for a defect of what was presented.
 ///
-/// Operations throw it. Everything else that they throw is a `Failure`: no answer was found.
+/// Operations throw it. Every other error that they throw is a `Failure`: no answer was found.
 package enum Denial: Error, Sendable, Hashable {
     case refusal(Refusal)
     case invalidIDToken
     case invalidRefreshToken
-    /// Unknown, used, expired, or of another tenant: one answer, from which a stranger learns nothing.
+    /// Unknown, used, expired, or of another tenant. The answer is the same, so that a stranger learns nothing.
     case invalidPendingToken
-    /// Nothing can be done with the conflict now.
+    /// The conflict does not allow this action now.
     case conflict(ConflictRefusal)
-    /// The caller has seen another version of what is to be changed.
+    /// The caller has seen another version of what the request changes.
     case versionMismatch
-    /// The sign-in of the session is too old for what is asked, on Concord's own routes.
+    /// The session's sign-in is too old for the operation. Only on Concord's own routes.
     case reauthenticationRequired(ReauthenticationChallenge)
-    /// Not again: the request was applied, and this was its answer.
+    /// The request was applied before, with this answer.
     case answeredBefore([UInt8])
-    /// Something else was asked under the same key.
+    /// Another request used the same key.
     case idempotencyKeyReused
     case providerNotRegistered
-    /// No other method that works would be left to these.
+    /// These users would have no other working method.
     case usersLockedOut(LockedOutUsers)
     case webhook(WebhookDenial)
     case merge(MergeDenial)
@@ -29,13 +29,13 @@ package enum Denial: Error, Sendable, Hashable {
     case phone(PhoneDenial)
     /// The provider's credential proves nothing.
     case invalidCredential(InvalidCredential)
-    /// Not an address that a browser can be sent back to.
+    /// The browser cannot be sent back to this address.
     case invalidContinueURI
-    /// Browsers are not sent to that host.
+    /// The project does not authorize redirects to this host.
     case unauthorizedDomain
-    /// More is to be told to a provider's page than fits into an address.
+    /// The parameters for a provider's page do not fit into a URL.
     case parametersTooLong
-    /// A parameter of the consent page that belongs to the flow; one of ours by name.
+    /// A custom parameter of the consent page that Concord itself sets, by name.
     case reservedParameter(String)
     case tenantMismatch
     case invalidEmail
@@ -43,28 +43,28 @@ package enum Denial: Error, Sendable, Hashable {
     case secondFactor(SecondFactorDenial)
     case claimsTooLarge
     case invalidClaims
-    /// A claim has a name that only the service itself may set.
+    /// A claim has a name that only the service may set.
     case forbiddenClaim(String)
-    /// `reason` is for developers and quotes nothing that was sent.
+    /// `reason` is for developers. It quotes nothing that was sent.
     case invalidCustomToken(reason: String)
-    /// The custom token is of another project.
+    /// The custom token belongs to another project.
     case credentialMismatch
     /// The custom token names no user.
     case missingIdentifier
     /// The password does not meet the project's policy.
     case passwordPolicy(missing: [PasswordPolicy.Requirement])
-    /// The password is shorter than the project wants it.
+    /// The password is shorter than the project requires.
     case weakPassword(lengthMin: Int)
-    /// The password is one of the first that a guesser tries.
+    /// The password is one of the first that attackers guess.
     case commonPassword
     /// The password is longer than `WeakPassword.lengthMax`.
     case passwordTooLong
-    /// The project's limits allow no more of these for now.
+    /// The project's limits allow no more of these rows for now.
     case limitReached(LimitedResource)
 }
 
 extension AccountOperations {
-    /// The "no" of a rule, counted. Every such "no" leaves the operations through here, once.
+    /// Counts a rule's refusal and returns it. Every refusal leaves the operations through here, once.
     func refused(_ denial: Denial, by rule: Rule) -> Denial {
         metrics.decided(rule)
         return denial

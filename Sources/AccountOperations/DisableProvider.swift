@@ -1,28 +1,27 @@
 package import AccountLinking
 import AccountStore
 
-/// The users who could not sign in any more if a provider were disabled.
+/// The users who could no longer sign in if a provider were disabled.
 package struct LockedOutUsers: Sendable, Hashable {
     package var count: Int
-    /// Whether every user of the provider was looked at; otherwise there may be more.
+    /// True if every user of the provider was examined. Otherwise there may be more.
     package var isExact: Bool
 }
 
 extension AccountOperations {
-    /// Users of a provider that are looked at before it is disabled: what an operator's request has time for.
+    /// Limit of the users that are examined before a provider is disabled. An operator's request has time for these.
     package static let usersExaminedMax = 20_000
     private static let usersPerPage = 500
 
-    /// Switches a registered provider off, unless that would lock users out: those to whom no other method is left that
-    /// works now.
+    /// Disables a registered provider, unless that locks users out. A user is locked out if no other method works now.
     ///
-    /// With more than `usersExaminedMax` users it cannot be told, and counts as if it would. The count is for the operator
-    /// to see what is at stake, not a guard: a user who unlinks another method at the same moment is not in it.
+    /// With more than `usersExaminedMax` users, the count is not exact, and the request is refused. The count informs
+    /// the operator and guards nothing: it misses a user who unlinks another method at the same moment.
     ///
-    /// - `force`: whether it is switched off all the same.
-    /// - `idempotent`: where the caller may repeat the request.
-    /// - Returns: how many users are locked out.
-    /// - Throws: what the database could not do.
+    /// - `force`: disables the provider anyway.
+    /// - `idempotent`: set if the caller may repeat the request.
+    /// - Returns: the number of users who are locked out.
+    /// - Throws: a database error.
     package func disableProvider(
         _ provider: ProviderID,
         force: Bool,

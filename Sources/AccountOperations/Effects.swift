@@ -3,9 +3,8 @@ import AccountStore
 import Glibc
 import Postgres
 
-/// The clock and the random source: with the network, the only things a test may replace.
+/// The clock and the random source. With the network, they are all that tests replace.
 package struct Effects: Sendable {
-    /// The current instant.
     package var now: @Sendable () -> Timestamp
     /// `count` bytes fit for secrets.
     package var randomBytes: @Sendable (_ count: Int) -> [UInt8]
@@ -23,7 +22,7 @@ package struct Effects: Sendable {
             return Timestamp(microsecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
         },
         randomBytes: { count in
-            // Whole words, because each number drawn is a call of the system.
+            // Whole words, because each number drawn is a system call.
             var generator = SystemRandomNumberGenerator()
             var bytes: [UInt8] = []
             bytes.reserveCapacity(count)
@@ -38,16 +37,16 @@ package struct Effects: Sendable {
         }
     )
 
-    /// A random number of 52 bits: where a new user's session epoch starts. Exact in any JSON reader.
+    /// A random 52-bit number: the first session epoch of a new user. Exact in any JSON reader.
     func newSessionEpoch() -> Int64 {
         randomBytes(8).reduce(0) { $0 << 8 | Int64($1) } & 0x000F_FFFF_FFFF_FFFF
     }
 
-    /// A random identifier of 28 letters and digits, the form of `localId`: 166 bits.
+    /// A random identifier of 28 letters and digits (166 bits), in the form of `localId`.
     func newLocalID() -> String {
         var id: [UInt8] = []
         while id.count < 28 {
-            // Values past the last whole multiple of 62 would favour the first letters.
+            // Values past the last multiple of 62 would favour the first letters.
             for byte in randomBytes(40) where byte < 248 && id.count < 28 {
                 id.append(Self.lettersAndDigits[Int(byte) % 62])
             }
@@ -59,13 +58,13 @@ package struct Effects: Sendable {
     func newDigits(_ count: Int) -> String {
         var digits = ""
         while digits.count < count {
-            // Values past the last whole multiple of ten would favour the first digits.
+            // Values past the last multiple of 10 would favour the first digits.
             for byte in randomBytes(count) where byte < 250 && digits.count < count { digits += String(byte % 10) }
         }
         return digits
     }
 
-    /// A version 7 UUID (RFC 9562 §5.7): the time in milliseconds, then 74 random bits. Later ones are greater.
+    /// A version 7 UUID (RFC 9562 §5.7): the time in milliseconds, then 74 random bits. Later ids are greater.
     func newEventID() -> AccountEvent.ID {
         let words = [randomBytes(2), randomBytes(8)].map { $0.reduce(0 as UInt64) { $0 << 8 | UInt64($1) } }
         return PostgresUUID(

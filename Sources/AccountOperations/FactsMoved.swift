@@ -1,18 +1,18 @@
 import AccountStore
 
-/// Another request changed a fact that a decision was taken on. `retrying` catches it: load and decide again.
+/// Another request changed a fact that a decision used. `retrying` catches it, loads and decides again.
 struct FactsMoved: Error, Sendable {}
 
-/// Facts kept moving while a decision was taken, again and again: another client changes the same account as fast.
+/// The facts changed in every attempt: another client changes the same account as fast.
 package struct Contention: Error, Sendable {}
 
-/// Number of attempts before the caller has to come back. In each round one of the writers that meet is applied, so this
-/// many can stand in line; the waits add up to four seconds.
+/// Number of attempts before the caller must repeat the request. In each round one of the colliding writers succeeds,
+/// so 64 writers can queue. The waits add up to at most 4 seconds.
 private let attemptsMax = 64
 
 /// Runs `attempt` until it does not throw `FactsMoved`.
 ///
-/// Everything that must not differ between attempts, such as ids, secrets and the time, is made before.
+/// Make everything that must not differ between attempts before: ids, secrets, the time.
 /// - Throws: `Contention` after too many attempts, or the error of `attempt`.
 func retrying<Output: Sendable>(
     _ effects: Effects,

@@ -2,13 +2,14 @@ import AccountLinking
 import IdentityProviders
 import Postgres
 
-/// What an error that an operation threw means for its caller. "No" is never an error; these are all "could not".
+/// The meaning of an operation's error for its caller. A refusal is a `Denial`; a failure means that there is no
+/// answer.
 package enum Failure: Sendable, Hashable {
-    /// Nothing is wrong with the request: the database or a queue cannot take it now. Come back in a second.
+    /// The request is fine, but the database or a queue cannot take it now. Retry after a second.
     case unavailable
-    /// The caller has gone away.
+    /// The caller disconnected.
     case cancelled
-    /// Ours.
+    /// A fault of Concord.
     case bug
 
     package init(_ error: any Error) {
@@ -38,8 +39,7 @@ package enum Failure: Sendable, Hashable {
 }
 
 extension Failure {
-    /// The description of an error that promises to quote nothing a client sent and nothing that is stored; `nil` for
-    /// every other error. What a log may hold.
+    /// The description of an error that quotes nothing that was sent or stored, for logs; `nil` for every other error.
     package static func safeDescription(of error: any Error) -> String? {
         switch error {
         case let error as PostgresError: error.description

@@ -1,18 +1,19 @@
 package import AccountLinking
 import AccountStore
 
-/// The sign-in methods of an address, as far as anonymous callers may see them (`accounts:createAuthUri`).
+/// The sign-in methods of an address that anonymous callers may see (`accounts:createAuthUri`).
 package struct FoundSignInMethods: Sendable, Hashable {
     package var isRegistered: Bool
     package var providers: [ProviderID]
-    /// Names of methods; `password` and `emailLink` are two of one provider.
+    /// Names of methods; `password` and `emailLink` both belong to the provider `password`.
     package var methods: [String]
 }
 
 extension AccountOperations {
-    /// The ways in of the account that owns `email`, or else of the first one of whose provider rows shows it.
+    /// The methods of the account that owns `email`, or else of the first account with a provider row that shows it.
     ///
-    /// With addresses protected the answer is `nil` and nothing is looked up, so that its time tells nothing either.
+    /// With email enumeration protection the result is `nil`. Nothing is read, so that the response time reveals
+    /// nothing.
     package func findSignInMethods(email: EmailAddress, tenant: TenantID) async throws -> FoundSignInMethods? {
         let policy = policy
         guard !policy.protectsEmailEnumeration else { return nil }
@@ -27,7 +28,7 @@ extension AccountOperations {
                 if providers.isEmpty { providers.append(.password) }
                 methods.append(method.name)
             case .provider(let provider):
-                // Where accounts may share an address, a provider is not what identifies this one.
+                // If accounts may share an address, a provider does not identify this one.
                 guard policy.isOneAccountPerEmail else { continue }
                 providers.append(provider)
                 methods.append(method.name)

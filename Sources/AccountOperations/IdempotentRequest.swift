@@ -3,8 +3,8 @@ import AccountStore
 import Crypto
 import JSON
 
-/// What a client chose to tell a repeated request from a new one: the value of `Idempotency-Key`
-/// (draft-ietf-httpapi-idempotency-key-header), taken as it is.
+/// The client's key for a request that it may repeat: the value of `Idempotency-Key`
+/// (draft-ietf-httpapi-idempotency-key-header), not parsed.
 package struct IdempotencyKey: Sendable {
     fileprivate let text: String
 
@@ -17,10 +17,10 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// A request that its caller may repeat: it is applied once, and answered each time as it was then, for a day.
+/// A request that its caller may repeat. Concord applies it once, and gives each repetition the same answer for a day.
 ///
-/// The answer is made before the request is applied and kept in the transaction that applies it, so that neither is ever
-/// there without the other. What is refused or changes nothing is not kept: repeated, it is judged anew.
+/// The answer is made before the request is applied, and stored in the transaction that applies it: neither exists
+/// without the other. Refusals, and requests that change nothing, are not stored: a repetition is decided again.
 package struct IdempotentRequest<Value: Sendable>: Sendable {
     /// SHA-256 over caller, route and key.
     fileprivate let keyDigest: [UInt8]
@@ -28,12 +28,11 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
     fileprivate let requestDigest: SHA256Digest
     fileprivate let answer: @Sendable (Value) -> [UInt8]
 
-    ///
-    /// - `credential`: what the caller presents, so that nobody else's key is the same key; empty where answers are kept
-    ///   with the account of the session that calls.
+    /// - `credential`: the caller's credential, so that callers do not share keys. Empty if answers are stored with the
+    ///   account of the calling session.
     /// - `route`: method and path.
-    /// - `request`: what is asked, in one form however it was written.
-    /// - `answer`: the whole answer, at most 60 KiB.
+    /// - `request`: the request in a canonical form.
+    /// - `answer`: makes the whole answer, at most 60 KiB.
     package init(
         key: IdempotencyKey,
         credential: String,
@@ -46,7 +45,7 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
         self.answer = answer
     }
 
-    /// Each part with its length in front, so that none runs into the next.
+    /// Hashes each part with its length in front, so that parts cannot run together.
     private static func digest(_ parts: [String]) -> SHA256Digest {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(parts.reduce(0) { $0 + 8 + $1.utf8.count })
@@ -59,7 +58,7 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
         return SHA256.hash(data: bytes)
     }
 
-    /// Where the answer is kept.
+    /// The key under which the answer is stored.
     func key(of user: UserID?, tenant: TenantID) -> StoredResponseKey {
         StoredResponseKey(tenant: tenant, user: user, digest: keyDigest)
     }
@@ -71,10 +70,10 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
     }
 }
 
-/// A change that a client of Concord's own routes asks for, with its conditions.
+/// A change that a client of Concord's own routes requests, with its conditions.
 package struct ChangeRequest<Answer: Sendable>: Sendable {
     let tenant: TenantID
-    /// The version of the account or the conflict that the client has seen; `nil` accepts any.
+    /// Version of the account or conflict that the client has seen; `nil` accepts any.
     let expectedVersion: Int64?
     /// `nil` if the request may not be repeated.
     let idempotent: IdempotentRequest<Answer>?
@@ -87,7 +86,7 @@ package struct ChangeRequest<Answer: Sendable>: Sendable {
 }
 
 extension AccountOperations {
-    /// The write that keeps the answer to a request, beside what the request changes; none for a request without a key.
+    /// The write that stores the answer beside the change; empty for a request without a key.
     func storeAnswer<Value>(
         _ value: Value,
         to idempotent: IdempotentRequest<Value>?,
@@ -96,7 +95,7 @@ extension AccountOperations {
         at now: Timestamp
     ) throws -> [AccountWrite.SideWrite] {
         guard let idempotent else { return [] }
-        // What was asked may hold a password, and a digest hides none from whoever can guess: it is sealed as well.
+        // The request may hold a password, and a digest does not protect it from guessing: seal it as well.
         let sealed = try sealer.seal(
             Array(idempotent.requestDigest) + idempotent.answer(value),
             context: idempotent.context(of: user, tenant: tenant)
@@ -111,8 +110,8 @@ extension AccountOperations {
         ]
     }
 
-    /// The answer to a request that was applied before, or the "no" to another one under its key; `nil` for a new request. One
-    /// round trip, none without a key.
+    /// The answer to a request that was applied before, or the refusal of another request under its key; `nil` for a
+    /// new request. One round trip, none without a key.
     func storedAnswer<Value>(
         to idempotent: IdempotentRequest<Value>?,
         of user: UserID?,

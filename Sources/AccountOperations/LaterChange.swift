@@ -1,14 +1,14 @@
 package import AccountLinking
 package import AccountStore
 
-/// Something of an account that is no longer as a change left it that is to be undone. Undoing it would overwrite that.
+/// A part of an account that changed after the change to be undone. The undo would overwrite it.
 package struct LaterChange: Sendable, Hashable {
     package let user: String
     package let part: AccountPart
-    /// Whether everything else can be put back all the same.
+    /// True if the rest can be undone and this part left as it is.
     package private(set) var canStay: Bool
 
-    /// What `clashes` are about, each part once. One of which anything prevents an undo prevents it.
+    /// The parts that `clashes` concern, each once. A part can stay only if all its clashes allow that.
     package static func all(_ clashes: [JournalClash]) -> [LaterChange] {
         var changes: [LaterChange] = []
         for clash in clashes {
@@ -23,9 +23,9 @@ package struct LaterChange: Sendable, Hashable {
     }
 }
 
-/// What of an account a later change is about, as operators know it. Never a value.
+/// The part of an account that a later change concerns, in operators' terms. Never a value.
 package enum AccountPart: Sendable, Hashable {
-    /// Whether there is one.
+    /// The account's existence.
     case account
     case field(MergeField)
     case emailLink
@@ -35,10 +35,10 @@ package enum AccountPart: Sendable, Hashable {
     case isDisabled
     case usesCustomTokens
     case createdAt
-    /// What only another version knows.
+    /// A part that only another version has.
     case other
 
-    /// The name on the wire; of a field, the one by which merges call it.
+    /// Name on the wire. Fields have their names in merges.
     package var name: String {
         switch self {
         case .account: "account"
@@ -54,7 +54,7 @@ package enum AccountPart: Sendable, Hashable {
         }
     }
 
-    /// What people are told.
+    /// Text for people.
     package var words: String {
         switch self {
         case .account: "the account itself"

@@ -4,9 +4,9 @@ package import AccountStore
 /// One page of all accounts, with the hashes of their passwords.
 package struct AccountPage: Sendable {
     package let users: [UserRecord]
-    /// By account; those without a password are left out.
+    /// By account; accounts without a password are absent.
     package let passwordHashes: [UserID: String]
-    /// The id after which the next page begins; `nil` where this page has room for more.
+    /// The id after which the next page starts; `nil` if this page is not full.
     package let lastID: UserID?
 
     package init(users: [UserRecord] = [], passwordHashes: [UserID: String] = [:], lastID: UserID? = nil) {
@@ -17,11 +17,12 @@ package struct AccountPage: Sendable {
 }
 
 extension AccountStore {
-    /// The accounts after `id`, in the order of their ids. Two round trips.
+    /// The accounts after `id`, sorted by id. Two round trips.
     ///
-    /// A walk through all pages sees every account that exists throughout, once. A full page names a next one, which may be
-    /// empty: as production.
-    /// `limit`: at least 1.
+    /// Reading all pages returns each account that exists throughout exactly once. A full page names a next one, which
+    /// may be empty, as in Identity Toolkit.
+    ///
+    /// - `limit`: at least 1.
     package func accountPage(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
         let users = try await users(after: id, limit: Int64(limit), tenant: tenant)
         let hashes = try await passwordHashes(users.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
@@ -34,22 +35,21 @@ extension AccountStore {
 }
 
 extension AccountOperations {
-    /// The accounts that an administrator looks up, each once.
+    /// The accounts that match an administrator's search, each once.
     package func lookUp(_ search: UserSearch, tenant: TenantID) async throws -> [UserRecord] {
         try await store.users(search, tenant: tenant)
     }
 
-    /// As `AccountStore.accountPage` (`accounts:batchGet`).
+    /// A page of `AccountStore.accountPage` (`accounts:batchGet`).
     package func listAccounts(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
         try await store.accountPage(after: id, limit: limit, tenant: tenant)
     }
 
-    /// Returns true if an account has the id.
     package func hasAccount(_ id: UserID, tenant: TenantID) async throws -> Bool {
         try await store.user(id, tenant: tenant) != nil
     }
 
-    /// One page of all accounts in an order of the caller's choice (`accounts:query`).
+    /// One page of all accounts in the given order (`accounts:query`).
     package func queryAccounts(
         by order: UserOrder,
         limit: Int64,
@@ -59,7 +59,6 @@ extension AccountOperations {
         try await store.users(by: order, limit: limit, offset: offset, tenant: tenant)
     }
 
-    /// How many accounts there are.
     package func countAccounts(tenant: TenantID) async throws -> Int64 {
         try await store.userCount(tenant: tenant)
     }

@@ -2,7 +2,7 @@ package import AccountLinking
 package import AccountStore
 package import Metrics
 
-/// What the operations count. Handles are made once; counting is a lookup and an addition.
+/// Metrics of the operations. Handles are made once; counting is a lookup and an addition.
 package struct OperationMetrics: AccountStoreObserver {
     private let decisions: [Rule: Counter]
     private let conflicts: [ConflictSeries: Counter]
@@ -19,21 +19,21 @@ package struct OperationMetrics: AccountStoreObserver {
     package static let messageAttempts = "concord_outbox_attempts_total"
     package static let limitedRows = "concord_limited_total"
 
-    /// What came of sending a webhook once.
+    /// Result of one attempt to send a webhook.
     package enum WebhookResult: String, Sendable, CaseIterable {
         case delivered
         case failed
         case givenUp = "given-up"
     }
 
-    /// What came of taking a message from the outbox once.
+    /// Result of one attempt to send a message of the outbox.
     package enum MessageResult: String, Sendable, CaseIterable {
         case delivered
-        /// It is tried again.
+        /// The message is retried.
         case failed
         case givenUp = "given-up"
         case expired
-        /// Whoever takes the messages took none; no attempt is counted for the message.
+        /// The receiver accepts no messages now. This does not count as an attempt of the message.
         case unavailable
     }
 
@@ -47,14 +47,14 @@ package struct OperationMetrics: AccountStoreObserver {
         let scope: MessageLimit.Scope
     }
 
-    /// What becomes of a conflict.
+    /// Step in the life of a conflict.
     package enum ConflictStep: String, Sendable, CaseIterable {
         case opened
         case proven
         case resolved
         case declined
         case superseded
-        /// Its time ended while it was open or proven.
+        /// It expired while it was open or proven.
         case abandoned
     }
 
@@ -121,7 +121,7 @@ package struct OperationMetrics: AccountStoreObserver {
         )
     }
 
-    /// The scopes of limits on rows that strangers make.
+    /// Scopes of limits on rows that unauthenticated callers create.
     package static let limitScopes: [MessageLimit.Scope] = [.address, .project]
 
     func limited(_ row: LimitedResource, by scope: MessageLimit.Scope) {

@@ -1,6 +1,6 @@
 import AccountLinking
 
-/// What a request does with one field of a profile.
+/// Edit of one field of a profile.
 package enum FieldEdit: Sendable, Hashable {
     case keep
     case set(String)
@@ -15,11 +15,11 @@ package enum FieldEdit: Sendable, Hashable {
     }
 }
 
-/// What a request does with a profile.
+/// Edit of a profile.
 package struct ProfileEdit: Sendable, Hashable {
     /// At most 256 characters.
     package var displayName = FieldEdit.keep
-    /// An address for which `Profile.isPhotoURL` holds, of at most 2,048 characters.
+    /// A URL for which `Profile.isPhotoURL` holds, at most 2,048 characters.
     package var photoURL = FieldEdit.keep
 
     package init() {}

@@ -2,26 +2,27 @@ package import AccountLinking
 import AccountStore
 package import JSON
 
-/// Why a change of the project configuration is not made.
+/// Reason to reject a change of the project configuration.
 package enum ProjectConfigDenial: Error, Sendable, Hashable {
-    /// An account owns the number, so that it cannot become a fictional one.
+    /// An account owns the number, so it cannot become a test number.
     case testPhoneNumberInUse(PhoneNumber)
     /// The caller has seen another version than the one in force.
     case versionMismatch
 }
 
 extension AccountOperations {
-    /// The settings as they are stored now, whatever this server has in memory.
+    /// The settings as stored now, not as cached by this server.
     package func projectConfig() async throws -> JSONValue {
         guard let (project, _) = try await store.project() else { throw MissingProject() }
         return project.settings
     }
 
-    /// Changes the settings: in use on this server at once, where it can read them again, and on others within
+    /// Changes the settings. This server uses them at once if it can read them again, others within
     /// `ProjectCache.stalenessSeconds`.
     ///
-    /// Changes of different fields at once both survive, from however many servers. `administrator`: the author of the new
-    /// version. `expectedVersion`: what the caller has seen; `nil` for any.
+    /// Concurrent changes of different fields all survive, from any number of servers.
+    /// - `administrator`: author of the new version.
+    /// - `expectedVersion`: version that the caller has seen; `nil` accepts any.
     package func updateProjectConfig(
         _ change: ProjectConfigChange,
         by administrator: Administrator,
@@ -30,8 +31,8 @@ extension AccountOperations {
         try await write(change, by: administrator, expectedVersion: expectedVersion).map(\.settings)
     }
 
-    /// Changes tables of the policy; as `updateProjectConfig`.
-    /// - Returns: the policy as this change left it, whoever changes it again since.
+    /// Changes tables of the policy, like `updateProjectConfig`.
+    /// - Returns: the policy as this change left it, even if it has changed again since.
     package func replacePolicy(
         _ change: ProjectConfigChange,
         by administrator: Administrator,
@@ -42,7 +43,7 @@ extension AccountOperations {
         }
     }
 
-    /// - Returns: the project as it was written.
+    /// - Returns: the project as written.
     private func write(
         _ change: ProjectConfigChange,
         by administrator: Administrator,
@@ -54,7 +55,7 @@ extension AccountOperations {
             expectedVersion: expectedVersion
         ) { change.change(of: $0) }
         switch outcome {
-        // No provider is named.
+        // The change names no provider.
         case .missing, .providerNotRegistered: throw MissingProject()
         case .otherVersion: return .failure(.versionMismatch)
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
@@ -65,11 +66,11 @@ extension AccountOperations {
     }
 }
 
-/// The project was there when this server started and has gone since.
+/// The project existed when this server started, and is gone.
 private struct MissingProject: Error {}
 
 extension ProjectConfigChange {
-    /// The settings that `stored` becomes, and the numbers that no account may have for them.
+    /// The settings after the change, and the numbers that no account may own for it.
     package func change(of stored: JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>) {
         let settings = applied(to: stored)
         return (settings, settings.testPhoneNumbers.subtracting(stored.testPhoneNumbers))

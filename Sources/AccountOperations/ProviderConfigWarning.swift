@@ -1,10 +1,10 @@
 package import AccountLinking
 
-/// What the administrator who registers a provider should know. The registration is accepted all the same.
+/// A warning to the administrator who registers a provider. The registration is accepted.
 package enum ProviderConfigWarning: Sendable, Hashable {
-    /// An `oidc.*` provider has the issuer of a provider that has an id of its own.
+    /// An `oidc.*` provider has the issuer of a provider with its own id.
     case knownIssuer(ProviderID)
-    /// No domain and no rule of trust makes the provider's word about an address proof.
+    /// No domain and no trust rule makes addresses of the provider proof.
     case provesNoAddress
 
     /// One or more sentences: the fact, its consequence, the next step.
@@ -26,13 +26,13 @@ package enum ProviderConfigWarning: Sendable, Hashable {
 }
 
 extension ProviderConfig {
-    /// The warnings about the registration where `policy` is in force, which knows the registration already.
+    /// The warnings about the registration under `policy`, which already includes it.
     package func warnings(_ policy: LinkPolicy) -> [ProviderConfigWarning] {
         guard provider.isOpenIDConnect, let issuer else { return [] }
         var warnings: [ProviderConfigWarning] = []
         let known = ProviderID.known(forIssuer: issuer)
         if let known { warnings.append(.knownIssuer(known)) }
-        // Of a known provider open to everyone its own rules speak, and it may name no domain.
+        // A known provider that is open to everyone has its own rules, and may name no domain.
         let mayNameDomains = !ProviderID.isOpenToEveryone(knownIssuer: issuer)
         if mayNameDomains, emailDomains.isEmpty, !policy.trusts(provider, issuer: issuer) {
             warnings.append(.provesNoAddress)
@@ -42,7 +42,7 @@ extension ProviderConfig {
 }
 
 extension LinkPolicy {
-    /// Returns true if the word of `provider` is proof of some address: by a rule that names it, or about any domain.
+    /// Returns true if the provider's word proves some address: by a rule that names the provider, or for any domain.
     fileprivate func trusts(_ provider: ProviderID, issuer: String) -> Bool {
         let isNamed = emailTrust.rules.contains { $0.scope.providers == .only(provider) && $0.trust > .asserting }
         guard !isNamed, let anyone = EmailAddress("anyone@domain.invalid") else { return isNamed }

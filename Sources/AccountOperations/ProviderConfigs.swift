@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 package import IdentityProviders
 
-/// An identity provider's registration as administrators read and write it; secrets in the clear.
+/// An identity provider's registration as administrators read and write it. Secrets are in the clear.
 package struct ProviderConfig: Sendable, Hashable {
     package var provider: ProviderID
     package var isEnabled = false
@@ -18,9 +18,9 @@ package struct ProviderConfig: Sendable, Hashable {
     package var appleKeyID: String?
     /// PKCS #8, PEM.
     package var applePrivateKey: ProviderSecret?
-    /// Where the provider is reached, where that is not where everybody reaches it.
+    /// The provider's addresses that differ from its usual ones.
     package var addresses: [ProviderAddress: String] = [:]
-    /// `oidc.*` only: the domains whose mailboxes the provider gives out. Its word about an address there is proof.
+    /// `oidc.*` only: domains whose mailboxes the provider issues. Its word about an address there is proof.
     package var emailDomains: [EmailDomain] = []
 
     package static let emailDomainsMax = 100
@@ -30,11 +30,11 @@ package struct ProviderConfig: Sendable, Hashable {
     }
 }
 
-/// A secret of a registration, as far as this server can tell it.
+/// A secret of a registration, as far as this server can open it.
 package enum ProviderSecret: Sendable, Hashable {
     case text(String)
-    /// It does not open: its key-encryption key is gone, or it was changed. Stays as it is until it is replaced, because
-    /// the key may come back. ID tokens are verified without it.
+    /// The secret cannot be opened: its key-encryption key is gone, or it was changed. It stays until it is replaced,
+    /// because the key may come back. ID tokens are verified without it.
     case unreadable(sealed: [UInt8])
 
     package var text: String? {
@@ -45,28 +45,28 @@ package enum ProviderSecret: Sendable, Hashable {
     }
 }
 
-/// Why a registration is not accepted.
+/// Reason to reject a registration.
 package enum ProviderConfigDenial: Error, Sendable, Hashable {
     case alreadyRegistered
     case notRegistered
     case missingClientID
     case missingIssuer
-    /// Not an https URL without query; `concord dev` takes http to this machine as well.
+    /// Not an https URL without query; `concord dev` also accepts http to this machine.
     case invalidIssuer
-    /// Accounts are linked under another issuer, now or before the registration was taken back: under this one their subjects
+    /// Accounts are linked under another issuer, now or from an earlier registration. Under this issuer their subjects
     /// would mean other people.
     case issuerInUse
-    /// An address that is not an https URL without fragment; `concord dev` takes http to this machine as well.
+    /// An address is not an https URL without fragment; `concord dev` also accepts http to this machine.
     case invalidAddress(ProviderAddress)
     /// `emailDomains` names more than `ProviderConfig.emailDomainsMax` domains.
     case tooManyEmailDomains
-    /// `emailDomains` stands beside the issuer of a known provider, which has no domain that is its own.
+    /// `emailDomains` is set for the issuer of a known provider that is open to everyone. No domain belongs to it.
     case emailDomainsOfKnownIssuer(ProviderID)
-    /// A text is longer than what is stored.
+    /// A text exceeds its limit.
     case tooLong
 }
 
-/// Why registrations that were to be applied together were not.
+/// Reasons to reject registrations that were to be applied together.
 package struct ProviderConfigDenials: Error, Sendable, Hashable {
     package let byProvider: [ProviderID: ProviderConfigDenial]
 }
@@ -86,21 +86,21 @@ extension AccountOperations {
         try await registrations.all()
     }
 
-    /// One registration; `nil` when there is none.
+    /// One registration; `nil` if there is none.
     package func providerConfig(_ provider: ProviderID) async throws -> ProviderConfig? {
         try await providerConfigs().first { $0.provider == provider }
     }
 
-    /// Registers a provider, in use on this server at once and on others within `ProjectCache.stalenessSeconds`.
+    /// Registers a provider. This server uses it at once, others within `ProjectCache.stalenessSeconds`.
     package func addProviderConfig(_ config: ProviderConfig) async throws -> ProviderConfigDenial? {
         if let denial = try await registrations.add(config) { return denial }
         await project.takeNoteOfStoredChange()
         return nil
     }
 
-    /// Changes a registration. Changes of different fields at once all survive.
+    /// Changes a registration. Concurrent changes of different fields all survive.
     ///
-    /// `change` is applied to the registration as it is by then. What it throws is thrown on, and nothing changes.
+    /// `change` gets the current registration. If it throws, the error is rethrown and nothing changes.
     package func updateProviderConfig(
         _ provider: ProviderID,
         _ change: @escaping @Sendable (inout ProviderConfig) throws -> Void
@@ -110,14 +110,14 @@ extension AccountOperations {
         return result
     }
 
-    /// Takes a registration back. Linked identities stay; they cannot be used until it is registered again.
+    /// Deletes a registration. Linked identities stay, but cannot be used until the provider is registered again.
     package func removeProviderConfig(_ provider: ProviderID) async throws -> ProviderConfigDenial? {
         guard try await store.removeProviderConfig(provider, tenant: .project) else { return .notRegistered }
         await project.takeNoteOfStoredChange()
         return nil
     }
 
-    /// What the project registered about a provider, with those of its secrets that open; `nil` when nothing.
+    /// The project's registration of a provider, with the secrets that can be opened; `nil` if there is none.
     func configurationWithSecrets(of provider: ProviderID) -> ProviderConfiguration? {
         guard var configuration = project.configuration(of: provider),
             let record = project.registration(of: provider)

@@ -7,14 +7,14 @@ import JSON
 /// A sign-in on a provider's own page, before it begins (`accounts:createAuthUri` with a provider).
 package struct BeginProviderFlow: Sendable {
     package var provider: ProviderID
-    /// Where the provider sends the browser back to.
+    /// URL to which the provider sends the browser back.
     package var redirectURI: String
-    /// What will be presented with the answer.
+    /// The session id that the client will present with the answer.
     package enum Session: Sendable {
-        /// Made up here.
+        /// Generated here.
         case new
         case id(String)
-        /// The SHA-256 of an id that an app keeps to itself until then.
+        /// SHA-256 of an id that the app keeps secret until then.
         case digest([UInt8])
     }
 
@@ -22,9 +22,9 @@ package struct BeginProviderFlow: Sendable {
     package var scopes: [String]
     package var customParameters: [String: String]
     package var loginHint: String?
-    /// Whether the user has to sign in at the provider anew: for a reauthentication.
+    /// True if the user must sign in at the provider again, for a reauthentication.
     package var reauthenticates: Bool
-    /// The network address of the client, as far as it is known.
+    /// Network address of the client, if known.
     package var clientAddress: String?
 
     package init(
@@ -48,19 +48,18 @@ package struct BeginProviderFlow: Sendable {
     }
 
     package struct Result: Sendable {
-        /// Where to send the browser.
+        /// URL of the provider's page.
         package let authURI: String
-        /// To be kept by whoever began, and presented with the answer; `nil` where only its digest is known here.
+        /// The id to present with the answer; `nil` if only its digest is known here.
         package let sessionID: String?
     }
 }
 
 extension AccountOperations {
-    /// Begins a sign-in on the page of a provider. Its answer counts for an hour, once, and for whoever presents the
-    /// session id.
+    /// Begins a sign-in on the page of a provider. Its answer is valid for an hour, once, and only with the session id.
     ///
-    /// The session id is stored as a digest, everything else that the answer will be judged by is sealed.
-    /// - Throws: `ProviderUnavailable` where the provider has to be asked first, or what the database could not do.
+    /// The session id is stored as a digest. Everything else that the answer is checked against is sealed.
+    /// - Throws: `ProviderUnavailable` if the provider must be asked first and does not answer, or a database error.
     package func beginProviderFlow(
         _ request: BeginProviderFlow,
         tenant: TenantID
@@ -79,7 +78,7 @@ extension AccountOperations {
             throw Denial.parametersTooLong
         }
 
-        // The provider is asked after that: Twitter is sent a request for each flow.
+        // Check the limits before asking the provider: Twitter gets a request for each flow.
         let limits = limits(on: .providerFlows, from: request.clientAddress)
         let now = effects.now()
         try await requireRoom(for: .providerFlows, within: limits, tenant: tenant, at: now)
@@ -135,9 +134,9 @@ extension AccountOperations {
         }
     }
 
-    /// What came back from a provider's page, with what was kept for it. The flow is over after that, whatever becomes of
-    /// the answer: it holds a code that may be used once.
-    /// - Returns: `nil` where no flow of that session waits for it.
+    /// The answer of a provider's page, combined with the stored flow. The flow ends even if the answer fails: it holds
+    /// a code that may be used once.
+    /// - Returns: `nil` if no flow of that session waits for it.
     func answer(
         _ parameters: ProviderParameters,
         toFlow state: String,
@@ -153,14 +152,14 @@ extension AccountOperations {
             at: now
         )
         guard let taken else { return nil }
-        // Where the key it was sealed with is gone, the sign-in begins anew.
+        // If the sealing key is gone, the user must sign in again.
         guard let opened = try? sealer.open(taken.sealedFlow, context: Self.flowContext(digest)),
             let stored = try? JSONValue(parsing: opened), let flow = AuthorizationFlow(stored: stored)
         else { return nil }
         return parameters.credential(of: taken.provider).answering(flow)
     }
 
-    /// What the client may add to an address, which browsers and providers bound at some 8 KiB.
+    /// Limit of the client's part of a URL. Browsers and providers limit a URL to about 8 KiB.
     private static let parametersBytesMax = 4096
 
     /// 256 bits, in the letters of RFC 7636 §4.1.

@@ -3,14 +3,14 @@ package import AccountStore
 import FoundationEssentials
 import IdentityProviders
 
-/// The registrations of providers as they are stored: checked before they are written, their secrets sealed.
+/// The stored registrations of providers. They are validated before they are written, and their secrets are sealed.
 ///
-/// Apart from the other operations because an operator's command changes them too, without a server.
+/// Separate from the other operations because an operator's command changes them too, without a server.
 package struct ProviderRegistrations: Sendable {
     private let store: AccountStore
     private let sealer: Sealer
     private let effects: Effects
-    /// Development: http to this machine is an address too.
+    /// Development: accepts http to this machine.
     private let acceptsLoopback: Bool
 
     package init(store: AccountStore, sealer: Sealer, effects: Effects, acceptsLoopback: Bool = false) {
@@ -20,7 +20,7 @@ package struct ProviderRegistrations: Sendable {
         self.acceptsLoopback = acceptsLoopback
     }
 
-    /// What became of a registration that was to be as a file has it.
+    /// Outcome of one registration of a file.
     package enum Outcome: String, Sendable, Hashable {
         case added
         case changed
@@ -32,10 +32,12 @@ package struct ProviderRegistrations: Sendable {
         try await store.providerConfigs(tenant: .project).map { unsealed($0) }
     }
 
-    /// Makes each registration what `configs` says, whatever it was; others stay as they are. All of it or nothing.
+    /// Makes each registration equal to `configs`, and leaves others. Applies all or nothing. Concurrent calls run one
+    /// after the other.
     ///
-    /// `configs`: one for each provider at most. `isRehearsal`: everything is checked and nothing is written. The result
-    /// is what became of each in the order given, or every "no" by provider. Of two at once, one comes after the other.
+    /// - `configs`: at most one for each provider.
+    /// - `isRehearsal`: validates everything and writes nothing.
+    /// - Returns: the outcomes in the order given, or every denial by provider.
     package func apply(
         _ configs: [ProviderConfig],
         isRehearsal: Bool = false
@@ -103,7 +105,7 @@ package struct ProviderRegistrations: Sendable {
         }
     }
 
-    /// Why `config` is not accepted where accounts are linked to identities of its provider under `issuersInUse`.
+    /// The reason to reject `config`. `issuersInUse` are the issuers of identities that accounts have linked.
     private func denial(of config: ProviderConfig, issuersInUse: Set<String?>) -> ProviderConfigDenial? {
         if let problem = problem(with: config) { return problem }
         return config.provider.isOpenIDConnect && issuersInUse.contains { $0 != config.issuer } ? .issuerInUse : nil
@@ -197,7 +199,7 @@ package struct ProviderRegistrations: Sendable {
         return .text(String(decoding: plaintext, as: UTF8.self))
     }
 
-    // What binds each sealed secret to its row.
+    // Contexts that bind each sealed secret to its row.
 
     private static func clientSecretContext(_ provider: ProviderID) -> String {
         "provider_configs/\(provider.rawValue)/client_secret"

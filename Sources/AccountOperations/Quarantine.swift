@@ -1,37 +1,37 @@
 package import AccountLinking
 import AccountStore
 
-/// A suspended method, as its owner is told.
+/// A suspended method, for its owner.
 package struct SuspendedMethod: Sendable {
     package let method: SignInMethod
     package let reason: QuarantineReason
     package let quarantinedAt: Timestamp
-    /// From then on it is gone.
+    /// The method is deleted then.
     package let expiresAt: Timestamp
-    /// Names the decision that suspended it.
+    /// The decision that suspended it.
     package let decision: DecisionID
 }
 
-/// What of an account is suspended.
+/// The suspended methods of an account.
 package struct Quarantine: Sendable {
-    /// By name.
+    /// Sorted by name.
     package let methods: [SuspendedMethod]
-    /// The account's; raised by every change that a decision could read.
+    /// The account's version. Every change that a decision could read raises it.
     package let version: Int64
 }
 
-/// A method that a decision takes off an account, as its owner learns of it: before the decision and after it.
+/// A method that a decision removes from an account. Shown to the owner before and after the decision.
 package struct MethodSuspension: Sendable, Hashable {
     package let method: SignInMethod
     package let reason: QuarantineReason
-    /// The end of the suspension; `nil` where the project keeps nothing, and the method is deleted at once.
+    /// End of the suspension; `nil` if the project does not suspend methods: the method is deleted at once.
     package let expiresAt: Timestamp?
 
     package var restoration: MethodRestoration { MethodRestoration(of: method, isKept: expiresAt != nil) }
 }
 
 extension AccountOperations {
-    /// The methods of `account` that `change`, which `rule` decided, suspends at `now`, by name.
+    /// The methods of `account` that `change`, decided by `rule`, suspends at `now`. Sorted by name.
     func suspensions(
         by change: AccountChange,
         of account: Account,
@@ -52,8 +52,8 @@ extension AccountOperations {
 }
 
 extension AccountWrite {
-    /// The write, with what `change` takes off the account suspended, where it says so and the project keeps such things; the
-    /// owner is told by mail.
+    /// Suspends the methods that `change` removes, and mails the owner, if the change and the project's settings say
+    /// so.
     func suspendingMethods(_ change: AccountChange, settings: ProjectSettings, sealer: Sealer) throws -> AccountWrite {
         let seconds = settings.quarantineSeconds
         guard change.quarantinesRemovals, seconds > 0 else { return self }
@@ -75,7 +75,7 @@ extension AccountWrite {
                 until: RFC3339.text(until)
             )
         )
-        // One event, one such mail: it has the event's id.
+        // Each event has one such mail, with the event's id.
         let message = try mail.message(
             id: event.id,
             tenant: user.tenant,
@@ -90,24 +90,24 @@ extension AccountWrite {
 }
 
 extension AccountOperations {
-    /// Adds the suspended methods to a write, with the settings that the project has now.
+    /// Adds the suspended methods to a write, under the project's current settings.
     func suspendingMethods(_ write: AccountWrite, by change: AccountChange) throws -> AccountWrite {
         try write.suspendingMethods(change, settings: project.settings, sealer: sealer)
     }
 
-    /// What is suspended of the account of a session. Two round trips.
+    /// The suspended methods of a session's account. Two round trips.
     package func quarantine(idToken: String, tenant: TenantID) async throws -> Quarantine {
         let user = try await authenticate(idToken: idToken, tenant: tenant).user
         let methods = try await store.quarantinedMethods(of: user.id, tenant: tenant, at: effects.now())
         return Quarantine(methods, of: user, version: user.version)
     }
 
-    /// Makes the suspended password of a session's account its password again, for whoever knows it: rows B.
+    /// Restores the suspended password of a session's account, given the password (rules B).
     ///
-    /// A wrong password counts as at a sign-in. Of many callers at once one brings it back. Sessions stay.
+    /// A wrong password counts as at a sign-in. If several callers race, one restores it. Sessions stay.
     ///
-    /// `client`: as at a sign-in.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// - `client`: as at a sign-in.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func restorePassword(
         _ password: String,
         idToken: String,
@@ -150,7 +150,7 @@ extension AccountOperations {
                     passwordMatches: passwordMatches
                 )
             }
-            // Asked first as if the password were right: where that would not help, it costs no hash.
+            // Decide first as if the password were right: a request that is refused even then costs no hash.
             var plan = UpdatePlan(user.account)
             try plan.ask(question(passwordMatches: true), policy)
             if plan.refusal == nil, let found {
@@ -192,9 +192,9 @@ extension AccountOperations {
         }
     }
 
-    /// Gives a suspended method of a session's account up before its time is over.
+    /// Discards a suspended method of a session's account before it expires.
     ///
-    /// - Throws: `Contention`, or what the database could not do.
+    /// - Throws: `Contention`, or a database error.
     package func discardQuarantined(
         _ method: SignInMethod,
         idToken: String,

@@ -1,7 +1,7 @@
 package import AccountLinking
 import JSON
 
-/// Instants in the form of RFC 3339, in UTC with exactly three fractional digits, which iOS insists on.
+/// Instants as text of RFC 3339, in UTC with exactly three fractional digits, which iOS requires.
 package enum RFC3339 {
     package static func text(_ instant: Timestamp) -> String {
         let milliseconds = instant.microsecondsSinceEpoch.floored(by: 1000)
@@ -21,8 +21,8 @@ package enum RFC3339 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads an instant with a date, a time and an offset; a space in place of the `T` and an offset of hours alone too, as
-    /// PostgreSQL writes them. `nil` for anything else, and beyond the years 1970 to 9999.
+    /// Parses a date, a time and an offset. Accepts a space instead of `T` and an offset of hours alone, as PostgreSQL
+    /// writes them. `nil` for anything else, and outside the years 1970 to 9999.
     package static func instant(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         guard (20...40).contains(bytes.count), bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -47,7 +47,7 @@ package enum RFC3339 {
         guard let offset = offsetSeconds(rest) else { return nil }
         let days = daysSinceEpoch(year: year, month: month, day: day)
         let date = civilDate(daysSinceEpoch: days)
-        // The 31st of February is another day.
+        // Reject the 31st of February, which would become another day.
         guard date.month == month, date.day == day else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         return seconds < 0 ? nil : Timestamp(microsecondsSinceEpoch: seconds * 1_000_000 + microseconds)
@@ -92,8 +92,8 @@ package enum RFC3339 {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// Appends at least `width` digits and what follows them. By bytes: every lookup has such a text, and as strings put
-    /// together it took a third of its answer's time.
+    /// Appends at least `width` digits and the separator. Appends bytes because every lookup writes such texts: joining
+    /// strings took a third of its time.
     private static func append(_ number: Int64, _ width: Int, _ separator: Unicode.Scalar, to text: inout [UInt8]) {
         text.append(decimal: number, width: width)
         text.append(UInt8(ascii: separator))

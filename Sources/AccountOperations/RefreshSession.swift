@@ -7,18 +7,18 @@ extension AccountOperations {
         package struct Result: Sendable {
             package let user: UserID
             package let idToken: String
-            /// The same token that was presented: parallel tabs refresh with it too.
+            /// The presented token: parallel tabs refresh with it too.
             package let refreshToken: String
             package let expiresInSeconds: Int64
             package let projectNumber: Int64
-            /// By which the device is known at its next sign-in; `nil` unless it was asked for.
+            /// Identifies the device at its next sign-in; `nil` unless it was requested.
             package let deviceSecret: String?
         }
     }
 
-    /// Mints a new ID token for a session (`/v1/token`). One round trip; `auth_time` stays.
+    /// Mints a new ID token for a session (`/v1/token`). One round trip. `auth_time` stays.
     ///
-    /// `returnsDeviceSecret`: the client keeps a secret for its next sign-in by password.
+    /// - `returnsDeviceSecret`: the client stores a secret for its next sign-in by password.
     package func refreshSession(
         _ refreshToken: String,
         returnsDeviceSecret: Bool = false

@@ -2,11 +2,11 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Replaces a password by showing the old one (`accounts:resetPassword` with address and both passwords). Every
-    /// session ends; none is opened.
+    /// Replaces a password, given the old one (`accounts:resetPassword` with address and both passwords). All sessions
+    /// end; none is opened.
     ///
-    /// A stranger learns what a sign-in would tell, and no more: the old password is judged first, by the same rules.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// The old password is checked first, by the rules of a sign-in. A stranger learns no more than from a sign-in.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func replacePassword(
         of email: EmailAddress,
         oldPassword: String,
@@ -22,7 +22,7 @@ extension AccountOperations {
             let signIn = judged.verdict
             switch signIn.decision {
             case .refuse(let refusal): throw refused(.refusal(refusal), by: signIn.rule)
-            // There is no way to show a second factor here: sign in, then change the password.
+            // No second factor can be presented here: the user signs in, then changes the password.
             case .secondFactorRequired:
                 try await requireStillUnlocked(judged.attempt)
                 throw refused(.refusal(.credentialTooOld), by: signIn.rule)

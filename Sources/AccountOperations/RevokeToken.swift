@@ -1,13 +1,13 @@
 package import AccountLinking
 package import IdentityProviders
 
-/// What a provider gave to a user of this project is to be taken back there (`accounts:revokeToken`).
+/// A request to revoke a token that a provider issued for a user of this project (`accounts:revokeToken`).
 package struct RevokeToken: Sendable {
     package var provider: ProviderID
     package var token: RevocableToken
     /// The session of the user.
     package var idToken: String
-    /// The app that got it, as it says itself.
+    /// The app that got the token, as the client states it.
     package var bundleID: String?
 
     package init(provider: ProviderID, token: RevocableToken, idToken: String, bundleID: String?) {
@@ -19,8 +19,8 @@ package struct RevokeToken: Sendable {
 }
 
 extension AccountOperations {
-    /// Asks the provider to take a token back. Nothing changes here: whoever holds it could do the same.
-    /// - Throws: `ProviderUnavailable`, or what the database could not do.
+    /// Asks the provider to revoke a token. Nothing changes in Concord: any holder of the token could do the same.
+    /// - Throws: `ProviderUnavailable`, or a database error.
     package func revokeToken(_ request: RevokeToken, tenant: TenantID) async throws {
         _ = try await authenticate(idToken: request.idToken, tenant: tenant)
         let refusal = try await providers.revoke(

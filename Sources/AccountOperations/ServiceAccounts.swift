@@ -14,7 +14,7 @@ package struct NewServiceAccount: Sendable {
     /// SubjectPublicKeyInfo, DER.
     package let publicKey: [UInt8]
 
-    /// `name`: the part of the account's name before the `@`.
+    /// - `name`: the part of the account's name before the `@`.
     package init(name: String, projectID: String, effects: Effects) throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         keyID = Hexadecimal.encode(effects.randomBytes(20))
@@ -25,7 +25,7 @@ package struct NewServiceAccount: Sendable {
 
     /// The credentials file, in the form that Google's client libraries read.
     ///
-    /// `baseURL`: where Concord is reached, without a slash at the end.
+    /// - `baseURL`: Concord's URL, without a trailing slash.
     package func credentialsFile(projectID: String, baseURL: String) -> String {
         JSONValue.object([
             "type": .string("service_account"), "project_id": .string(projectID),
@@ -36,26 +36,27 @@ package struct NewServiceAccount: Sendable {
     }
 }
 
-/// A bearer token, and the seconds it is good for.
+/// A bearer token, and its lifetime in seconds.
 package struct IssuedAccessToken: Sendable {
     package let token: String
     package let expiresInSeconds: Int64
 }
 
 extension AccountOperations {
-    /// The path of the endpoint that gives service accounts their bearer tokens.
+    /// The path of the endpoint that issues bearer tokens to service accounts.
     package static let tokenPath = "/oauth2/token"
 
-    /// What some of Google's client libraries name as audience whatever the credentials file says. Harmless: the key is
-    /// registered nowhere but here, so an assertion for Google is good for nothing there.
+    /// Audiences that some of Google's client libraries send regardless of the credentials file. Harmless: the key is
+    /// registered only here, so Google accepts no assertion signed with it.
     private static let fixedAudiences = [
         "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
     ]
 
-    /// Gives a service account a bearer token for an assertion it signed (RFC 7523 §2.1).
+    /// Issues a bearer token to a service account for an assertion that it signed (RFC 7523 §2.1).
     ///
-    /// `publicURL`: the audience is this with `tokenPath`; while it is `nil`, any address that ends so.
-    /// - Returns: `nil` for an assertion that does not hold; which part does not is nobody's business.
+    /// - `publicURL`: the audience must be this with `tokenPath`; if it is `nil`, any address that ends with
+    ///   `tokenPath`.
+    /// - Returns: `nil` for an invalid assertion, without the reason.
     package func issueAccessToken(assertion: String, publicURL: String?) async throws -> IssuedAccessToken? {
         let now = effects.now()
         let accounts = ServiceAccountTokens(store: store, projectID: project.settings.projectID)
@@ -80,7 +81,7 @@ extension AccountOperations {
         )
     }
 
-    /// The account whose bearer token `token` is; `nil` unless it is still registered. One round trip.
+    /// The service account of a bearer token; `nil` unless it is still registered. One round trip.
     package func serviceAccount(accessToken token: String) async throws -> Administrator? {
         guard let claims = tokens.verifyAccessToken(token, at: effects.now()) else { return nil }
         return try await store.serviceAccount(keyID: claims.keyID).map {

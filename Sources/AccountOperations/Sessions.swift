@@ -3,41 +3,41 @@ import AccountStore
 import Crypto
 import JSON
 
-/// Tokens a client receives for an account.
+/// Tokens that a client receives for an account.
 package struct IssuedTokens: Sendable {
     package let idToken: String
     package let refreshToken: String
     /// Seconds until the ID token expires.
     package let expiresInSeconds: Int64
-    /// The session that they are of.
+    /// The session of the tokens.
     let session: SessionRecord
 }
 
-/// The session that another one goes on from. No change of the account makes a session recent or young: otherwise a stolen one
-/// would stay both by a change every few minutes.
+/// The session that another one continues. No change of the account makes a session recent or young: otherwise a stolen
+/// session could stay both by a change every few minutes.
 struct SessionOrigin: Sendable, Hashable {
-    /// Its id; `nil` where an older version wrote it down.
+    /// Session id; `nil` for a token of an older version.
     var id: [UInt8]?
     /// Time of the sign-in.
     var authTime: Timestamp
-    /// `SessionTimes.startedAt`; the sign-in, where the session was not read.
+    /// `SessionTimes.startedAt`, or the time of the sign-in if the session was not read.
     var lifetimeStart: Timestamp
 }
 
-/// A session that an operation is about to open, with the refresh token that names it. Made once per request.
+/// A session that an operation is about to open, with its refresh token. Made once per request.
 struct NewSession: Sendable {
     private let id: [UInt8]
     private let secret: [UInt8]
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?
-    /// When the user signed in at the provider; `nil` where no provider says so, or where it does not count.
+    /// Time of the sign-in at the provider; `nil` if the provider does not report it or it does not count.
     private let signedInAt: Timestamp?
     /// The session that opens this one, by a link or a change of the account; `nil` for a sign-in.
     private let origin: SessionOrigin?
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
 
-    /// Returns false if a session that was there before opens it.
+    /// Returns false if an existing session opens this one.
     var isSignIn: Bool { origin == nil }
 
     init(
@@ -59,7 +59,7 @@ struct NewSession: Sendable {
         self.signInAttributes = signInAttributes
     }
 
-    /// Goes on from the session of a caller, with what its second factor has shown.
+    /// Continues the session of a caller, with the second factor that it proved.
     init(
         effects: Effects,
         signInProvider: String,
@@ -75,9 +75,9 @@ struct NewSession: Sendable {
         )
     }
 
-    /// The session's row for `user`, under the epoch the record has.
+    /// The session's row for `user`, under the epoch of `user`.
     ///
-    /// - `userAgent`: of the client that opens it, as sent.
+    /// - `userAgent`: of the client that opens the session, as sent.
     func record(for user: UserRecord, at now: Timestamp, userAgent: String? = nil) -> SessionRecord {
         let authTime = origin?.authTime ?? min(signedInAt ?? now, now)
         var record = SessionRecord(
@@ -98,10 +98,10 @@ struct NewSession: Sendable {
         return record
     }
 
-    /// The longest name of a device; browsers' are some 140 characters long.
+    /// Length limit of a device's name. Browsers send some 140 characters.
     private static let deviceLengthMax = 200
 
-    /// The printable ASCII characters of a `User-Agent`, which is all that RFC 9110 §10.1.5 allows; `nil` for none.
+    /// The printable ASCII characters of a `User-Agent` (RFC 9110 §10.1.5 allows no others); `nil` if there are none.
     private static func device(userAgent: String) -> String? {
         let printable = userAgent.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(deviceLengthMax)
         let device = String(decoding: Array(printable), as: UTF8.self)
@@ -134,7 +134,7 @@ extension AccountOperations {
 package struct AuthenticatedSession: Sendable {
     package let token: VerifiedIDToken
     package let user: UserRecord
-    /// The session's, where it was read.
+    /// Times of the session, if it was read.
     var times: SessionTimes?
 
     /// The sign-in that a continued session inherits.
@@ -150,7 +150,7 @@ package struct AuthenticatedSession: Sendable {
         isRecent(for: operation, onAccount: user.account, policy: policy, now: now)
     }
 
-    /// The same for the account as it was loaded since.
+    /// The same for a later state of the account.
     func isRecent(
         for operation: SensitiveOperation,
         onAccount account: Account,
@@ -166,19 +166,20 @@ package struct AuthenticatedSession: Sendable {
         .isMet(authTime: token.authTime, now: now)
     }
 
-    /// Returns true if the session signed in a moment ago, whatever the policy asks for: a fact for rules that ask by policy.
-    /// Sessions of anonymous accounts have nothing to sign in again with.
+    /// Returns true if the session signed in recently, regardless of the policy: a fact for rules that apply the
+    /// policy themselves. Sessions of anonymous accounts count as recent: they cannot sign in again.
     func isRecent(onAccount account: Account, policy: LinkPolicy, now: Timestamp) -> Bool {
         isRecent(for: .mergeAccounts, onAccount: account, policy: policy, now: now)
     }
 }
 
 extension AccountOperations {
-    /// The account as it is now, if `session` still lives: whatever ended it since is seen here, so that nothing a
-    /// session began outlives a takeover or its own end. One round trip where the session may have ended alone, otherwise none.
+    /// The account as it is now, if `session` is still live. Detects any end since the session was authenticated:
+    /// nothing that a session began outlives a takeover or its own end. One round trip if the session may have ended
+    /// alone, otherwise none.
     ///
-    /// What is decided on the account has to be written under its version, or with `requireUnchanged`: an end that comes after
-    /// this look then undoes it.
+    /// Write decisions about the account under its version, or with `requireUnchanged`. If the session ends later, the
+    /// write then fails.
     func account(
         of session: AuthenticatedSession,
         asItIs current: UserRecord?
@@ -190,20 +191,20 @@ extension AccountOperations {
         return try account(of: session.token, asItIs: current, presented, isExpired: false, at: effects.now())
     }
 
-    /// The session `id` of `user`, which lived at `time`, if it may have ended alone since.
+    /// The session `id` of `user`, which was live at `time`, if it may have ended alone since.
     ///
-    /// - `id`: `nil` for a session that was not named: it counts as ended.
+    /// - `id`: `nil` if the token names no session, which counts as ended.
     func session(_ id: [UInt8]?, of user: UserRecord, aliveAt time: Timestamp) async throws -> PresentedSession {
         guard user.mayHaveEndedSessions(since: time) else { return .notRead }
         guard let id else { return .gone }
         let (session, newest) = try await store.session(id, of: user.id, tenant: user.tenant)
-        // With its user it has not merely ended: whoever writes finds the user gone.
+        // The user is gone too, so the session did not end alone. The write will find no user.
         if newest == nil { return .notRead }
         return session.map { .found($0.times) } ?? .gone
     }
 
-    /// `isExpired`: whether the token's hour is over. It says so before anything about the account but its absence
-    /// (docs/reference/protocol.md, "ID token checks").
+    /// - `isExpired`: the token's hour is over. Reported before every other fact but the account's absence
+    ///   (docs/reference/protocol.md, "ID token checks").
     private func account(
         of token: VerifiedIDToken,
         asItIs current: UserRecord?,
@@ -231,11 +232,11 @@ extension AccountOperations {
 }
 
 extension AccountOperations {
-    /// Verifies an ID token and that its session still lives (docs/reference/protocol.md, "ID token checks").
+    /// Verifies an ID token, and that its session is live (docs/reference/protocol.md, "ID token checks").
     ///
-    /// One round trip after the signature, two while a session of the account was ended alone within the last hour. The
-    /// signature may come from the cache of verified tokens; expiry, epoch, session and the state of the account are judged
-    /// anew each time.
+    /// One round trip after the signature; two if a session of the account was ended alone within the last hour. The
+    /// signature may come from the cache of verified tokens. Expiry, epoch, session and state of the account are
+    /// checked each time.
     func authenticate(
         idToken: String,
         tenant: TenantID
@@ -261,7 +262,7 @@ extension AccountOperations {
         return authenticated
     }
 
-    /// The user of a token, and its session where that may have ended alone: the project limits sessions, or a session of
+    /// The user of a token, and its session if that may have ended alone: the project limits sessions, or a session of
     /// the user was ended since the token was issued.
     private func userAndSession(of token: VerifiedIDToken) async throws -> (UserRecord?, PresentedSession) {
         func presented(_ record: SessionRecord?) -> PresentedSession { record.map { .found($0.times) } ?? .gone }
@@ -271,7 +272,7 @@ extension AccountOperations {
         }
         let user = try await store.user(token.user, tenant: token.tenant)
         guard let user, user.mayHaveEndedSessions(since: token.issuedAt) else { return (user, .notRead) }
-        // Older versions named no session.
+        // Tokens of older versions name no session.
         guard let id = token.session else { return (user, .gone) }
         let (session, current) = try await store.session(id, of: token.user, tenant: token.tenant)
         return (current, presented(session))
@@ -279,11 +280,11 @@ extension AccountOperations {
 }
 
 extension UserRecord {
-    /// The longest time by which an ID token may be younger than the end of its session: another server's clock issued it, or a
-    /// refresh that had read the session before.
+    /// The longest time by which an ID token may be younger than the end of its session. Another server's clock issued
+    /// it, or a refresh that had read the session before.
     private static let endingLeewaySeconds: Int64 = 300
 
-    /// Returns true if a session of the user that lived at `time` may have ended alone since.
+    /// Returns true if a session of the user that was live at `time` may have ended alone since.
     fileprivate func mayHaveEndedSessions(since time: Timestamp) -> Bool {
         sessionEndedAt.map { time <= $0.adding(seconds: Self.endingLeewaySeconds) } ?? false
     }

@@ -1,9 +1,9 @@
 package import AccountLinking
 import AccountStore
 
-/// The changes that the user's own session asks for (`accounts:update` with an ID token).
+/// Changes that the user's own session requests (`accounts:update` with an ID token).
 package struct UpdateAccount: Sendable {
-    /// As it was sent; judged after the session is.
+    /// The value as sent; validated after the session.
     package var email: String?
     package var password: String?
     package var profile = ProfileEdit()
@@ -13,11 +13,11 @@ package struct UpdateAccount: Sendable {
 }
 
 extension AccountOperations {
-    /// Changes the account of a session: all that is asked, or nothing.
+    /// Applies all changes that are requested to a session's account, or none.
     ///
-    /// What ends sessions (a new password or address) answers with tokens of a new one. `locale` is the language for the
-    /// mail to a replaced address, as sent.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// A new password or address ends sessions. The result then has tokens of a new session.
+    /// - `locale`: language of the mail to a replaced address, as sent.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func updateAccount(
         _ request: UpdateAccount,
         idToken: String,
@@ -31,7 +31,7 @@ extension AccountOperations {
             guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
             email = address
         }
-        // A look first: hashing for what will be refused would be work for nothing, and the order of answers wants it.
+        // Decide before hashing, in the documented order of errors: a refused request costs no hash.
         let start = effects.now()
         let found = try await claim(on: email, tenant: tenant, at: start)
         let preview = try plan(request, caller.user, email: email, claim: found, caller: caller, at: start)
@@ -88,7 +88,7 @@ extension AccountOperations {
         return try await store.claim(on: email, tenant: tenant, at: now)
     }
 
-    /// The verdicts on the parts of the request, in the order their effects take place.
+    /// The verdicts on the parts of the request, in the order in which they take effect.
     private func plan(
         _ request: UpdateAccount,
         _ user: UserRecord,

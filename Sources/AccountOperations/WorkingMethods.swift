@@ -3,7 +3,7 @@ import AccountStore
 import IdentityProviders
 
 extension AccountOperations {
-    /// The providers of an account by which its user can be signed in now.
+    /// The account's providers by which its user can sign in now.
     func enabledProviders(of account: Account) -> Set<ProviderID> {
         Set(account.linkedProviders.keys.filter { canSignIn($0) })
     }
@@ -12,7 +12,7 @@ extension AccountOperations {
         providers.canSignIn(provider, configuration: project.configuration(of: provider))
     }
 
-    /// What `session` has to do before `operation`; `nil` when its sign-in is recent enough.
+    /// The challenge that `session` must meet before `operation`; `nil` if its sign-in is recent enough.
     func challenge(
         _ session: AuthenticatedSession,
         for operation: SensitiveOperation,

@@ -1,14 +1,14 @@
 package import AccountLinking
 package import AccountStore
 
-/// Imports accounts as an administrator describes them, many at a time. A mistake in a row refuses that row alone.
+/// Imports accounts in batches. A mistake in a row refuses that row alone.
 package struct AccountImport: Sendable {
-    /// What applies to all rows of an import.
+    /// Options for all rows of an import.
     package struct Options: Sendable {
         package var tenant: TenantID
-        /// How its hashes were made; `nil` where it has none.
+        /// Conversion of the hashes; `nil` if there are none.
         package var hashing: ImportedHashing?
-        /// Whether an account that is there becomes what the row says.
+        /// True if a row replaces an existing account.
         package var allowsOverwrite = true
 
         package init(tenant: TenantID, hashing: ImportedHashing? = nil) {
@@ -17,7 +17,7 @@ package struct AccountImport: Sendable {
         }
     }
 
-    /// What became of the rows, by their places.
+    /// Results of the rows, by index.
     package struct Outcome: Sendable {
         package var created = 0
         package var replaced = 0
@@ -28,7 +28,7 @@ package struct AccountImport: Sendable {
         package init() {}
     }
 
-    /// Rows that are judged and written together.
+    /// Limit of the rows that are decided and written together.
     package static let rowsMax = 1000
 
     private let store: AccountStore
@@ -41,18 +41,18 @@ package struct AccountImport: Sendable {
         self.effects = effects
     }
 
-    /// Writes the rows, in one transaction: those that are refused are left out of it. A row that says what its account is
-    /// already changes nothing, so that an import can be repeated.
+    /// Writes the rows in one transaction, without refused rows. A row that equals its account changes nothing, so that
+    /// an import can be repeated.
     ///
-    /// `rows`: at most `rowsMax`.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// - `rows`: at most `rowsMax`.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func apply(_ rows: [ImportedAccount], _ options: Options) async throws -> Outcome {
         let candidates = rows.map { row in
             Result { () throws(ImportRefusal) in
                 try ImportCandidate(reading: row, tenant: options.tenant, hashing: options.hashing)
             }
         }
-        // What must not differ between attempts.
+        // Made once: must not differ between attempts.
         let now = effects.now()
         let makings = candidates.map { _ in
             Making(event: effects.newEventID(), epoch: effects.newSessionEpoch(), factorID: effects.newLocalID())
@@ -131,7 +131,7 @@ package struct AccountImport: Sendable {
         }
     }
 
-    /// Who has what the row claims; an earlier row of the same request counts like another account.
+    /// The owners of the identifiers that the row claims. An earlier row of the request counts like another account.
     private func owners(
         _ candidate: Result<ImportCandidate, ImportRefusal>,
         _ situation: ImportSituation,
@@ -146,20 +146,20 @@ package struct AccountImport: Sendable {
         )
     }
 
-    /// What is made at random for one row.
+    /// Random values of one row.
     private struct Making {
         let event: AccountEvent.ID
         let epoch: Int64
         let factorID: String
     }
 
-    /// The account as the row says it should be.
+    /// The account that the row describes.
     private struct Draft {
         var previous: UserRecord?
         var user: UserRecord
         var passwordHash: String?
         var target: ImportTarget
-        /// What only the account that is there can tell.
+        /// A refusal that depends on the existing account.
         var refusal: ImportRefusal?
     }
 
@@ -184,7 +184,7 @@ package struct AccountImport: Sendable {
             return Draft(previous: nil, user: user, passwordHash: hash, target: target, refusal: refusal)
         }
         var asBefore = user
-        // Written behind, and told by sign-ins too: no difference by itself.
+        // Sign-ins also write this field, and later: it counts as no difference.
         asBefore.lastLoginAt = previous.lastLoginAt
         if asBefore == previous, hash == nil {
             return Draft(previous: previous, user: user, target: .same, refusal: refusal)
@@ -195,10 +195,10 @@ package struct AccountImport: Sendable {
         return Draft(previous: previous, user: user, passwordHash: hash, target: .other, refusal: refusal)
     }
 
-    /// Whether the account's password is the one that the row gives.
+    /// Returns true if the account has the password that the row gives.
     ///
-    /// A hash that was imported and replaced since, because somebody signed in with its password, is not put back: what was
-    /// imported once can be imported again without undoing anything.
+    /// A sign-in may have replaced an imported hash with a newer one of the same password. The import then leaves the
+    /// newer hash: importing the same row again must not undo anything.
     private func isSamePassword(
         _ candidate: ImportCandidate,
         _ hash: String?,
@@ -215,7 +215,7 @@ package struct AccountImport: Sendable {
             && passwords.isOutdated(hash)
     }
 
-    /// What the row leaves out stays as it is where it is no fact of the row: when something was linked or proven.
+    /// The record that the row describes. Times of links and proofs, which a row does not contain, stay as they are.
     private func record(
         _ candidate: ImportCandidate,
         _ previous: UserRecord?,
@@ -244,7 +244,7 @@ package struct AccountImport: Sendable {
         user.profile = account.profile
         user.isDisabled = account.isDisabled
         let claims = account.customAttributes.flatMap(CustomClaims.stored)
-        // Cleared claims are no claims: a row without any leaves such an account as it is.
+        // Cleared claims count as no claims: a row without claims leaves such an account.
         if previous == nil || user.claims != nil || claims != UserRecord.noClaims && claims != nil {
             user.customAttributes = claims
         }
@@ -266,7 +266,7 @@ package struct AccountImport: Sendable {
             methods.insert(.provider(identity.provider))
             linked[identity.provider] = described.row(identity, user.linkedProviders[identity.provider], at: now)
         }
-        // Another identity or number is another method.
+        // A changed identity or number is a new method.
         for (provider, row) in user.linkedProviders where linked[provider]?.identity != row.identity {
             user.methodProofs[.provider(provider)] = nil
         }
@@ -287,13 +287,13 @@ package struct AccountImport: Sendable {
             user.emailProvenAt = nil
             return
         }
-        // What was shown before says more than an administrator's word.
+        // An earlier proof is stronger than an administrator's word.
         let proof = before?.address == candidate.email ? before?.proof : nil
         user.email?.proof = proof ?? .administrator
         user.emailProvenAt = proof == nil ? now : user.emailProvenAt
     }
 
-    /// The secret of an app nobody else knows: it stays where it is enrolled, and cannot come from elsewhere.
+    /// The secret of an authenticator app cannot be imported. Any change to factors that include an app is refused.
     private func setFactors(
         _ candidate: ImportCandidate,
         of user: inout UserRecord,
@@ -340,7 +340,8 @@ extension ImportedAccount.Identity {
 }
 
 extension Timestamp {
-    /// `given`, unless it is this instant in the milliseconds that files have: then nothing has changed.
+    /// Returns `given`, unless it equals this instant to the millisecond, the precision of files. Then nothing has
+    /// changed.
     fileprivate func kept(over given: Timestamp?) -> Timestamp {
         guard let given, given.millisecondsSinceEpoch != millisecondsSinceEpoch else { return self }
         return given

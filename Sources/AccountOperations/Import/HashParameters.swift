@@ -2,7 +2,7 @@ import AccountLinking
 package import AccountStore
 import JSON
 
-/// The parameters of the hashes in an import, as an administrator names them (docs/guides/import-export.md).
+/// Parameters of the hashes in an import, as an administrator names them (docs/guides/import-export.md).
 package struct HashParameters: Sendable {
     package struct Argon2: Sendable {
         package var variant: Argon2Hash.Variant
@@ -10,7 +10,7 @@ package struct HashParameters: Sendable {
         package var memoryKiB: Int
         package var passes: Int
         package var lanes: Int
-        /// Bytes; `nil` takes hashes of any length.
+        /// Bytes; `nil` accepts any length.
         package var hashLength: Int?
         package var associatedData: [UInt8]
 
@@ -33,7 +33,7 @@ package struct HashParameters: Sendable {
         }
     }
 
-    /// What is wrong with them, in the words of `explanation`.
+    /// Mistake in the parameters.
     package enum Defect: Error, Sendable, Hashable {
         case unknownAlgorithm
         case missing(String)
@@ -50,7 +50,7 @@ package struct HashParameters: Sendable {
         }
     }
 
-    /// As on the wire; `PHC` is Concord's own, for hashes that describe themselves.
+    /// Names on the wire. `PHC` is Concord's own, for self-describing hashes.
     package static let algorithms = [
         "HMAC_SHA512", "HMAC_SHA256", "HMAC_SHA1", "HMAC_MD5", "MD5", "SHA1", "SHA256", "SHA512", "PBKDF_SHA1",
         "PBKDF2_SHA256", "BCRYPT", "SCRYPT", "STANDARD_SCRYPT", "ARGON2", "PHC",
@@ -61,12 +61,12 @@ package struct HashParameters: Sendable {
     package var saltSeparator: [UInt8]?
     package var rounds: Int64?
     package var memoryCost: Int64?
-    /// N itself.
+    /// The parameter N of scrypt.
     package var cpuMemCost: Int64?
     package var blockSize: Int64?
     package var parallelization: Int64?
     package var derivedKeyLength: Int64?
-    /// `nil`: that of the algorithm.
+    /// `nil` for the algorithm's usual order.
     package var order: HashInputOrder?
     package var argon2: Argon2?
 
@@ -75,12 +75,12 @@ package struct HashParameters: Sendable {
     }
 }
 
-/// Makes stored hashes of imported ones.
+/// Converts imported hashes to stored ones.
 package enum ImportedHashing: Sendable {
-    /// Whatever describes itself; `keys`: those that it may name.
+    /// Self-describing hashes. `keys`: the keys that they may name.
     case selfDescribing(keys: Set<HashKeyID>)
     case bcrypt
-    /// `length`: of the signer key, and so of each hash.
+    /// `length`: of the signer key, and therefore of each hash.
     case firebaseScrypt(logN: Int, blockSize: Int, key: HashKeyID, length: Int)
     case scrypt(logN: Int, blockSize: Int, parallelism: Int, length: Int)
     case pbkdf2(PBKDF2Hash.Function, rounds: Int)
@@ -88,7 +88,7 @@ package enum ImportedHashing: Sendable {
     case hmac(DigestFunction, key: HashKeyID, order: HashInputOrder)
     case argon2(HashParameters.Argon2)
 
-    /// `nil` for bytes that are no hash of the algorithm: of another length, or cut short.
+    /// Returns `nil` for bytes that are no hash of the algorithm, for example of a wrong length.
     func stored(_ hash: [UInt8], salt: [UInt8]) -> PasswordHash? {
         switch self {
         case .selfDescribing(let keys):
@@ -108,7 +108,7 @@ package enum ImportedHashing: Sendable {
         case .pbkdf2(let function, let rounds):
             return PBKDF2Hash(function: function, rounds: rounds, salt: salt, hash: hash).map(PasswordHash.pbkdf2)
         case .digest(let function, let rounds, let order):
-            // Of MD5 it is the digits of the digest that are sent.
+            // An MD5 hash may be sent as 32 hexadecimal digits.
             let hash = function == .md5 && hash.count == 32 ? Hexadecimal.decode(hash) ?? [] : hash
             return DigestHash(function: function, rounds: rounds, order: order, salt: salt, hash: hash)
                 .map(PasswordHash.digest)
@@ -132,7 +132,7 @@ package enum ImportedHashing: Sendable {
 }
 
 extension HashKeys {
-    /// What makes stored hashes by `parameters`. A signer key is kept, so that hashes can name it.
+    /// The conversion for `parameters`. Stores the signer key, so that hashes can name it.
     package func hashing(
         by parameters: HashParameters
     ) async throws -> Result<ImportedHashing, HashParameters.Defect> {
@@ -214,7 +214,7 @@ extension HashKeys {
         roundsMin: Int64
     ) throws(HashParameters.Defect) -> ImportedHashing {
         let rounds = try number(parameters.rounds, "rounds", roundsMin...Int64(DigestHash.roundsMax))
-        // None and one are both a single digest.
+        // 0 and 1 both mean a single digest.
         return .digest(function, rounds: max(1, rounds), order: parameters.order ?? .saltFirst)
     }
 
@@ -226,7 +226,7 @@ extension HashKeys {
     }
 
     private func standardScrypt(_ parameters: HashParameters) throws(HashParameters.Defect) -> ImportedHashing {
-        // One option of the command line for both.
+        // The command line has one option for both.
         let cost = try number(parameters.cpuMemCost ?? parameters.memoryCost, "cpuMemCost", 2...1 << 20)
         guard cost.nonzeroBitCount == 1 else { throw .outOfRange("cpuMemCost", "a power of two") }
         let blockSize = try number(parameters.blockSize, "blockSize", 1...16)

@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// One account as an import describes it: everything as it was sent, judged by nobody yet.
+/// One account of an import, as sent and not yet validated.
 package struct ImportedAccount: Sendable {
     package enum Password: Sendable {
         case hash([UInt8], salt: [UInt8])
@@ -59,14 +59,14 @@ package struct ImportedAccount: Sendable {
     package var hasEmailLink: Bool?
     package var identities: [Identity] = []
     package var secondFactors: [Factor] = []
-    /// A value that could not be read at all, by its field's name on the wire.
+    /// Name on the wire of a field with a value that cannot be parsed.
     package var unusableField: String?
 
     package init() {}
 }
 
 extension ImportedAccount {
-    /// The account without pictures that are at no web address. A picture is not worth an account: the row is imported.
+    /// The account without pictures that have no web URL. An invalid picture does not refuse the row.
     fileprivate var withoutForeignPictures: ImportedAccount {
         func kept(_ address: String?) -> String? { address.flatMap { Profile.isPhotoURL($0) ? $0 : nil } }
         var account = self
@@ -78,7 +78,7 @@ extension ImportedAccount {
     }
 }
 
-/// A row that can be read: what it says, in the model's own types.
+/// A parsed row, in the model's types.
 struct ImportCandidate: Sendable {
     struct Factor: Sendable, Hashable {
         var id: SecondFactorID?
@@ -93,7 +93,7 @@ struct ImportCandidate: Sendable {
     var phoneNumber: PhoneNumber?
     var identities: [(identity: ProviderIdentity, described: ImportedAccount.Identity)]
     var factors: [Factor]
-    /// `nil`: no password, or a plain one.
+    /// `nil` for no password, or for a plain one.
     var hash: PasswordHash?
 
     var facts: ImportedFacts {
@@ -114,7 +114,7 @@ struct ImportCandidate: Sendable {
         return identifiers
     }
 
-    /// - Throws: the first mistake in the row that shows without the database, in the order of the checks below.
+    /// - Throws: the first mistake that is visible without the database, in the order of the checks below.
     init(
         reading account: ImportedAccount,
         tenant: TenantID,
@@ -140,7 +140,7 @@ struct ImportCandidate: Sendable {
         hash = try Self.hash(account.password, hashing)
     }
 
-    /// What is absent or empty is `nil`.
+    /// Returns `nil` for absent or empty text.
     private static func given<Value>(
         _ text: String?,
         _ parse: (String) -> Value?,
@@ -157,7 +157,7 @@ struct ImportCandidate: Sendable {
         var identities: [(identity: ProviderIdentity, described: ImportedAccount.Identity)] = []
         for row in described {
             guard let provider = row.provider.flatMap(ProviderID.init) else { throw .incompleteIdentity }
-            // Password and phone have no rows of their own; the account's fields say them.
+            // Password and phone have no provider rows: the account's fields define them.
             if provider == .password || provider == .phone { continue }
             guard let subject = row.subject, let identity = ProviderIdentity(provider: provider, subject: subject)
             else {
@@ -185,7 +185,7 @@ struct ImportCandidate: Sendable {
             }
             let id = try given(row.id, SecondFactorID.init, or: .unusableField("mfaInfo.mfaEnrollmentId"))
             if let id, factors.contains(where: { $0.id == id }) { throw .repeatedSecondFactor }
-            // Of several with one number the first counts, as everywhere.
+            // The first of several factors with the same number counts.
             if method != .totp, factors.contains(where: { $0.method == method }) { continue }
             try bound("mfaInfo.displayName", row.displayName, Profile.displayNameLengthMax)
             factors.append(
@@ -201,7 +201,7 @@ struct ImportCandidate: Sendable {
         return factors
     }
 
-    /// The bounds of the table, in the words of the wire.
+    /// The limits of the table's columns, with the field names of the wire.
     private static func bound(_ account: ImportedAccount) throws(ImportRefusal) {
         try bound("displayName", account.profile.displayName, Profile.displayNameLengthMax)
         try bound("photoUrl", account.profile.photoURL, Profile.photoURLLengthMax)

@@ -5,29 +5,29 @@ import Delivery
 /// A message as its recipient would see it.
 package struct InboxMessage: Sendable, Hashable {
     package let id: String
-    /// The name of its way out: `mail` or `sms`.
+    /// Name of the channel: `mail` or `sms`.
     package let kind: String
     package let createdAt: Timestamp
-    /// An address or a number.
+    /// E-mail address or phone number.
     package let to: String
-    /// Of a mail.
+    /// Only of a mail.
     package let subject: String?
-    /// The language it is in: a BCP 47 tag.
+    /// Language of the text: a BCP 47 tag.
     package let language: String
     package let text: String
-    /// Of a mail.
+    /// Only of a mail.
     package let html: String?
 }
 
 extension AccountOperations {
-    /// How many of each kind are shown.
+    /// Limit of the messages shown of each kind.
     private static let inboxMessagesMax: Int64 = 100
 
-    /// The program's own words.
+    /// The built-in templates.
     private static let inboxTemplates = Result { try MailTemplates() }
 
-    /// The newest mails and messages that wait, the newest first, as they would go out: links lead to the pages for people,
-    /// also where test suites are told others. For development: it opens what is sealed.
+    /// The newest waiting mails and messages, newest first, as they would be sent. Links lead to the pages for people,
+    /// even if test suites get other links. For development: it opens sealed messages.
     package func inbox(tenant: TenantID) async throws -> [InboxMessage] {
         let templates = try Self.inboxTemplates.get()
         let settings = project.settings

@@ -2,11 +2,11 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Who mails are from.
+/// Sender of mails.
 package struct MailSender: Sendable, Hashable {
     package let from: Mailbox
     package let replyTo: Mailbox?
-    /// What `Message-ID` ends with: a domain name.
+    /// Domain name at the end of `Message-ID`.
     package let idDomain: String
 
     package init(from: Mailbox, replyTo: Mailbox?, idDomain: String) {
@@ -16,7 +16,7 @@ package struct MailSender: Sendable, Hashable {
     }
 }
 
-/// Makes mails of what the outbox holds, and hands them over.
+/// Renders the mails in the outbox and sends them.
 package struct MailChannel: OutboxChannel {
     private let mails: any MailSending
     private let sender: MailSender
@@ -45,7 +45,7 @@ package struct MailChannel: OutboxChannel {
         await mails.shutDown()
     }
 
-    /// `nil` for a mail that nothing can be made of.
+    /// Returns `nil` for a mail that cannot be rendered.
     func message(_ mail: Mail, id: OutboxMessage.ID, createdAt: Timestamp) -> MailMessage? {
         let settings = project.settings
         guard let to = EmailAddress(mail.to),
@@ -66,7 +66,7 @@ package struct MailChannel: OutboxChannel {
 }
 
 extension Mail {
-    /// Its words, in the language that was asked for; `nil` for a mail that has none.
+    /// Renders the mail in the requested language; `nil` if it has no text.
     func said(
         by templates: MailTemplates,
         in settings: ProjectSettings,
@@ -78,14 +78,14 @@ extension Mail {
         return templates.render(template.name, in: wanted, values)
     }
 
-    /// What its template may name. `language`: what names are said in.
+    /// Values for the mail's template, with names in `language`.
     fileprivate func values(appName: String, language: String) -> MailTemplates.Values {
         var text = ["EMAIL": email, "APP_NAME": appName]
         text["NEW_EMAIL"] = newEmail
         text["LINK"] = link
         text["NUMBER"] = numberEnding
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
-        // The codes of links are for links.
+        // The codes of links appear only in links.
         text["CODE"] = template == .conflictProof ? code : shortCode
         if let requester {
             text["PROVIDER"] = methodName(requester.provider, in: language)
@@ -127,18 +127,18 @@ extension Mail {
     }
 }
 
-/// 2026-11-22 05:20 UTC.
+/// `2026-11-22 05:20 UTC`
 private func toTheMinute(_ time: String) -> String {
     time.prefix(16).replacing("T", with: " ") + " UTC"
 }
 
-/// A name that somebody chose for themselves, where it can be said in a mail to somebody else: strangers would write
-/// advertisements there, and mail programs make links of what looks like one.
+/// Returns a name that one user chose, if it may appear in a mail to another. Attackers would write advertisements
+/// there, and mail programs turn text that resembles an address into a link.
 func shownName(_ name: String) -> String? {
     guard (1...64).contains(name.unicodeScalars.count) else { return nil }
     var previous: Unicode.Scalar = " "
     for scalar in name.unicodeScalars {
-        // "J. R.", not "example.com".
+        // Accept "J. R.", not "example.com".
         if previous == ".", scalar != " " { return nil }
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,

@@ -1,6 +1,6 @@
 import AccountLinking
 
-/// The name of a sign-in method for people, as on the page (`Pages/strings.json`; a test compares).
+/// The name of a sign-in method for people, as on the pages (`Pages/strings.json`; a test compares).
 package func methodName(_ method: String, in language: String) -> String {
     methodNames[language]?[method] ?? methodNames["en"]?[method]
         ?? ProviderID(method).flatMap { KnownProvider.byID[$0]?.displayName }

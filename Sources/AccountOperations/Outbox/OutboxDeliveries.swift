@@ -4,37 +4,37 @@ package import Delivery
 import ServiceLifecycle
 import Synchronization
 
-/// A way out of the outbox: what sends messages of one kind.
+/// Sends messages of one kind from the outbox.
 package protocol OutboxChannel: Sendable {
     var kind: OutboxMessage.Kind { get }
-    /// Messages that may be under way at once; as many workers are wanted.
+    /// Limit of concurrent sends, and number of workers to run.
     var concurrencyMax: Int { get }
-    /// How long sending one may take at most.
+    /// Longest time that one send can take.
     var sendSecondsMax: Int64 { get }
 
-    /// Sends once what the message `id` says.
+    /// Sends the message `id` once.
     func send(_ content: [UInt8], id: OutboxMessage.ID, createdAt: Timestamp) async -> DeliveryOutcome
 
-    /// Ends what it keeps; nothing is sent afterwards.
+    /// Releases the channel's resources. Sends nothing afterwards.
     func shutDown() async
 }
 
-/// Nothing is sent for a while, because whoever takes the messages takes none.
+/// The channel sends nothing for a while, because the receiver accepts no messages.
 package struct ChannelClosed: Error, Hashable, CustomStringConvertible {
     package let reason: String
 
     package var description: String { reason }
 }
 
-/// Sends the messages of one kind that are due. Any number of workers and servers do so at once.
+/// Sends the due messages of one kind. Any number of workers and servers may do so concurrently.
 ///
-/// A message is claimed in one statement, sent while nothing is held, and its end is written in another. Who dies in between
-/// leaves it to whoever comes when the claim is over: each is sent at least once, and twice only where nobody could say that
-/// it was taken.
+/// A worker claims a message in one statement, sends it while it holds nothing, and records the result in another. If
+/// the worker dies in between, another worker takes the message when the claim expires. Each message is sent at least
+/// once, and twice only if its acceptance could not be recorded or is unknown.
 package final class OutboxDeliveries: Sendable {
-    /// Messages that a worker claims at once.
+    /// Limit of the messages that a worker claims at once.
     package static let batchMax = 16
-    /// Pauses while nobody takes anything: doubled from a second up to this many, give or take a quarter.
+    /// Limit of the pause while the channel is closed. Pauses double from one second, with a jitter of ±25 %.
     private static let closedSecondsMax: Int64 = 60
     private static let writingAttemptsMax = 40
     private static let writingPause = Duration.milliseconds(250)
@@ -47,12 +47,12 @@ package final class OutboxDeliveries: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// In a row.
+        /// Consecutive closings.
         var closings: Int64 = 0
         var closedUntil = Timestamp(secondsSinceEpoch: 0)
         var reason = ""
 
-        /// Further ahead than any pause lies what was noted before the clock was set back: it must not hold for as long.
+        /// Ignores a time further ahead than any pause: it was set before the clock was set back.
         func isClosed(at now: Timestamp) -> Bool {
             closedUntil > now && closedUntil <= now.adding(seconds: OutboxDeliveries.closedSecondsMax * 5 / 4)
         }
@@ -66,12 +66,12 @@ package final class OutboxDeliveries: Sendable {
         metrics = operations.metrics
     }
 
-    /// How long a claim holds, in seconds: after a server has died while it sent a message, another sends it again no sooner.
+    /// Lifetime of a claim. If a server dies while it sends a message, another sends the message only after this time.
     package var claimSeconds: Int64 { channel.sendSecondsMax * 2 }
 
-    /// One worker's turn: claims what is due, `batchMax` at most, and sends it, one after the other.
-    /// - Returns: how many were claimed; 0 means that nothing is due.
-    /// - Throws: `ChannelClosed`, or what the database could not do; what was sent and not written down is sent again.
+    /// One worker's turn: claims up to `batchMax` due messages and sends them one after the other.
+    /// - Returns: number of claimed messages; 0 means that none is due.
+    /// - Throws: `ChannelClosed`, or a database error. Messages that were sent but not recorded are sent again.
     package func sendDue() async throws -> Int {
         let now = effects.now()
         if let closed = state.withLock({ $0.isClosed(at: now) ? ChannelClosed(reason: $0.reason) : nil }) {
@@ -84,7 +84,7 @@ package final class OutboxDeliveries: Sendable {
             countMax: Self.batchMax
         )
         for (index, message) in claimed.enumerated() {
-            // Nothing is begun that might outlast its claim.
+            // Start no send that might outlast the claim.
             guard !Task.isShuttingDownGracefully, !Task.isCancelled,
                 effects.now().adding(seconds: channel.sendSecondsMax) <= message.leasedUntil
             else {
@@ -99,9 +99,9 @@ package final class OutboxDeliveries: Sendable {
         return claimed.count
     }
 
-    /// - Returns: until when nothing can be sent and why, where this message was not even looked at.
+    /// - Returns: the end and the reason of the pause, if the channel is closed and this message was not tried.
     private func send(_ message: ClaimedMessage) async throws -> (until: Timestamp, reason: String)? {
-        // No attempt, and nothing that anybody has to know.
+        // A withheld message counts as no attempt, and operators need not see it.
         if message.isWithheld {
             try await store.finish(message, .withheld)
             return nil
@@ -117,14 +117,14 @@ package final class OutboxDeliveries: Sendable {
             tenant: message.tenant,
             sealer: sealer
         )
-        // The key it was sealed with may come back.
+        // Refused, not deleted: the sealing key may come back.
         let outcome =
             if let content {
                 await channel.send(content, id: message.id, createdAt: message.createdAt)
             } else {
                 DeliveryOutcome.refused(reason: "unreadable")
             }
-        // Nobody knows what became of it: left to whoever comes when the claim is over.
+        // The result is unknown: another worker takes the message when the claim expires.
         if outcome != .delivered { try Task.checkCancellation() }
         switch outcome {
         case .delivered:
@@ -148,7 +148,7 @@ package final class OutboxDeliveries: Sendable {
     private func putOff(_ message: ClaimedMessage, _ reason: String) async throws {
         let now = effects.now()
         let pause = RetrySchedule.messages.pauseSeconds(after: Int(message.attempts), jitter: effects.jitter())
-        // What would come too late is told now, while somebody can still do something about it.
+        // Give up now if the next attempt would be too late, while operators can still act on it.
         guard let pause, now.adding(seconds: pause) < message.expiresAt else {
             try await store.finish(message, .givenUp(reason: reason))
             metrics.messageAttempted(channel.kind, .givenUp)
@@ -158,7 +158,7 @@ package final class OutboxDeliveries: Sendable {
         metrics.messageAttempted(channel.kind, .failed)
     }
 
-    /// What was taken is written down even if the database is away for a moment: else it would be sent again.
+    /// Retries recording a result while the database is briefly unavailable. Otherwise the message would be sent again.
     private func write(_ work: () async throws -> Void) async throws {
         for _ in 1..<Self.writingAttemptsMax {
             do {
@@ -178,7 +178,7 @@ package final class OutboxDeliveries: Sendable {
         let now = effects.now()
         let jitter = effects.jitter()
         return state.withLock { state in
-            // Workers that fail at the same time close it once.
+            // Workers that fail at the same time close the channel once.
             if !state.isClosed(at: now) {
                 let pause = min(Self.closedSecondsMax, 1 << min(state.closings, 10))
                 let milliseconds = Int64(Double(pause * 1000) * (0.75 + 0.5 * jitter))
@@ -192,7 +192,7 @@ package final class OutboxDeliveries: Sendable {
 }
 
 extension Effects {
-    /// From 0 to 1, to spread what would otherwise happen at once.
+    /// A random number from 0 to 1, to spread events in time.
     func jitter() -> Double {
         let bytes = randomBytes(2)
         return Double(UInt16(bytes[0]) << 8 | UInt16(bytes[1])) / Double(UInt16.max)

@@ -2,8 +2,8 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// A message of the outbox as operators see it: nothing of what it says, and of its recipient no more than tells which kind of
-/// address it is.
+/// A message of the outbox for operators. It shows no content, and of the recipient only enough to recognize the kind
+/// of address.
 package struct ListedMessage: Sendable, Hashable {
     /// A UUID.
     package let id: String
@@ -12,21 +12,21 @@ package struct ListedMessage: Sendable, Hashable {
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
     package let attempts: Int32
-    /// While it is pending.
+    /// Time of the next attempt, while the message is pending.
     package let nextAttemptAt: Timestamp
-    /// Why the last attempt failed.
+    /// Reason why the last attempt failed.
     package let reason: String?
-    /// Masked: `a…@example.com`. `nil` where the message cannot be opened.
+    /// Masked: `a…@example.com`. `nil` if the message cannot be opened.
     package let recipient: String?
 }
 
-/// What operators do about the outbox, on the database alone.
+/// Operators' actions on the outbox. They need only the database.
 package struct OutboxListing: Sendable {
-    /// Messages that one statement changes.
+    /// Limit of the messages that one statement changes.
     private static let changedMax = 1000
 
     private let store: AccountStore
-    /// `nil`: nobody's keys are at hand, and recipients are not shown.
+    /// `nil` if no keys are available. Recipients are then not shown.
     private let sealer: Sealer?
 
     package init(_ store: AccountStore, sealer: Sealer?) {
@@ -34,12 +34,12 @@ package struct OutboxListing: Sendable {
         self.sealer = sealer
     }
 
-    /// The oldest `countMax` in a state, the oldest first.
+    /// The oldest `countMax` messages in a state, oldest first.
     package func messages(_ state: OutboxMessage.State, countMax: Int) async throws -> [ListedMessage] {
         try await store.outboxEntries(state, countMax: countMax).map(listed)
     }
 
-    /// The oldest `countMax` messages of a selection that can be discarded now, the oldest first.
+    /// The oldest `countMax` messages of a selection that can be discarded now, oldest first.
     package func discardable(
         _ selection: OutboxSelection,
         at now: Timestamp,
@@ -48,13 +48,13 @@ package struct OutboxListing: Sendable {
         try await store.discardableMessages(selection, at: now, countMax: countMax).map(listed)
     }
 
-    /// How many messages of a selection can be discarded now, and how many a worker has.
+    /// Counts the messages of a selection that can be discarded now, and those that a worker has claimed.
     package func countDiscardable(_ selection: OutboxSelection, at now: Timestamp) async throws -> DiscardableMessages {
         try await store.countDiscardable(selection, at: now) ?? .nothing
     }
 
-    /// Withdraws the messages of a selection that no worker has, and blanks them: they are never sent.
-    /// - Returns: how many.
+    /// Discards the messages of a selection that no worker has claimed, and erases their content. They are never sent.
+    /// - Returns: number of discarded messages.
     package func discard(_ selection: OutboxSelection, at now: Timestamp) async throws -> Int64 {
         var total: Int64 = 0
         while true {
@@ -64,7 +64,7 @@ package struct OutboxListing: Sendable {
         }
     }
 
-    /// The messages with `ids`; `nil` where one of them is no UUID.
+    /// Parses the ids; `nil` if one is not a UUID.
     package static func named(_ ids: [String]) -> [OutboxMessage.ID]? {
         let parsed = ids.compactMap { OutboxMessage.ID(text: $0.lowercased()) }
         return parsed.count == ids.count ? parsed : nil
@@ -84,9 +84,9 @@ package struct OutboxListing: Sendable {
         )
     }
 
-    /// Has messages that were given up sent after all, with all their attempts anew: those named, or every one where `ids` is
-    /// `nil`. Those that have expired are not.
-    /// - Returns: how many; `nil` where one of `ids` is no UUID.
+    /// Retries messages that were given up, with a full set of attempts: those in `ids`, or all if `ids` is `nil`.
+    /// Expired messages are not retried.
+    /// - Returns: number of messages; `nil` if one of `ids` is not a UUID.
     package func retry(_ ids: [String]?, at now: Timestamp) async throws -> Int? {
         var named: [OutboxMessage.ID]?
         if let ids {
@@ -101,7 +101,7 @@ package struct OutboxListing: Sendable {
         }
     }
 
-    /// Whatever a message is, its content names its recipient so.
+    /// The content of every kind of message has the recipient in the member `to`.
     private func recipient(of entry: OutboxEntry) -> String? {
         guard let sealer, let sealed = entry.sealedPayload,
             let content = OutboxMessage.plaintext(of: sealed, id: entry.id, tenant: entry.tenant, sealer: sealer)
@@ -110,7 +110,7 @@ package struct OutboxListing: Sendable {
     }
 }
 
-/// The first character of a mailbox and its domain; the beginning and the end of a number.
+/// Shows the first character of a mailbox and its domain, or the beginning and the end of a number.
 package func maskedAddress(_ address: String) -> String {
     guard let at = address.lastIndex(of: "@") else { return "\(address.prefix(3))…\(address.suffix(2))" }
     return "\(address.prefix(1))…\(address[at...])"

@@ -2,10 +2,10 @@ import AccountLinking
 import AccountStore
 import Postgres
 
-// What a message of the outbox says, sealed. The seal is bound to the message's id and tenant.
+// Sealed content of outbox messages. The seal is bound to the message's id and tenant.
 
 extension OutboxMessage {
-    /// `isWithheld`: it says nothing, at the same length, and is not sent.
+    /// - `isWithheld`: the content is replaced by zeros of the same length, and the message is not sent.
     init(
         sealing plaintext: [UInt8],
         as kind: Kind,
@@ -28,7 +28,7 @@ extension OutboxMessage {
         )
     }
 
-    /// - Returns: `nil` for what does not open.
+    /// - Returns: `nil` if the content cannot be opened.
     static func plaintext(of sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) -> [UInt8]? {
         try? sealer.open(sealed, context: context(id, tenant))
     }

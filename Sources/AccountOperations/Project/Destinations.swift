@@ -2,7 +2,7 @@ import AccountLinking
 import IdentityProviders
 
 extension AccountOperations {
-    /// Returns true if codes and sessions of the project may go to the page at `url`.
+    /// Returns true if the project's codes and sessions may be sent to the page at `url`.
     func authorizes(_ url: ContinueURL, requester: DestinationRequester = .operation) -> Bool {
         policy.authorizes(
             url.origin,
@@ -12,7 +12,7 @@ extension AccountOperations {
         )
     }
 
-    /// Returns true if Concord's own pages may hand a code or a session to the page at `address`.
+    /// Returns true if Concord's own pages may send a code or a session to the page at `address`.
     ///
     /// The pages ask the server, so that there is one rule and one parser.
     package func authorizesPage(at address: String) -> Bool {
@@ -21,12 +21,12 @@ extension AccountOperations {
 }
 
 extension ProjectSettings {
-    /// The hosts that client SDKs are shown as authorized, without ports and wildcards: web SDKs compare names, and
-    /// take hosts below one for authorized.
+    /// The hosts that client SDKs see as authorized, without ports and wildcards. Web SDKs compare names, and treat
+    /// hosts below an authorized one as authorized.
     ///
-    /// SDKs for iOS take the first name below `firebaseapp.com` or `web.app` for the host of the handler's page, and fail
-    /// without one. Where the project authorizes none they are shown one that Google gives to nobody: a browser that is
-    /// sent there finds no certificate for two labels. It is shown and never a destination.
+    /// SDKs for iOS use the first name below `firebaseapp.com` or `web.app` as host of the handler's page, and fail
+    /// without one. If the project authorizes none, they see a host that Google never assigns: it has two labels, for
+    /// which a browser finds no certificate. Concord shows this host but never sends a browser there.
     package var shownDomains: [String] {
         var seen: Set<String> = []
         let hosts = authorizedDomains.map(\.host).filter { seen.insert($0).inserted }

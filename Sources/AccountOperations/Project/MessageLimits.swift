@@ -3,8 +3,8 @@ import AccountStore
 import Crypto
 import JSON
 
-/// The limits on messages, by their names in the project's configuration: those that production publishes
-/// (firebase.google.com/docs/auth/limits), and for a number what a person needs.
+/// Limits on messages, by their names in the project's configuration. They are Firebase's published limits
+/// (firebase.google.com/docs/auth/limits). The limit of a number covers the needs of one person.
 enum MessageLimits {
     static let all: [(name: String, limit: MessageLimit)] = [
         ("perNumberPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
@@ -15,7 +15,7 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Those on mails that somebody asks for.
+    /// Limits on mails that a client requests.
     static let ofMails: [(name: String, limit: MessageLimit)] = [
         ("perMailboxPerHour", MessageLimit(.recipient, windowSeconds: 3600, countMax: 5)),
         ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 20)),
@@ -25,8 +25,9 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Limits on guesses at short codes: five at each mail would be without bound where mails are. Those of the project are off:
-    /// guessers in many networks would reach them, and then no right code of anybody would count.
+    /// Limits on guesses at short codes. Five guesses for each mail would be unlimited wherever mails are. The
+    /// project's limits are off: attackers in many networks would reach them, and then no correct code would be
+    /// accepted.
     static let ofGuesses: [(name: String, limit: MessageLimit)] = [
         ("perMailboxPerDay", MessageLimit(.recipient, windowSeconds: 86_400, countMax: 100)),
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
@@ -35,23 +36,23 @@ enum MessageLimits {
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Limits on accounts that clients make: production's 100 an hour by network address. Those of the project are off: every
-    /// sign-up would wait for the row that counts them.
+    /// Limits on accounts that clients create: Firebase's 100 an hour for each network address. The project's limits
+    /// are off, because every sign-up would wait for the row that counts them.
     static let ofSignUps: [(name: String, limit: MessageLimit)] = [
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 100)),
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
         ("perProjectPerDay", MessageLimit(.project, windowSeconds: 86_400, countMax: 0)),
     ]
 
-    /// Limits on sign-ins that begin on a provider's page. That of the project is off: strangers in many networks would reach it,
-    /// and then nobody could sign in on a provider's page.
+    /// Limits on sign-ins begun on a provider's page. The project's limit is off: attackers in many networks would
+    /// reach it, and then no user could sign in on a provider's page.
     static let ofProviderFlows: [(name: String, limit: MessageLimit)] = [
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 100)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 1000)),
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
     ]
 
-    /// Limits on conflicts that are opened or come up again.
+    /// Limits on conflicts that are opened or joined again.
     static let ofConflicts: [(name: String, limit: MessageLimit)] = [
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 100)),
@@ -59,13 +60,13 @@ enum MessageLimits {
     ]
 }
 
-/// A kind of row that a stranger can make, as often as limits allow.
+/// A kind of row that unauthenticated callers can create, within limits.
 package enum LimitedResource: String, Sendable, CaseIterable {
-    /// An account that a client makes, in whatever way.
+    /// An account that a client creates, by any method.
     case signUps
-    /// A sign-in that begins on a provider's page.
+    /// A sign-in begun on a provider's page.
     case providerFlows
-    /// A conflict that is opened or comes up again: each has an event.
+    /// A conflict that is opened or joined again. Each has an event.
     case conflicts
 
     /// The limits, by their names below `concord.<raw value>` in the project's configuration.
@@ -79,14 +80,15 @@ package enum LimitedResource: String, Sendable, CaseIterable {
 }
 
 extension AccountOperations {
-    /// The limits on what is made for a client at `clientAddress`, to be counted where it is written.
+    /// The limits on rows made for a client at `clientAddress`, to be counted when the row is written.
     func limits(on row: LimitedResource, from clientAddress: String?) -> [CountedLimit] {
         (project.settings.rowLimits[row] ?? []).limiting(.row(row), to: "", from: clientAddress)
     }
 
-    /// - Throws: the "no" to what would go over `limits`, or what the database could not do. At most one round trip.
+    /// Refuses a row that would exceed `limits`, before anything is written: a flood costs one read for each request.
+    /// The count in the write is exact. At most one round trip.
     ///
-    /// Asked before anything is written, so that a flood costs one read each. Exact is the count in the write.
+    /// - Throws: `Denial.limitReached`, or a database error.
     func requireRoom(
         for row: LimitedResource,
         within limits: [CountedLimit],
@@ -101,15 +103,15 @@ extension AccountOperations {
     }
 }
 
-/// What is counted within a window.
+/// The thing that is counted within a window.
 enum LimitedAction: Hashable {
     /// Messages of a kind.
     case message(OutboxMessage.Kind)
     /// Guesses at short codes in mails.
     case guess
-    /// Assessments of whoever uses an app, each of which the operator pays for.
+    /// Assessments of an app's user, each of which costs the operator money.
     case assessment
-    /// Rows that a stranger makes.
+    /// Rows that unauthenticated callers create.
     case row(LimitedResource)
 
     fileprivate var name: String {
@@ -123,10 +125,11 @@ enum LimitedAction: Hashable {
 }
 
 extension [MessageLimit] {
-    /// What one of `action` counts against, always in the same order, so that two writers never wait for each other in a
-    /// circle: the site of an IPv6 client before its network, because all writers of a network write the site's row too.
+    /// The limits that one of `action` counts against, always in the same order, so that concurrent writers do not
+    /// deadlock. The site of an IPv6 client comes before its network, because all writers of a network also write the
+    /// site's row.
     ///
-    /// `clientAddress`: who asked for it, as far as it is known.
+    /// - `clientAddress`: network address of the requesting client, if known.
     func limiting(_ action: LimitedAction, to recipient: String, from clientAddress: String?) -> [CountedLimit] {
         flatMap { limit -> [CountedLimit] in
             switch limit.scope {
@@ -151,12 +154,12 @@ extension MessageLimit {
     }
 }
 
-/// Where a project sends messages (`smsRegionConfig`).
+/// The regions to which a project sends messages (`smsRegionConfig`).
 enum MessageRegions: Sendable, Hashable {
     case allBut(Set<String>)
     case only(Set<String>)
 
-    /// A list of no regions is not the absence of a list.
+    /// An empty allow list allows no region. Without an allow list, all but the disallowed regions are allowed.
     init(stored: JSONValue?) {
         func regions(_ list: JSONValue?) -> Set<String>? {
             list?.array.map { Set($0.compactMap(\.string)) }
@@ -168,7 +171,7 @@ enum MessageRegions: Sendable, Hashable {
         }
     }
 
-    /// `region`: ISO 3166-1 alpha-2.
+    /// - `region`: ISO 3166-1 alpha-2.
     func contains(_ region: String) -> Bool {
         switch self {
         case .allBut(let regions): !regions.contains(region)

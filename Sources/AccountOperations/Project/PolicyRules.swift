@@ -1,10 +1,10 @@
 import AccountLinking
 package import JSON
 
-// The two tables of the policy as an operator writes them, and as they are kept. Read strictly: a rule with a member that
-// nobody knows would hold more widely than its author meant.
+// The two tables of the policy, as an operator writes them and as they are stored. Parsing is strict: if a rule with an
+// unknown member were accepted, it would apply more widely than its author meant.
 
-/// Reads the rules of one table, each a JSON object, and names every mistake.
+/// Parses the rules of one table, each a JSON object, and names every mistake.
 struct PolicyRuleReader {
     static let rulesMax = 100
 
@@ -15,7 +15,7 @@ struct PolicyRuleReader {
         self.path = path
     }
 
-    /// Whose word about an address is proof: `concord.emailTrust`.
+    /// Parses `concord.emailTrust`: the providers whose word about an address is proof.
     static func emailTrust(
         _ value: JSONValue,
         at path: String,
@@ -40,7 +40,7 @@ struct PolicyRuleReader {
         return rules.map(\.rule)
     }
 
-    /// What conflicts may be settled by: `concord.conflictProofs`.
+    /// Parses `concord.conflictProofs`: the proofs that may settle a conflict.
     static func conflictProofs(
         _ value: JSONValue,
         at path: String,
@@ -119,13 +119,13 @@ struct PolicyRuleReader {
     private mutating func domains(_ value: JSONValue?, _ index: Int) -> EmailTrustRule.Domains? {
         guard let value = named(value) else { return .any }
         if value == .string("hosted") { return .hosted }
-        // As it stands in the canonical form of an address, which it is compared with.
+        // The domain in the canonical form of an address, with which it is compared.
         if let address = value.string.flatMap({ EmailAddress("anyone@" + $0) }) { return .only(String(address.domain)) }
         mistake(index, "domain", "must be the domain of an address, hosted or *")
         return nil
     }
 
-    /// The value of a member; `nil` where it is absent or says "any".
+    /// The value of a member; `nil` if it is absent or means "any".
     private func named(_ value: JSONValue?) -> JSONValue? {
         value == .null || value == .string("*") ? nil : value
     }
@@ -153,7 +153,7 @@ struct PolicyRuleReader {
 }
 
 extension EmailTrustRule {
-    /// The form that is kept and shown.
+    /// The form that is stored and shown.
     package var json: JSONValue {
         var members: [String: JSONValue] = ["trust": .string(trust.rawValue)]
         switch scope.providers {
@@ -177,7 +177,7 @@ extension EmailTrustRule {
 }
 
 extension ConflictProofRule {
-    /// The form that is kept and shown.
+    /// The form that is stored and shown.
     package var json: JSONValue {
         var members: [String: JSONValue] = ["proofs": .array(proofs.map(\.rawValue).sorted().map(JSONValue.string))]
         if let method = scope.method { members["method"] = .string(method.name) }

@@ -4,9 +4,9 @@ package import IdentityProviders
 package import Postgres
 import Synchronization
 
-/// The project's settings and providers, read from the database and kept for at most `stalenessSeconds`.
+/// The project's settings and providers, cached for at most `stalenessSeconds`.
 ///
-/// A change made through this process is seen at once; one made through another within the staleness.
+/// A change through this process is visible at once, a change through another process within the staleness.
 package final class ProjectCache: Sendable {
     package static let stalenessSeconds = 2
 
@@ -17,7 +17,7 @@ package final class ProjectCache: Sendable {
         var version: Int64
         /// The newest version that `whenChanged` was called with, or that was in force at the start.
         var announcedVersion: Int64
-        /// Reads of the database that have begun, and the last of them whose answer is in use.
+        /// Number of reads that have begun, and the last of them whose result is in use.
         var readsBegun = 0
         var readInUse = 0
     }
@@ -27,13 +27,13 @@ package final class ProjectCache: Sendable {
     private let state: Mutex<State>
     private let whenChanged: @Sendable (ProjectVersion) -> Void
 
-    /// Versions that are announced at once; of more, the newest.
+    /// Limit of the versions announced at once: the newest of them.
     private static let announcementsMax = 10
 
     /// Reads the project.
     ///
-    /// `whenChanged`: called once for each version that this process has picked up since, after it is in use.
-    /// - Returns: `nil` when the database holds none yet.
+    /// - `whenChanged`: called once for each version that this process loads later, after the version is in use.
+    /// - Returns: `nil` if the database has no project yet.
     package static func load(
         store: AccountStore,
         trust: EmailTrustBase,
@@ -65,24 +65,24 @@ package final class ProjectCache: Sendable {
 
     package var settings: ProjectSettings { state.withLock { $0.settings } }
 
-    /// The key that clients are told to use: always the same one of those that are registered.
+    /// The key that clients should use: always the same one of the registered keys.
     package var apiKey: String? { state.withLock { $0.apiKeys.min() } }
 
     package func holds(apiKey: String) -> Bool { state.withLock { $0.apiKeys.contains(apiKey) } }
 
     package var registeredProviders: [ProviderID] { state.withLock { $0.providers.map(\.provider) } }
 
-    /// What the project registered about a provider, without its secrets; `nil` when nothing.
+    /// The registration of a provider, without its secrets; `nil` if there is none.
     package func configuration(of provider: ProviderID) -> ProviderConfiguration? {
         registration(of: provider)?.configuration
     }
 
-    /// The registration as it is stored, with its secrets sealed.
+    /// The registration as stored, with sealed secrets.
     func registration(of provider: ProviderID) -> ProviderConfigRecord? {
         state.withLock { state in state.providers.first { $0.provider == provider } }
     }
 
-    /// Reads everything again. While the database cannot answer, what is known stays in use.
+    /// Reloads everything. If the database cannot answer, the cached values stay in use.
     package func refresh() async throws(PostgresError) {
         let read = state.withLock { state in
             state.readsBegun += 1
@@ -91,8 +91,8 @@ package final class ProjectCache: Sendable {
         guard let (project, apiKeys) = try await store.project() else { return }
         let providers = try await store.providerConfigs(tenant: .project)
         state.withLock { state in
-            // An answer that was on its way while a newer one came in is not allowed to undo it. A read that began later
-            // has seen whatever was committed before the earlier one began, providers included.
+            // An older read must not replace a newer one. A read that began later has seen all that was committed
+            // before the earlier one began, including providers.
             guard read > state.readInUse, project.version >= state.version else { return }
             state.readInUse = read
             // A registration names domains, which are part of the policy.
@@ -106,13 +106,13 @@ package final class ProjectCache: Sendable {
         try await announce()
     }
 
-    /// Reports the versions that have come into use. After a failure the next refresh reports them.
+    /// Reports the versions that have come into use. If this fails, the next refresh reports them.
     private func announce() async throws(PostgresError) {
         let (announced, version) = state.withLock { ($0.announcedVersion, $0.version) }
         guard announced < version else { return }
         let versions = try await store.projectVersions(after: announced, countMax: Self.announcementsMax)
         let news = state.withLock { state in
-            // Another refresh may have reported some meanwhile, and a version may be newer than what is in use.
+            // Another refresh may have reported some meanwhile, and a version may be newer than the one in use.
             let news = versions.filter { $0.version > state.announcedVersion && $0.version <= version }
             state.announcedVersion = max(state.announcedVersion, version)
             return news
@@ -120,9 +120,8 @@ package final class ProjectCache: Sendable {
         for version in news.reversed() { whenChanged(version) }
     }
 
-    /// Reads everything again after a change that is stored already. Should that fail, the caller's answer is a success
-    /// all the same: this server takes note of the change with its next periodic refresh, which meets and reports what
-    /// is wrong.
+    /// Reloads after a change that is already stored. If this fails, the caller still succeeds: the next periodic
+    /// refresh loads the change and reports the error.
     func takeNoteOfStoredChange() async {
         try? await refresh()
     }

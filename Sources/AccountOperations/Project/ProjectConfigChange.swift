@@ -1,23 +1,23 @@
 import AccountLinking
 package import JSON
 
-/// A change of the project configuration, checked: it can be applied to whatever is stored by then, so that two changes
-/// of different fields at once both survive.
+/// A validated change of the project configuration. It applies to the settings stored at that time, so that concurrent
+/// changes of different fields both survive.
 package struct ProjectConfigChange: Sendable, Hashable {
-    /// What the named fields become; `nil` for the default.
+    /// New values of the named fields; `nil` for the default.
     private let values: [ProjectConfigField: JSONValue?]
 
-    /// What is wrong with a request; never empty.
+    /// The mistakes in a request; never empty.
     package struct Mistakes: Error, Sendable, Hashable {
         package let all: [ProjectConfigMistake]
     }
 
-    /// Reads the fields of `body` that `mask` names.
+    /// Parses the fields of `body` that `mask` names.
     ///
     /// - Parameters:
     ///   - body: an object in the wire's shape. Undeclared members are ignored.
-    ///   - mask: paths separated by commas, camelCase or snake_case; a path also names everything below it. Empty or
-    ///     absent names every field: what the body leaves out returns to its default.
+    ///   - mask: paths separated by commas, camelCase or snake_case. A path includes everything below it. An empty or
+    ///     absent mask names every field: fields that the body omits return to their defaults.
     /// - Throws: every mistake of the mask and the body at once.
     package init(body: JSONValue, mask: String?) throws(Mistakes) {
         var mistakes: [ProjectConfigMistake] = []
@@ -28,7 +28,7 @@ package struct ProjectConfigChange: Sendable, Hashable {
         }
         Self.checkRegions(body, &values, &mistakes)
         Self.checkPasswordLengths(values, &mistakes)
-        // A wrong object in the middle is met once for every field under it.
+        // A wrong object in the middle of a path is found once for each field below it.
         var seen: Set<ProjectConfigMistake> = []
         let distinct = mistakes.filter { seen.insert($0).inserted }
         guard distinct.isEmpty else { throw Mistakes(all: distinct) }
@@ -39,7 +39,7 @@ package struct ProjectConfigChange: Sendable, Hashable {
         guard let mask, !mask.isEmpty else { return ProjectConfigField.all }
         var named: Set<ProjectConfigField> = []
         for part in mask.split(separator: ",", omittingEmptySubsequences: false) {
-            // An empty part names no field, so that an empty path does not name them all.
+            // An empty part names no field: otherwise an empty path would name all of them.
             let path = part.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             let fields = ProjectConfigField.all.filter { field in
                 path.count <= field.path.count && zip(path, field.path).allSatisfy { $0 == $1 || $0 == $1.snakeCase }
@@ -56,7 +56,7 @@ package struct ProjectConfigChange: Sendable, Hashable {
         return ProjectConfigField.all.filter(named.contains)
     }
 
-    /// The value at `path`; `nil` when it was not sent.
+    /// The value at `path`; `nil` if it was not sent.
     private static func value(
         at path: ArraySlice<String>,
         of value: JSONValue,
@@ -78,8 +78,8 @@ package struct ProjectConfigChange: Sendable, Hashable {
     private static let allowed = "smsRegionConfig.allowlistOnly"
     private static let disallowed = "smsRegionConfig.allowByDefault"
 
-    /// The two region rules exclude each other: one that is sent clears the other, both are a mistake. An empty
-    /// `allowlistOnly` is a list of no regions, not the absence of a list.
+    /// The two region rules exclude each other. Sending one clears the other; sending both is a mistake. An empty
+    /// `allowlistOnly` is a list of no regions, not an absent list.
     private static func checkRegions(
         _ body: JSONValue,
         _ values: inout [ProjectConfigField: JSONValue?],
@@ -111,7 +111,8 @@ package struct ProjectConfigChange: Sendable, Hashable {
 
     // MARK: Applying and showing
 
-    /// `stored` with this change. A value that the preset gives anyway is not stored: it follows the next change of the preset.
+    /// Returns `stored` with this change. A value that equals the preset's is not stored, so that it follows later
+    /// changes of the preset.
     package func applied(to stored: JSONValue) -> JSONValue {
         let settings = values.reduce(stored) { $0.setting($1.value, at: $1.key.path[...]) }
         let unset = values.keys.filter { $0.followsPreset && stored[$0.path] == nil }
@@ -121,7 +122,7 @@ package struct ProjectConfigChange: Sendable, Hashable {
         }
     }
 
-    /// Whether everything it names is so in `stored`, as somebody has set it or by default.
+    /// Returns true if every value of the change is in force in `stored`, set or by default.
     package func isInForce(in stored: JSONValue) -> Bool {
         values.allSatisfy { field, value in field.value(in: stored) == (value ?? field.byDefault(in: stored)) }
     }
@@ -136,18 +137,20 @@ package struct ProjectConfigChange: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The value that stands at `path`; `nil` when there is none.
+    /// The value at `path`; `nil` if there is none.
     package subscript(path: [String]) -> JSONValue? {
         path.reduce(.some(self)) { value, name in value?[name] }
     }
 
-    /// This value with the members of `defaults` that it lacks, also inside of its objects. Lists are not merged.
+    /// This value, completed with the members of `defaults` that it lacks, also inside its objects. Lists are not
+    /// merged.
     package func completed(by defaults: JSONValue) -> JSONValue {
         guard let members = object, let others = defaults.object else { return self }
         return .object(members.merging(others) { $0.completed(by: $1) })
     }
 
-    /// This object with the value at `path` replaced or, with `nil`, removed; objects in between come and go with it.
+    /// This object with the value at `path` replaced, or removed if it is `nil`. Creates missing objects on the path
+    /// and removes empty ones.
     package func setting(_ value: JSONValue?, at path: ArraySlice<String>) -> JSONValue {
         guard let name = path.first else { return value ?? .object([:]) }
         var members = object ?? [:]

@@ -1,14 +1,14 @@
 import AccountLinking
 package import JSON
 
-/// One field of the project configuration: its path, the values that it may have, and its default.
+/// One field of the project configuration: its path, type and default.
 package struct ProjectConfigField: Sendable, Hashable {
-    /// The names from the top, each as declared on the wire.
+    /// Names from the top, as declared on the wire.
     package let path: [String]
     package let type: ProjectConfigType
-    /// What an absent field means under the preset `strict`; `nil` where absence is shown as absence.
+    /// Default of the field under the preset `strict`; `nil` if the absent field is not shown.
     private let strictDefault: JSONValue?
-    /// What an absent field means under the preset `firebase`, where that differs.
+    /// Default of the field under the preset `firebase`, if it differs.
     private let firebaseDefault: JSONValue?
     /// One line for the manual.
     package let meaning: String
@@ -27,17 +27,17 @@ package struct ProjectConfigField: Sendable, Hashable {
         self.meaning = meaning
     }
 
-    /// A field whose absence is shown as absence.
+    /// A field that is not shown while it is absent.
     init(_ path: String, _ type: ProjectConfigType, _ meaning: String) {
         self.init(path, type, nil, meaning)
     }
 
     package var name: String { path.joined(separator: ".") }
 
-    /// The preset gives the value of the field where none is stored.
+    /// True if the preset determines the default of the field.
     package var followsPreset: Bool { firebaseDefault != nil }
 
-    /// What an absent field means where `settings` are stored; `nil` where absence is shown as absence.
+    /// Default of the field under the preset of `settings`; `nil` if the absent field is not shown.
     package func byDefault(in settings: JSONValue) -> JSONValue? {
         switch LinkPolicyPreset(of: settings) {
         case .strict: strictDefault
@@ -45,16 +45,17 @@ package struct ProjectConfigField: Sendable, Hashable {
         }
     }
 
-    /// The value of the field where `settings` are stored; `nil` where absence is shown as absence.
+    /// The field's value in `settings`, or its default; `nil` if the absent field is not shown.
     package func value(in settings: JSONValue) -> JSONValue? { settings[path] ?? byDefault(in: settings) }
 
-    /// Every field that can be written. Parsing, masks, defaults and `docs/reference/project-configuration.md` come from here.
+    /// Every writable field. Parsing, masks, defaults and `docs/reference/project-configuration.md` come from this
+    /// list.
     package static let all: [ProjectConfigField] =
         signIn + client + mail + secondFactors + passwordPolicy + regions + recaptcha + other + linkPolicy + concord
 
     private static let presets = ProjectConfigType.choice(LinkPolicyPreset.allCases.map(\.rawValue))
 
-    /// The rules in which Concord is safer than production. The preset gives the values that are not set here.
+    /// The rules in which Concord is safer than Firebase. The preset gives the values that are not set here.
     private static let linkPolicy: [ProjectConfigField] = [
         .init(
             LinkPolicyPreset.path.joined(separator: "."),
@@ -528,7 +529,7 @@ package struct ProjectConfigField: Sendable, Hashable {
         )
     }
 
-    /// Fields that are shown and never written; a mask may name them, as clients that send back what they read do.
+    /// Fields that are shown and never written. A mask may name them, because clients send back what they read.
     static let shownOnly: Set<String> = [
         "name", "subtype", "client.apiKey", "client.firebaseSubdomain", "signIn.hashConfig",
         "recaptchaConfig.recaptchaKeys", "passwordPolicyConfig.lastUpdateTime", "notification.sendEmail.dnsInfo",

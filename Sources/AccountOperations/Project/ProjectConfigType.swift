@@ -1,36 +1,37 @@
 import AccountLinking
 import JSON
 
-/// What a field of the project configuration may hold: how it is read from the wire, and how it is kept.
+/// Type of a field of the project configuration: how it is parsed and stored.
 ///
-/// Integers may come as decimal strings and enumerations as numbers; what is kept has one form only.
+/// The wire also allows integers as decimal strings and enumerations as numbers. The stored value has one form only.
 package indirect enum ProjectConfigType: Sendable, Hashable {
     case bool
-    /// 32 bits on the wire: kept and shown as a number.
+    /// 32 bits on the wire: stored and shown as a number.
     case integer(ClosedRange<Int64>)
-    /// 0 for no limit, or a number in the range; otherwise like `integer`.
+    /// 0 for no limit, or a number in the range. Otherwise like `integer`.
     case limit(ClosedRange<Int64>)
-    /// 64 bits on the wire: kept and shown as a decimal string.
+    /// 64 bits on the wire: stored and shown as a decimal string.
     case longInteger(ClosedRange<Int64>)
     case decimal(ClosedRange<Double>)
     case text(bytesMax: Int)
-    /// One of `names`, in the order of their numbers. `unavailable` ones exist, but nothing here would act on them.
+    /// One of the names, in the order of their numbers. Concord knows the `unavailable` ones but does not implement
+    /// them.
     case choice([String], unavailable: Set<String> = [])
     /// A host name in lower case, without scheme, port or path.
     case domain
-    /// A host that codes and sessions may go to (`AuthorizedDomain`).
+    /// A host to which codes and sessions may be sent (`AuthorizedDomain`).
     case authorizedDomain
     /// Two capital letters (CLDR).
     case region
     case list(ProjectConfigType, countMax: Int)
     case message([Member])
-    /// Fictional numbers and their codes (docs/guides/phone.md, "Fictional numbers").
+    /// Test numbers and their codes (docs/guides/phone.md, "Fictional numbers").
     case testPhoneNumbers
-    /// Whose word about an address is proof (`PolicyRuleReader`).
+    /// Rules of `concord.emailTrust` (`PolicyRuleReader`).
     case emailTrust
-    /// What conflicts may be settled by (`PolicyRuleReader`).
+    /// Rules of `concord.conflictProofs` (`PolicyRuleReader`).
     case conflictProofs
-    /// Exists on the wire and does nothing here: refused, because it would promise what does not happen.
+    /// Exists on the wire but is not implemented. Refused, because it would promise what Concord does not do.
     case unavailable
 
     package struct Member: Sendable, Hashable {
@@ -44,16 +45,16 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     }
 }
 
-/// What is wrong with a configuration that was sent.
+/// A mistake in a configuration that was sent.
 package enum ProjectConfigMistake: Sendable, Hashable {
-    /// A field holds something else than it may; the text names the field and the rule.
+    /// A field has an invalid value. The text names the field and the rule.
     case invalid(String)
-    /// A fictional number, or its code, is malformed; the text names the field, the number and the rule.
+    /// A test number or its code is malformed. The text names the field, the number and the rule.
     case testPhoneNumber(String)
-    /// The field asks for something that Concord does not do.
+    /// The field requests something that Concord does not implement.
     case unavailable(String)
 
-    /// For people.
+    /// Text for people.
     package var text: String {
         switch self {
         case .invalid(let text), .testPhoneNumber(let text): text
@@ -65,8 +66,8 @@ package enum ProjectConfigMistake: Sendable, Hashable {
 extension ProjectConfigType {
     static let testPhoneNumbersMax = 10
 
-    /// Reads `value`, which stands at `path`.
-    /// - Returns: the form that is kept; `nil` when there is none, with the reasons appended to `mistakes`.
+    /// Parses `value`, which is at `path`.
+    /// - Returns: the form to store; `nil` if there is none, with the reasons appended to `mistakes`.
     func read(_ value: JSONValue, at path: String, _ mistakes: inout [ProjectConfigMistake]) -> JSONValue? {
         func refuse(_ rule: String) -> JSONValue? {
             mistakes.append(.invalid("\(path) \(rule)"))
@@ -177,7 +178,7 @@ extension ProjectConfigType {
         }
     }
 
-    /// The fictional numbers. A mistake names its number.
+    /// Parses the test numbers. A mistake names its number.
     private static func readTestPhoneNumbers(
         _ value: JSONValue,
         at path: String,
@@ -210,7 +211,7 @@ extension ProjectConfigType {
         return .object(read)
     }
 
-    /// In a few words, for the table of fields in the manual.
+    /// A few words for the table of fields in the manual.
     var summary: String {
         switch self {
         case .bool: "true or false"
@@ -234,7 +235,7 @@ extension ProjectConfigType {
 }
 
 extension JSONValue {
-    /// A member by its declared name or the `snake_case` of it; `nil` when absent or `null`.
+    /// A member by its declared name or its `snake_case` form; `nil` if it is absent or `null`.
     func declared(_ name: String) -> JSONValue? {
         guard let value = self[name] ?? self[name.snakeCase], value != .null else { return nil }
         return value

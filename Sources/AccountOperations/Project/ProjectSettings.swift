@@ -2,59 +2,59 @@ package import AccountLinking
 package import AccountStore
 package import JSON
 
-/// The project's settings as the rules and operations read them, from their wire form.
+/// The project's settings for rules and operations, parsed from their wire form.
 package struct ProjectSettings: Sendable, Hashable {
     package let projectID: String
     package let projectNumber: Int64
     package let policy: LinkPolicy
-    /// How long a conflict waits for its owner.
+    /// Lifetime of a conflict.
     package let conflictLifetimeSeconds: Int64
-    /// How long a suspended method can come back; 0: nothing is suspended.
+    /// Time in which a suspended method can be restored; 0: methods are not suspended.
     package let quarantineSeconds: Int64
     package let sessionLifetimes: SessionLifetimes
-    /// Seconds in which a mail can undo a change of sign-in methods; 0: their owners are not mailed.
+    /// Time in which the mail about a change of sign-in methods can undo it; 0: owners are not mailed.
     let revertSeconds: Int64
     let mergeAnswerSeconds: Int64
     let mergeUndoSeconds: Int64
-    /// How long events are kept, in seconds; `nil`: for good.
+    /// Retention of events; `nil`: forever.
     package let eventRetentionSeconds: Int64?
     package let passwordPolicy: PasswordPolicy
-    /// Hosts that codes and sessions may go to.
+    /// Hosts to which codes and sessions may be sent.
     package let authorizedDomains: [AuthorizedDomain]
-    /// Domains whose links open the app, in lower case; the first unless a request names another.
+    /// Domains whose links open the app, in lower case. The first is the default of a request.
     package let linkDomains: [String]
-    /// Native apps that browsers may be sent back to.
+    /// Native apps to which browsers may be sent back.
     package let apps: [RegisteredApp]
-    /// Fictional numbers, each with its code.
+    /// Test numbers, each with its code.
     package let testPhoneNumbers: [PhoneNumber: String]
-    /// Where messages go.
+    /// Regions to which messages are sent.
     let messageRegions: MessageRegions
-    /// How long a code sent to a number lives.
+    /// Lifetime of a code sent to a number.
     let phoneCodeSeconds: Int64
-    /// For how long a number is sent no second message.
+    /// Time in which a number gets no second message.
     let messageWindowSeconds: Int64
     let messageLimits: [MessageLimit]
-    /// On mails that somebody asks for.
+    /// Limits on mails that a client requests.
     let mailLimits: [MessageLimit]
-    /// On guesses at the short codes in mails.
+    /// Limits on guesses at the short codes in mails.
     let guessLimits: [MessageLimit]
-    /// Limits on what strangers make.
+    /// Limits on rows that unauthenticated callers create.
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
     let totpAdjacentSteps: Int64
-    /// What messages say instead of the text in the language asked for.
+    /// Text that replaces the message in the requested language.
     let messageTemplate: String?
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
-    /// What the app is called; `nil` where nobody said.
+    /// Name of the app; `nil` if it is not set.
     package let displayName: String?
-    /// The language of mails where a request asks for none: a BCP 47 tag.
+    /// Language of mails if a request has none: a BCP 47 tag.
     package let defaultLocale: String
     /// The stored settings, for answers that show them.
     package let stored: JSONValue
 
-    ///
-    /// `version`: of the stored settings. `trust`: table of trust where the project has no rule of its own; a setting of
-    /// the process. `registrations`: the providers of the project, whose domains are rules of trust, with their issuers.
+    /// - `version`: version of the stored settings.
+    /// - `trust`: built-in table of trust; a setting of the process.
+    /// - `registrations`: the project's providers. Their domains are rules of trust, with their issuers.
     package init(
         projectID: String,
         projectNumber: Int64,
@@ -67,7 +67,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.projectNumber = projectNumber
         self.stored = stored
 
-        // Absent fields have the defaults of the one table of fields.
+        // Absent fields have the defaults of `ProjectConfigField`.
         func value(_ path: [String]) -> JSONValue? {
             ProjectConfigField.all.first { $0.path == path }?.value(in: stored)
         }
@@ -80,7 +80,7 @@ package struct ProjectSettings: Sendable, Hashable {
             value(path)?.string.flatMap(Choice.init(rawValue:)) ?? otherwise
         }
         policy.emailTrust = trust.table(of: choice("linkPolicy", "emailTrust", otherwise: policy.preset))
-            // Of two rules for the same scope the later one holds: the operator's own goes last.
+            // The last rule for a scope wins: the operator's rules come last.
             .adding(registrations.flatMap(\.emailTrust)).adding(tables.emailTrust)
         policy.registeredIssuers = registrations.reduce(into: [:]) { $0[$1.provider] = $1.issuer }
         policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
@@ -101,7 +101,7 @@ package struct ProjectSettings: Sendable, Hashable {
         policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
         policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
         policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
-        // An administrator's word for a kind is "on" in either state.
+        // Either state means that an administrator turned it on.
         func isEnabled(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
         policy.requiresEnrolledSecondFactors = isEnabled(value(["mfa", "state"]))
         let factorConfigs = value(["mfa", "providerConfigs"])?.array ?? []
@@ -172,19 +172,19 @@ package struct ProjectSettings: Sendable, Hashable {
         )
     }
 
-    /// How long a mailed code lives.
+    /// Lifetime of a mailed code.
     package func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 
-    /// What a new production project starts with: every method off until enabled, addresses protected, and no web page
-    /// that codes or sessions may go to. The preset is stored: a project without one was made before there were presets.
+    /// Settings of a new production project: every method is off, addresses are protected, and no web page may receive
+    /// codes or sessions. The preset is stored, because a project without one is older than presets.
     package static let productionDefaults: JSONValue = .object([
         "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)])
     ])
 
-    /// What `concord dev` starts with: every method on, addresses not protected, apps on this machine authorized
-    /// (docs/reference/differences.md).
+    /// Settings of `concord dev`: every method is on, addresses are not protected, and apps on this machine are
+    /// authorized (docs/reference/differences.md).
     package static let developmentDefaults: JSONValue = .object([
         "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
         "authorizedDomains": .array([.string("localhost"), .string("127.0.0.1")]),
@@ -202,7 +202,7 @@ package struct ProjectSettings: Sendable, Hashable {
                 .object(["state": .string("ENABLED"), "totpProviderConfig": .object([:])])
             ]),
         ]),
-        // Each request sends a message or a mail of its own, as many as a test suite asks for.
+        // No limits: each request of a test suite sends its message or mail.
         "concord": .object([
             "sms": .object(unlimited(MessageLimits.all).merging(["windowSeconds": .integer(0)]) { first, _ in first }),
             "mail": .object(unlimited(MessageLimits.ofMails)),
@@ -210,7 +210,7 @@ package struct ProjectSettings: Sendable, Hashable {
             "signUps": .object(unlimited(MessageLimits.ofSignUps)),
             "providerFlows": .object(unlimited(MessageLimits.ofProviderFlows)),
             "conflicts": .object(unlimited(MessageLimits.ofConflicts)),
-            // The passwords of examples and test suites, as the emulator takes them.
+            // Accept the passwords of examples and test suites, as the emulator does.
             "passwords": .object(["lengthMin": .integer(6), "refusesCommon": .bool(false)]),
         ]),
     ])
@@ -221,8 +221,8 @@ package struct ProjectSettings: Sendable, Hashable {
 }
 
 extension ProviderConfigRecord {
-    /// What the registration says of its provider's word, enabled or not: proof at the domains that it names, and nothing
-    /// about any other domain, a sub-domain included.
+    /// The trust that the registration gives its provider, enabled or not: proof at the domains that it names. It says
+    /// nothing about other domains, including sub-domains.
     fileprivate var emailTrust: [EmailTrustRule] {
         emailDomains.map { EmailTrustRule(.init(.only(provider), .any, .only($0)), .authoritative) }
     }

@@ -1,21 +1,21 @@
 import JSON
 
-/// A native app of the project (`concord.apps`): whom a sign-in on a provider's page may lead back to.
+/// A native app of the project (`concord.apps`). A sign-in on a provider's page may return to it.
 package struct RegisteredApp: Sendable, Hashable {
     /// `1:NNN:ios:HEX`.
     package var appID: String?
     package var bundleID: String?
     package var packageName: String?
-    /// Fingerprints of certificates that the Android app is signed with, in lower-case hexadecimal without colons.
+    /// SHA-1 fingerprints of the Android app's signing certificates, in lower-case hexadecimal without colons.
     package var certificates: Set<String>
-    /// Its client id at Google, whose reverse is a scheme of its own.
+    /// The app's client id at Google. Reversed, it is the app's URL scheme.
     package var clientID: String?
-    /// iOS: whose team it is of; with it, links open the app.
+    /// iOS: the app's team. If it is set, links open the app.
     package var teamID: String?
-    /// iOS: where it is got, for whoever has not got it.
+    /// iOS: the app's id in the App Store, for users who do not have the app.
     package var appStoreID: String?
-    /// Android: SHA-256 fingerprints of those certificates, in upper-case hexadecimal with colons; with one, links open the
-    /// app.
+    /// Android: SHA-256 fingerprints of these certificates, in upper-case hexadecimal with colons. If there is one,
+    /// links open the app.
     package var linkCertificates: [String]
 
     init(stored: JSONValue) {
@@ -29,7 +29,7 @@ package struct RegisteredApp: Sendable, Hashable {
         linkCertificates = stored["sha256Certs"]?.array?.compactMap { $0.string?.uppercased() } ?? []
     }
 
-    /// What a page says of the app that it works for. Only what is not `nil` is said.
+    /// A page's claim about the app for which it works. `nil` claims nothing.
     package struct Claim: Sendable, Hashable {
         package var appID: String?
         package var bundleID: String?
@@ -56,7 +56,7 @@ package struct RegisteredApp: Sendable, Hashable {
         }
     }
 
-    /// Why a claim does not hold.
+    /// Reason to reject a claim.
     package enum Denial: Sendable, Hashable {
         case unknownApp
         case unknownCertificate
@@ -67,7 +67,7 @@ package struct RegisteredApp: Sendable, Hashable {
 }
 
 extension ProjectSettings {
-    /// Whether one app is everything that `claim` says; `nil` when it is, or when nothing is said.
+    /// Returns `nil` if one app matches all of `claim`, or if nothing is claimed. Otherwise the reason to reject it.
     package func denial(of claim: RegisteredApp.Claim) -> RegisteredApp.Denial? {
         guard !claim.isEmpty else { return nil }
         let named = apps.filter { app in

@@ -2,15 +2,15 @@ package import AccountLinking
 import AccountStore
 package import JSON
 
-/// The two tables of the policy, as a version of the project's configuration has them.
+/// The two tables of the policy in one version of the project's configuration.
 package struct StoredPolicy: Sendable, Hashable {
     package let version: Int64
-    /// An operator's own rules, which stand beside those that hold anyway.
+    /// The operator's rules, which add to the built-in ones.
     package let emailTrust: [EmailTrustRule]
     package let conflictProofs: [ConflictProofRule]
-    /// The preset and the value of each rule that it governs, by the names of the configuration's fields.
+    /// The preset, and the value of each rule that it governs, by the field names of the configuration.
     package let linkPolicy: JSONValue
-    /// The rules of trust that hold where the operator has none for the same scope.
+    /// The built-in rules of trust. They apply if the operator has no rule for the same scope.
     package let emailTrustByDefault: [EmailTrustRule]
 
     init(version: Int64, settings: JSONValue) {
@@ -19,7 +19,7 @@ package struct StoredPolicy: Sendable, Hashable {
         linkPolicy = shown
         let table = shown["emailTrust"]?.string.flatMap(LinkPolicyPreset.init(rawValue:)) ?? .strict
         emailTrustByDefault = EmailTrustBase.preset.table(of: table).rules
-        // What is stored was read before, so nothing is wrong with it.
+        // Stored values were validated when they were written.
         var mistakes: [ProjectConfigMistake] = []
         emailTrust =
             settings[["concord", "emailTrust"]]
@@ -31,8 +31,8 @@ package struct StoredPolicy: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// The policy as it is stored now, whatever this server has in memory, or as it was at `version`. One round trip.
-    /// - Returns: `nil` where there never was such a version.
+    /// The policy as stored now, not as cached by this server, or as it was at `version`. One round trip.
+    /// - Returns: `nil` if the version never existed.
     package func policy(at version: Int64?) async throws -> StoredPolicy? {
         guard let version else {
             return try await store.project().map {

@@ -3,21 +3,21 @@ package import AccountStore
 import JSON
 package import Postgres
 
-/// A version of the policy: who brought it into force, when and why, and what it changed.
+/// A version of the policy: its author, time, reason and changes.
 package struct PolicyVersion: Sendable, Hashable {
     package let version: Int64
     package let changedAt: Timestamp
     package let attribution: Attribution
-    /// What differs from the version before; empty for the first version.
+    /// Differences from the version before; empty for the first version.
     package let changes: [PolicyState.Change]
 }
 
 extension AccountStore {
-    /// The newest `countMax` versions of the policy, the newest first. One round trip.
+    /// The newest `countMax` versions of the policy, newest first. One round trip.
     ///
-    /// Registrations of providers that were changed apart from the policy raise no version, and are not in it.
+    /// Registrations that were changed apart from the policy raise no version. They are not included.
     package func policyHistory(countMax: Int) async throws(PostgresError) -> [PolicyVersion] {
-        // One more than is shown: the last one is compared with it.
+        // Read one more than is returned, to compare the last one with.
         let versions = try await projectVersions(countMax: countMax + 1)
         return versions.prefix(countMax).enumerated().map { index, version in
             let earlier = versions.dropFirst(index + 1).first

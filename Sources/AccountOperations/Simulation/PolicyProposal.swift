@@ -4,9 +4,9 @@ package import IdentityProviders
 package import JSON
 package import Postgres
 
-/// What an operator means to change: fields of the project's configuration, and which registered providers are enabled.
+/// An operator's proposed change: fields of the project's configuration, and the enabled providers.
 package struct PolicyProposal: Sendable, Hashable {
-    /// `nil` where no field is named.
+    /// `nil` if no field is named.
     package var settings: ProjectConfigChange?
     package var providers: [ProviderID: ProviderSwitch]
 
@@ -16,7 +16,7 @@ package struct PolicyProposal: Sendable, Hashable {
     }
 }
 
-/// Everything a policy is made of, as it is stored, or as it would be.
+/// All parts of a policy, as stored or as proposed.
 package struct PolicyState: Sendable {
     package let project: ProjectRecord
     /// By provider id.
@@ -27,13 +27,13 @@ package struct PolicyState: Sendable {
         self.providers = providers
     }
 
-    /// The policy in force; `nil` where the database holds no project. Two round trips.
+    /// The policy in force; `nil` if the database has no project. Two round trips.
     package static func load(_ store: AccountStore) async throws(PostgresError) -> PolicyState? {
         guard let (project, _) = try await store.project() else { return nil }
         return PolicyState(project: project, providers: try await store.providerConfigs(tenant: .project))
     }
 
-    /// The state after `proposal`, which is one version later; the providers that are not registered where it names such.
+    /// The state after `proposal`, with the next version; or the providers in it that are not registered.
     package func after(_ proposal: PolicyProposal) -> Result<PolicyState, UnregisteredProviders> {
         let registered = Set(providers.map(\.provider))
         let unknown = proposal.providers.keys.filter { !registered.contains($0) }.sorted()
@@ -54,9 +54,9 @@ package struct PolicyState: Sendable {
         return .success(PolicyState(project: project, providers: providers))
     }
 
-    /// What decisions make of it.
+    /// The policy and enabled providers for decisions.
     ///
-    /// `trust`: whose word about an address is proof where the project has no rule of its own.
+    /// - `trust`: built-in table of trust, used if the project has no rule for a scope.
     package func terms(_ registry: ProviderRegistry, trust: EmailTrustBase = .preset) -> PolicyTerms {
         let enabled = providers.filter { registry.canSignIn($0.provider, configuration: $0.configuration) }
         let unregistered = registry.unregistered.subtracting(providers.map(\.provider))
@@ -66,11 +66,11 @@ package struct PolicyState: Sendable {
         )
     }
 
-    /// What differs between this and `other`.
+    /// Differences between this state and `other`.
     package func changes(to other: PolicyState) -> [Change] {
         let fields = Change.ofSettings(project.settings, other.project.settings).map { change in
             var (change, alone) = (change, project)
-            // The value, which the preset may give without its being stored.
+            // The value itself: the preset may give it without storing it.
             alone.settings = alone.settings.setting(change.after, at: change.path[...])
             change.judges = effect(of: alone, comparedWith: project)
             return change
@@ -87,11 +87,11 @@ package struct PolicyState: Sendable {
             }
     }
 
-    /// What is judged differently under two versions of the settings.
+    /// Part of a simulation that differs between two versions of the settings.
     private func effect(of changed: ProjectRecord, comparedWith present: ProjectRecord) -> Change.Effect {
         let policies = [changed, present].map { record in
             var policy = record.settings(trust: .preset, registrations: providers).policy
-            // No account and no recorded request is judged by these.
+            // No decision about accounts or recorded requests reads these.
             policy.version = 0
             policy.recentSignInSeconds = 0
             policy.enrollableSecondFactors = []
@@ -103,7 +103,7 @@ package struct PolicyState: Sendable {
         }
         if policies[0] == policies[1] { return .nothing }
         let aboutAccounts = policies.map { policy in
-            // These judge requests only.
+            // Only decisions about requests read these.
             var policy = policy
             policy.linkingNeedsRecentSignIn = true
             policy.secondFactorsNeedProvenAddress = true
@@ -153,13 +153,13 @@ package struct PolicyState: Sendable {
     }
 }
 
-/// A proposal enables, disables or removes what is not registered; at least one.
+/// A proposal changes providers that are not registered; at least one.
 package struct UnregisteredProviders: Error, Sendable, Hashable {
     package let all: [ProviderID]
 }
 
 extension ProjectRecord {
-    /// What the project's configuration and the registrations of its providers come to.
+    /// The project's settings with the registrations of its providers.
     func settings(trust: EmailTrustBase, registrations: [ProviderConfigRecord]) -> ProjectSettings {
         ProjectSettings(
             projectID: projectID,
@@ -173,7 +173,7 @@ extension ProjectRecord {
 }
 
 extension ProviderConfigRecord {
-    /// What is registered, without the secrets.
+    /// The registration without its secrets.
     var configuration: ProviderConfiguration {
         ProviderConfiguration(
             provider: provider,
@@ -188,32 +188,31 @@ extension ProviderConfigRecord {
     }
 }
 
-/// What became of a proposal that was to come into force.
+/// Result of applying a proposal.
 package enum PolicyApplication: Sendable, Hashable {
     /// In force from now on.
     case applied(version: Int64)
-    /// In force already: nothing was written.
+    /// Already in force: nothing was written.
     case inForce(version: Int64)
-    /// Somebody has changed the policy since the version that was expected.
+    /// The policy has changed since the expected version.
     case otherVersion
-    /// An account owns the number, so that it cannot become a fictional one.
+    /// An account owns the number, so it cannot become a test number.
     case testPhoneNumberInUse(PhoneNumber)
     case providerNotRegistered(ProviderID)
     case missingProject
 }
 
 extension AccountStore {
-    /// Brings a proposal into force, all of it or nothing. Running servers follow within
-    /// `ProjectCache.stalenessSeconds`.
+    /// Applies a proposal completely or not at all. Running servers follow within `ProjectCache.stalenessSeconds`.
     ///
     /// - Parameters:
-    ///   - proposal: what is to change.
+    ///   - proposal: the change.
     ///   - now: the time of the change.
     ///   - attribution: stored with the new version.
-    ///   - expectedVersion: the version the proposal was judged against; `nil` for any.
-    ///   - expectedProviders: the registrations it was judged against, by provider id; `nil` for any. Registrations also
-    ///     change without a new version.
-    /// - Returns: what became of it.
+    ///   - expectedVersion: the version against which the proposal was judged; `nil` for any.
+    ///   - expectedProviders: the registrations against which it was judged, by provider id; `nil` for any.
+    ///     Registrations also change without a new version.
+    /// - Returns: the result.
     /// - Throws: as `PostgresClient.transaction`.
     package func apply(
         _ proposal: PolicyProposal,
@@ -229,7 +228,7 @@ extension AccountStore {
             expectedProviders: expectedProviders,
             providers: proposal.providers
         ) { stored in
-            // A file that spells out what holds by default changes nothing.
+            // A file that states only defaults changes nothing.
             guard let settings = proposal.settings, !settings.isInForce(in: stored) else { return (stored, []) }
             return settings.change(of: stored)
         }

@@ -2,39 +2,38 @@ package import AccountLinking
 package import AccountStore
 import Synchronization
 
-/// Tells what a change of policy would do: to every account, and to what was asked in the past. Writes nothing to the
-/// database.
+/// Predicts the effect of a change of policy on every account and on recorded requests. Writes nothing to the database.
 package struct PolicySimulation: Sendable {
-    /// How far the accounts are judged.
+    /// Progress and results of judging the accounts.
     package struct Progress: Sendable, Hashable {
         package var reading = ScanProgress()
         package var accounts: Int64 = 0
-        /// Those of them that hold values which cannot be read: nothing is said of them.
+        /// Accounts with columns that cannot be decoded. They have no prediction.
         package var unreadable: Int64 = 0
-        /// Accounts by what becomes of them.
+        /// Accounts by effect.
         package var effects: [SimulatedEffect: Int64] = [:]
-        /// After this a later run goes on; `nil` before the first page, and once all accounts were read.
+        /// The place after which a later run continues; `nil` before the first page and after the last.
         package var place: AccountSnapshots.Place?
 
         package init() {}
     }
 
-    /// What would be answered otherwise of what was asked.
+    /// Recorded questions that would be answered differently.
     package struct History: Sendable, Hashable {
         package var events: Int64 = 0
         package var questions: Int64 = 0
-        /// Questions that only another version knows.
+        /// Questions that only another version can parse.
         package var unreadable: Int64 = 0
-        /// Questions that the policy in force answers in another way than was answered then: no matter of the proposal.
+        /// Questions that the policy in force answers differently than at the time. The proposal does not cause this.
         package var answeredOtherwiseNow: Int64 = 0
         package var changes: [HistoryChange: HistoryCount] = [:]
 
         package init() {}
     }
 
-    /// Answers that differ in the same way.
+    /// A group of answers that differ in the same way.
     package struct HistoryChange: Sendable, Hashable {
-        /// `nil` where nobody came with a provider's credential.
+        /// `nil` for a request without a provider's credential.
         package var provider: ProviderID?
         package var ruleBefore: Rule
         package var before: SimulatedOutcome
@@ -43,7 +42,7 @@ package struct PolicySimulation: Sendable {
     }
 
     package struct HistoryCount: Sendable, Hashable {
-        /// Accounts that are told apart, at most; more are as many.
+        /// Limit of the accounts that are counted as distinct.
         package static let accountsMax = 20_000
         package static let examplesMax = 5
 
@@ -85,18 +84,19 @@ package struct PolicySimulation: Sendable {
         self.comparison = comparison
     }
 
-    /// Judges every account, and tells of each what becomes of it, in the order of the accounts; last of those that come
-    /// to share an address.
+    /// Judges every account and reports each effect in the order of the accounts. Accounts that would share an address
+    /// come last.
     ///
     /// - Parameters:
-    ///   - snapshots: what reads the accounts.
-    ///   - tenant: one tenant; all of them where it is `nil`.
-    ///   - start: where an earlier run ended: what it told is not told again, except of shared addresses.
-    ///   - now: what is still alive is judged by it.
-    ///   - onPrediction: called for each effect on an account, never twice at once.
-    ///   - report: called after each page, never beside `onPrediction`; throws to stop.
-    /// - Returns: what was looked at and found, in this run.
-    /// - Throws: `PostgresError`, `SpillFailure`; what `onPrediction` and `report` throw.
+    ///   - snapshots: reads the accounts.
+    ///   - tenant: one tenant; `nil` for all.
+    ///   - start: the place where an earlier run ended. Effects before it are not reported again, except
+    ///     shared addresses.
+    ///   - now: the time at which rows count as live or expired.
+    ///   - onPrediction: called for each effect on an account, never concurrently.
+    ///   - report: called after each page, never concurrently with `onPrediction`. Throws to stop.
+    /// - Returns: the progress and results of this run.
+    /// - Throws: `PostgresError`, `SpillFailure`, and the errors of `onPrediction` and `report`.
     package func run(
         _ snapshots: AccountSnapshots,
         tenant: TenantID?,
@@ -140,7 +140,7 @@ package struct PolicySimulation: Sendable {
         guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
         try await spill.groups { group in
             let shared = comparison.predictions(forAccountsNaming: group.key, group.members, tenant: group.tenant)
-            // One account that names its address twice shares it with nobody.
+            // One account that names its address twice does not share it.
             guard Set(group.members.map(\.user)).count > 1 else { return }
             for prediction in shared {
                 try onPrediction(prediction)
@@ -150,15 +150,15 @@ package struct PolicySimulation: Sendable {
         return progress.withLock { $0 }
     }
 
-    /// Asks everything again that was asked since some instant.
+    /// Decides again all recorded questions since an instant.
     ///
     /// - Parameters:
-    ///   - decisions: what reads them.
-    ///   - since: when the first was taken at the earliest.
-    ///   - tenant: one tenant; all of them where it is `nil`.
-    ///   - report: called after each page with how many events were read; throws to stop.
-    /// - Returns: what would be answered otherwise.
-    /// - Throws: `PostgresError`; what `report` throws.
+    ///   - decisions: reads the recorded decisions.
+    ///   - since: time of the earliest decision.
+    ///   - tenant: one tenant; `nil` for all.
+    ///   - report: called after each page with the number of events read so far. Throws to stop.
+    /// - Returns: the questions that would be answered differently.
+    /// - Throws: `PostgresError`, and the errors of `report`.
     package func history(
         _ decisions: RecordedDecisions,
         since: Timestamp,
@@ -204,7 +204,7 @@ extension PolicySimulation.History {
     }
 }
 
-/// What becomes of the accounts of one page.
+/// Effects on the accounts of one page.
 private struct Judged: Sendable {
     var predictions: [Prediction] = []
     var traits = TraitBatch()

@@ -5,20 +5,21 @@ import JSON
 import ServiceLifecycle
 import Synchronization
 
-/// Sends the webhooks that are due. Any number of servers do so at once.
+/// Sends the due webhooks. Any number of servers may do so concurrently.
 ///
-/// A message is claimed in a short transaction, sent while nothing is held, and its end is written in another. Who dies in
-/// between leaves it to whoever comes when the claim is over: each is sent at least once, those of one user in order.
+/// A server claims a message in a short transaction, sends it while it holds nothing, and records the result in
+/// another. If the server dies in between, another takes the message when the claim expires. Each message is sent at
+/// least once; those of one user are sent in order.
 ///
-/// Each endpoint has places of its own, so that a receiver that hangs keeps no other waiting.
+/// Each endpoint has its own places, so that a receiver that hangs delays no other.
 package final class WebhookDeliveries: Sendable {
-    /// Messages on their way to one endpoint at once. There are ten endpoints at most.
+    /// Limit of concurrent messages to one endpoint. There are at most 10 endpoints.
     package static let placesMax: Int64 = 4
-    /// The same where the last attempt failed: one is enough to find out whether the receiver is back.
+    /// The limit after a failed attempt: one message shows if the receiver is back.
     package static let placesWhileFailing: Int64 = 1
-    /// How long a claim holds: twice what sending may take at most (`limits.provider_call_timeout`).
+    /// Lifetime of a claim: twice the longest time of a send (`limits.provider_call_timeout`).
     package static let claimSeconds: Int64 = 120
-    /// An endpoint that has failed for longer is sent nothing any more: five days.
+    /// After this time of failures an endpoint is disabled: 5 days.
     package static let failingSecondsMax: Int64 = 5 * 86_400
 
     private let store: AccountStore
@@ -29,13 +30,13 @@ package final class WebhookDeliveries: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Messages on their way, by endpoint, where there are any.
+        /// Messages being sent, by endpoint; only endpoints that have any.
         var inFlight: [WebhookEndpointRecord.ID: Int64] = [:]
         var isClaiming = false
-        /// A turn came by meanwhile, after a place had got free perhaps.
+        /// Another turn asked meanwhile, perhaps after a place became free.
         var isRunRequested = false
 
-        /// - Returns: the places that are taken; `nil` where another claims.
+        /// - Returns: the places that are taken; `nil` if another turn is claiming.
         mutating func beginClaim() -> [WebhookEndpointRecord.ID: Int64]? {
             guard !isClaiming else {
                 isRunRequested = true
@@ -59,11 +60,11 @@ package final class WebhookDeliveries: Sendable {
         metrics = operations.metrics
     }
 
-    /// A turn: sends what is due, and what is due by then whenever one of its messages has been sent.
+    /// One turn: sends the due messages, and whenever one is sent, those that have become due.
     ///
-    /// Turns may overlap: while one waits for receivers, another sends what has come since.
-    /// - Returns: how many were sent, taken or not.
-    /// - Throws: what the database could not do; what was sent and not written down is sent again.
+    /// Turns may overlap: while one waits for receivers, another sends new messages.
+    /// - Returns: number of messages sent, accepted or not.
+    /// - Throws: a database error. Messages that were sent but not recorded are sent again.
     package func sendDue() async throws -> Int {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var count = 0
@@ -83,8 +84,9 @@ package final class WebhookDeliveries: Sendable {
         }
     }
 
-    /// Takes free places with what is due.
-    /// - Returns: `nil` where another turn is doing so, which does it again then: at once, both would take the same places.
+    /// Fills free places with due messages.
+    /// - Returns: `nil` if another turn is claiming. It then claims again: concurrent claims would take the same
+    ///   places.
     private func claim() async throws -> [ClaimedWebhookMessage]? {
         guard !Task.isShuttingDownGracefully, let taken = state.withLock({ $0.beginClaim() }) else { return nil }
         defer { state.withLock { $0.isClaiming = false } }
@@ -109,7 +111,7 @@ package final class WebhookDeliveries: Sendable {
 
     private func send(_ claimed: ClaimedWebhookMessage) async throws {
         let message = claimed.message
-        // Without a secret there is no way to sign: the key it was sealed with is gone. Another is to be made.
+        // Without a secret the message cannot be signed: the sealing key is gone. The operator must rotate the secret.
         var status: Int?
         let secrets = [claimed.sealedSecret, claimed.sealedOlderSecret].compactMap(\.self)
             .compactMap { WebhookSecret(sealed: $0, of: message.endpoint, sealer: sealer) }
@@ -121,7 +123,7 @@ package final class WebhookDeliveries: Sendable {
                 secrets: secrets
             )
         }
-        // Nobody knows what became of it: left to whoever comes when the claim is over.
+        // The result is unknown: another server takes the message when the claim expires.
         try Task.checkCancellation()
         let now = effects.now()
         let attempt = attempt(message, status: status, at: now)
@@ -147,7 +149,7 @@ package final class WebhookDeliveries: Sendable {
 }
 
 extension Webhook {
-    /// What an event is sent as. The same bytes each time, because they are signed and may be compared.
+    /// The webhook of an event. Its bytes are the same each time, because they are signed and may be compared.
     init(_ message: WebhookMessageRecord) {
         self.init(
             id: "msg_" + message.id.text,

@@ -3,13 +3,13 @@ import AccountStore
 import Delivery
 import JSON
 
-/// A webhook endpoint as operators see it. Its id is a UUID.
+/// A webhook endpoint for operators. Its id is a UUID.
 package struct WebhookEndpoint: Sendable {
     package enum State: String, Sendable {
         case enabled
-        /// It answered that it is gone (410).
+        /// It answered 410 (Gone).
         case gone
-        /// It has failed for five days.
+        /// It has failed for 5 days.
         case failing
     }
 
@@ -17,9 +17,9 @@ package struct WebhookEndpoint: Sendable {
     package let url: String
     package let state: State
     package let createdAt: Timestamp
-    /// Since when every attempt has failed; `nil` while they succeed.
+    /// Start of the current series of failed attempts; `nil` while attempts succeed.
     package let failingSince: Timestamp?
-    /// Messages that wait to be sent, and those that were given up and are not deleted yet; counted up to ten thousand.
+    /// Messages that wait, and messages that were given up and not yet deleted; counted up to 10,000.
     package let waitingCount: Int64
     package let failedCount: Int64
     package let version: Int64
@@ -32,29 +32,29 @@ package struct FailedWebhook: Sendable {
     package let user: UserID
     package let occurredAt: Timestamp
     package let attempts: Int64
-    /// What the last attempt was answered; `nil` where no answer came.
+    /// Status of the last attempt; `nil` if no response came.
     package let lastStatus: Int64?
 }
 
-/// A webhook endpoint as it was made or given another secret: the only time the secret is told.
+/// A secret of an endpoint, new or rotated. It is shown only this once.
 package struct NewWebhookSecret: Sendable {
     package let endpoint: String
     /// `whsec_` and base64.
     package let secret: String
 }
 
-/// Why an endpoint is not changed.
+/// Reason to reject a change of an endpoint.
 package enum WebhookDenial: Sendable, Hashable {
-    /// The address may not be sent to.
+    /// Messages may not be sent to this URL.
     case refusedURL
-    /// There are ten.
+    /// There are already 10 endpoints.
     case tooMany
-    /// There is no such endpoint.
+    /// The endpoint does not exist.
     case unknown
 }
 
 extension AccountOperations {
-    /// How long the secret that was replaced signs beside the new one.
+    /// Time in which the replaced secret still signs beside the new one.
     private static let webhookRotationSeconds: Int64 = 86_400
     private static let webhookURLBytesMax = 2048
 
@@ -69,9 +69,9 @@ extension AccountOperations {
         return WebhookEndpoint(record)
     }
 
-    /// Adds an endpoint, whose secret is made here.
+    /// Adds an endpoint with a new secret.
     ///
-    /// `idempotent`: where the caller may repeat the request; so with all changes here.
+    /// - `idempotent`: set if the caller may repeat the request. The same holds for the other changes.
     package func addWebhookEndpoint(
         url: String,
         idempotent: IdempotentRequest<NewWebhookSecret>? = nil
@@ -88,9 +88,10 @@ extension AccountOperations {
         }
     }
 
-    /// Gives an endpoint another secret. For a day both sign.
+    /// Rotates the secret of an endpoint. For a day both secrets sign.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any. So with the other changes.
+    /// - `expectedVersion`: the version that the caller has seen; `nil` accepts any. The same holds for the other
+    ///   changes.
     package func rotateWebhookSecret(
         of endpoint: String,
         expectedVersion: Int64? = nil,
@@ -112,7 +113,7 @@ extension AccountOperations {
         }
     }
 
-    /// Deletes an endpoint, with what waits for it.
+    /// Deletes an endpoint and its waiting messages.
     package func deleteWebhookEndpoint(
         _ endpoint: String,
         expectedVersion: Int64? = nil,
@@ -124,7 +125,7 @@ extension AccountOperations {
         }
     }
 
-    /// Has an endpoint that is off be sent to again, what waited for it included.
+    /// Enables a disabled endpoint. Its waiting messages are sent.
     package func enableWebhookEndpoint(
         _ endpoint: String,
         expectedVersion: Int64? = nil,
@@ -136,7 +137,7 @@ extension AccountOperations {
         }
     }
 
-    /// The same for an endpoint there is: in the version that was named, or not at all.
+    /// The same for an existing endpoint: refused if it has another version than expected.
     private func changeWebhooks<Value>(
         _ id: WebhookEndpointRecord.ID,
         _ value: Value,
@@ -152,9 +153,9 @@ extension AccountOperations {
         }
     }
 
-    /// Runs `change`, which answers with `value` and keeps that, unless the request was applied before.
+    /// Runs `change` and stores `value` as its answer, unless the request was applied before.
     ///
-    /// `reason`: why nothing was changed, where nothing was.
+    /// - `reason`: the denial if `change` changed nothing.
     private func changeWebhooks<Value>(
         _ value: Value,
         idempotent: IdempotentRequest<Value>?,
@@ -168,14 +169,14 @@ extension AccountOperations {
             switch try await change(sideWrites) {
             case .applied: return value
             case .factsMoved: throw FactsMoved()
-            // Another request of the key may have done it since it was looked for.
+            // The same request may have been applied since the first check.
             case .nothing:
                 throw try await storedAnswer(to: idempotent, of: nil, tenant: .project, at: now) ?? .webhook(reason)
             }
         }
     }
 
-    /// The newest messages to an endpoint that were given up, a hundred at most.
+    /// The newest messages to an endpoint that were given up, at most 100.
     package func failedWebhooks(of endpoint: String) async throws -> [FailedWebhook] {
         guard let id = WebhookEndpointRecord.ID(text: endpoint) else { return [] }
         return try await store.failedWebhookMessages(to: id, countMax: 100).map(FailedWebhook.init)
@@ -216,11 +217,11 @@ extension FailedWebhook {
     }
 }
 
-/// The random source gave too few bytes.
+/// The random source returned too few bytes.
 struct UnusableWebhookSecret: Error, Sendable {}
 
 extension WebhookSecret {
-    /// What a sealed secret is bound to.
+    /// The context that binds a sealed secret to its endpoint.
     static func context(_ endpoint: WebhookEndpointRecord.ID) -> String { "webhook-secret:\(endpoint.text)" }
 
     init?(sealed: [UInt8], of endpoint: WebhookEndpointRecord.ID, sealer: Sealer) {
