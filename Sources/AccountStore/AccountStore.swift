@@ -1,14 +1,14 @@
 package import Postgres
 import Synchronization
 
-/// The only way to account data: loads facts, applies decisions. Holds no state of its own but the times written behind,
-/// and users that it need not read again while the database says that they are the same.
+/// The only access to account data: loads facts and applies decisions. In memory it has only times to be written later,
+/// and cached users that the database confirms before use.
 ///
-/// Loading goes in two steps, claims by their keys and then users by their ids, every statement with its shard key;
-/// applying is one pipelined transaction guarded by primary keys and versions (docs/internals/adr/0003-version-guards.md).
+/// Loading takes two steps: claims by their keys, then users by their ids. Every statement has its shard key. Applying
+/// is one pipelined transaction, guarded by primary keys and versions (docs/internals/adr/0003-version-guards.md).
 package struct AccountStore: Sendable {
     let client: PostgresClient
-    /// Sign-in and refresh times on their way to the database.
+    /// Sign-in and refresh times to be written to the database.
     package let activity: ActivityBuffer
     let userCache = UserCache()
 
@@ -22,12 +22,12 @@ package struct AccountStore: Sendable {
     }
 }
 
-/// Whether anybody is to be told of events, as this server knows.
+/// The server's cached knowledge whether webhook endpoints exist.
 final class WebhookSwitch: Sendable {
     let isOn = Atomic(false)
 }
 
-/// Learns of every decision that took effect. Called by whoever waited for it: return at once.
+/// Observes every decision that took effect. The waiting caller runs it, so it must return at once.
 package protocol AccountStoreObserver: Sendable {
     func applied(_ event: AccountEvent)
 }

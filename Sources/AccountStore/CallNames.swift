@@ -1,6 +1,6 @@
 extension AccountStore {
-    /// Labels of database calls in metrics: the names of writes and transactions, and `read-` with the table of a read,
-    /// which its statement names by `\(table:)`. A call that is missing here counts as `PostgresMetrics.otherCall`.
+    /// Names of database calls in metrics: the first table of a read, or the name of a write or transaction. A missing
+    /// name counts as `PostgresMetrics.otherCall`.
     package static let callNames = [
         "account-delete", "account-import", "account-undo", "account-write", "activity", "address-take", "audit-plan",
         "audit-repair", "code-attempt",

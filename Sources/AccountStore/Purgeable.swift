@@ -2,55 +2,55 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// Kinds of rows that come to an end by themselves.
+    /// Kinds of rows that expire.
     package enum Purgeable: Sendable, Hashable, CaseIterable {
-        /// Past their lifetime, in whatever state.
+        /// Expired, in any state.
         case conflicts
         case codes
-        /// Addresses that the codes kept for accounts.
+        /// Addresses that codes reserved for accounts.
         case reservedAddresses
-        /// Short codes beside them, and guesses at some that there are not.
+        /// Short codes, and guesses at short codes that do not exist.
         case shortCodes
-        /// Codes sent to numbers, in whatever state.
+        /// Codes sent to numbers, in any state.
         case phoneVerifications
-        /// Sign-ins that wait for a second factor, and factors being set up, in whatever state.
+        /// Sign-ins that wait for a second factor, and factors being set up, in any state.
         case factorChallenges
-        /// Counts of messages whose window is over.
+        /// Counts of messages in windows that have ended.
         case messageCounts
-        /// Not worth sending any more, sent or not.
+        /// Expired messages, sent or not.
         case messages
-        /// Sent, or never meant to be.
+        /// Sent messages, and messages that were never meant to be sent.
         case finishedMessages
-        /// Sent or given up; and what waits for a webhook endpoint that has been off for long.
+        /// Sent or given up; also messages that wait for an endpoint that has long been disabled.
         case webhookMessages
-        /// Counts of wrong passwords that are forgotten.
+        /// Expired counts of wrong passwords.
         case passwordAttempts
-        /// Counts of refused sign-ins, of days that are long past.
+        /// Old counts of refused sign-ins.
         case signInRefusals
-        /// Published no more.
+        /// Keys that are no longer published.
         case signingKeys
-        /// Kept for no repeated request any more.
+        /// Expired answers to repeatable requests.
         case storedResponses
-        /// Methods whose time to come back is over.
+        /// Methods whose suspension has expired.
         case quarantinedMethods
-        /// Mails about conflicts that count no more.
+        /// Mails about conflicts that no longer count towards limits.
         case proofMails
-        /// Sign-ins that nobody came back from.
+        /// Abandoned sign-ins at providers.
         case providerFlows
-        /// ID tokens that their providers' keys vouch for no more.
+        /// ID tokens that their providers' keys no longer verify.
         case usedIDTokens
-        /// Aborted or undone. One that was done answers for a uid, for good.
+        /// Aborted or undone merges. A completed merge stays forever, because it answers for a uid.
         case merges
-        /// Kept no longer. What webhooks tell of them stands in rows of its own.
+        /// Events past their retention. Their webhooks have separate rows.
         case events
-        /// What can be undone no more.
+        /// Changes that can no longer be undone.
         case journal
-        /// Steps of audits' plans that were applied, and the plans that have none left: they can be undone no more.
+        /// Applied steps of audit plans that can no longer be undone, and plans without steps.
         case auditSteps
         case auditPlans
 
-        /// Deletes at most `rowsMax` rows that ended before `cutoff`, the oldest first. Rows that another transaction holds are
-        /// left for later.
+        /// Deletes at most `rowsMax` rows that ended before `cutoff`, oldest first. Skips rows that another transaction
+        /// has locked.
         func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             func ended(_ table: SQL, key: SQL, by end: SQL) -> SQL {
                 """
@@ -89,9 +89,9 @@ extension AccountStore {
         }
     }
 
-    /// Deletes at most `rowsMax` rows that ended before `cutoff`, the oldest first. Rows that somebody else holds are
-    /// left for later.
-    /// - Returns: how many.
+    /// Deletes at most `rowsMax` rows that ended before `cutoff`, oldest first. Skips rows that another transaction has
+    /// locked.
+    /// - Returns: number of deleted rows.
     package func purge(
         _ kind: Purgeable,
         endedBefore cutoff: Timestamp,
@@ -107,14 +107,15 @@ extension AccountStore {
         var user: String
         var session: [UInt8]
 
-        /// Before the first: no user has an empty id.
+        /// The place before the first session: no user has an empty id.
         package static let beginning = SessionCursor(tenant: "", user: "", session: [])
     }
 
-    /// Looks at the next `rowsMax` sessions after `place` and deletes those whose epoch is over, or that `cutoffs` ended.
+    /// Reads the next `rowsMax` sessions after `place`, and deletes those with an old epoch and those that `cutoffs`
+    /// ended.
     ///
-    /// An epoch never comes back, so what is over when it is looked at is still over when it is deleted.
-    /// - Returns: how many, and where to go on: `beginning` after the last.
+    /// An epoch never returns, so a session that has ended when it is read has still ended when it is deleted.
+    /// - Returns: number of deleted sessions, and the next place: `beginning` after the last.
     package func purgeEndedSessions(
         from place: SessionCursor,
         rowsMax: Int,

@@ -1,5 +1,5 @@
-/// The schema this program is written for.
+/// The schema for which this program is written.
 package enum SchemaVersion {
-    /// The number of the last migration `serve` needs; a test compares it with `migrations/`.
+    /// Number of the last migration that `serve` needs. A test compares it with `migrations/`.
     package static let required = 43
 }

@@ -2,16 +2,16 @@ import AccountLinking
 import JSON
 import Postgres
 
-/// A type of the model that a column can hold: the one place where it meets its column type.
+/// A type of the model that a column can hold, with its column type.
 ///
-/// Statements bind it, and rows read it, like a type of PostgreSQL's own:
+/// Statements bind it and rows decode it like a type of PostgreSQL:
 ///
 ///     let statement: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))"
 protocol StoredValue: Sendable {
     associatedtype Stored: PostgresValue & PostgresArrayElement
     /// The value that the column holds.
     var stored: Stored { get }
-    /// Returns `nil` for a value that this version does not write, such as one that was edited by hand.
+    /// Returns `nil` for a value that this version does not write, for example one that was edited by hand.
     static func reading(_ stored: Stored) -> Self?
 }
 
@@ -54,7 +54,7 @@ extension SQL.Interpolation {
 extension RowDecoder {
     /// The next column, which must not be NULL.
     ///
-    /// - `table`: the one that an error names with the column, where the statement reads several.
+    /// - `table`: table that an error names with the column, if the statement reads several.
     mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value {
         let stored: Value.Stored = try next()
         guard let value = Value.reading(stored) else { throw unreadable(of: table) }
@@ -90,7 +90,7 @@ extension Timestamp: StoredValue {
         self.init(microsecondsSinceEpoch: stored.microsecondsSinceEpoch)
     }
 
-    /// The second it falls in: the unit of `valid_since`.
+    /// The start of its second, the unit of `valid_since`.
     var wholeSecond: Timestamp { Timestamp(secondsSinceEpoch: secondsSinceEpoch) }
 }
 
@@ -125,7 +125,7 @@ extension SecondFactorID: StoredValue {
     static func reading(_ stored: String) -> Self? { Self(stored) }
 }
 
-/// As its owner spelled it. Keys are bound as `canonical`.
+/// The spelling of the owner. Keys are bound as `canonical`.
 extension EmailAddress: StoredValue {
     var stored: String { raw }
     static func reading(_ stored: String) -> Self? { Self(stored) }
@@ -143,7 +143,7 @@ extension SignInMethod: StoredValue {
 
 extension MethodClass: StoredValue {
     var stored: String { rawValue }
-    /// A class that only another version knows is `.other`.
+    /// A class that only another version has is `.other`.
     static func reading(_ stored: String) -> MethodClass? { MethodClass(rawValue: stored) ?? .other }
 }
 

@@ -2,19 +2,19 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// Whether a write took effect.
+    /// Result of a write.
     package enum Applied: Sendable, Hashable {
         case applied
-        /// Another request changed a fact the decision was taken on: load and decide again.
+        /// Another request changed a fact of the decision: load and decide again.
         case factsMoved
     }
 
-    /// Applies one decision in one transaction: all of it or nothing.
+    /// Applies one decision in one transaction.
     ///
-    /// Safe under any concurrency: ownership is judged by the primary key of `identifiers`, staleness by the user's
-    /// version, existence by foreign keys and `assertRaised`. When the connection is lost after COMMIT was sent, the
-    /// event made beforehand tells whether it took effect.
-    /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
+    /// Safe under any concurrency: the primary key of `identifiers` decides ownership, the user's version detects stale
+    /// facts, and foreign keys and `assertRaised` check existence. If the connection is lost after COMMIT, the event
+    /// shows whether the write took effect.
+    /// - Throws: a database error. Nothing is applied then.
     package func apply(_ write: AccountWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-write", isShared: write.standsAlone)
         batch.order = write.order
@@ -22,16 +22,16 @@ extension AccountStore {
         return try await run(batch, event: write.event, of: write.user.id, tenant: write.user.tenant)
     }
 
-    /// Applies a decision by which one account takes an address from another: both changes in one transaction, or neither.
+    /// Applies a decision by which one account takes an address from another, in one transaction.
     ///
-    /// - `loss`: the account that loses the address.
+    /// - `loss`: the write to the account that loses the address.
     package func apply(
         _ write: AccountWrite,
         takingAddressFrom loss: AccountWrite
     ) async throws(PostgresError) -> Applied {
         let (user, tenant) = (write.user.id, write.user.tenant)
         var batch = WriteBatch("address-take")
-        // In the order of their ids, so that two accounts that take from each other never wait in a circle.
+        // Sorted by id, so that two accounts that take from each other do not deadlock.
         batch.append(UserRow.hold([user.rawValue, loss.user.id.rawValue].sorted(), tenant: tenant))
         append(loss, to: &batch)
         append(write, to: &batch)
@@ -46,22 +46,22 @@ extension AccountStore {
         let (user, tenant) = (write.user.id, write.user.tenant)
         announce(write.announcements, as: write.event, of: user, tenant: tenant, in: &batch)
         let gained = write.gainedMethods
-        // After the announcements, which tell whether a method is back or new.
+        // After the announcements: they read whether a method was suspended before.
         if !gained.isEmpty { batch.append(QuarantinedMethodRow.delete(gained, of: user, tenant: tenant)) }
         batch.append(write.journal?.closing ?? [])
     }
 
-    /// Deletes an account with everything that hangs off it, and frees its identifiers.
+    /// Deletes an account with all its rows, and frees its identifiers.
     package func delete(_ user: UserRecord, event: AccountEvent) async throws(PostgresError) -> Applied {
         try await delete([(user, event)])
     }
 
-    /// Deletes several accounts of one tenant as one decision: all of them, or none when a fact of any has moved.
+    /// Deletes several accounts of one tenant: all of them, or none if a fact of any has changed.
     ///
-    /// Name them in the order of their ids, so that two such calls never wait for each other in a circle.
+    /// Pass them sorted by id, so that concurrent calls do not deadlock.
     package func delete(_ deletions: [(user: UserRecord, event: AccountEvent)]) async throws(PostgresError) -> Applied {
         guard let first = deletions.first else { return .applied }
-        // A code that comes later changes its account.
+        // A code that is issued later changes its account.
         let freed = try await freeingReserved(of: deletions.map(\.user.id), tenant: first.user.tenant)
         var batch = WriteBatch("account-delete")
         for (user, event) in deletions {
@@ -73,19 +73,19 @@ extension AccountStore {
             batch.append(Self.deletion(of: user, event: event))
         }
         batch.append(freed)
-        // All or nothing, so one event tells of all.
+        // All or nothing: one event shows the outcome of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: first.user.tenant)
         if applied == .applied { for (_, event) in deletions.dropFirst() { observer?.applied(event) } }
         return applied
     }
 
-    /// What frees the addresses that are reserved for accounts, in the order of their keys. One round trip.
+    /// Statements that free the addresses reserved for accounts, in the order of their keys. One round trip.
     func freeingReserved(of users: [UserID], tenant: TenantID) async throws(PostgresError) -> [SQL] {
         try await client.read(EmailCodeRow.recoverable(of: users, tenant: tenant))
             .map { IdentifierRow.clearAny($0.key, of: $0.user, tenant: tenant) }
     }
 
-    /// What makes an account go whose row is held and whose identifiers are free.
+    /// Statements that delete an account whose row is locked and whose identifiers are free.
     static func deletion(of user: UserRecord, event: AccountEvent) -> [SQL] {
         var statements = [
             EmailCodeRow.deleteAll(of: user.id, tenant: user.tenant),
@@ -100,7 +100,7 @@ extension AccountStore {
         ]
     }
 
-    /// Writes `batch`, whose last word is `event`; where the answer is lost, the event tells whether it took effect.
+    /// Writes `batch`, which ends with `event`. If the answer is lost, the event shows whether the batch took effect.
     func run(
         _ batch: WriteBatch,
         event: AccountEvent,
@@ -117,7 +117,8 @@ extension AccountStore {
 
     /// Writes `batch`.
     ///
-    /// - `whenUnknown`: finds out what became of the batch if the answer to its commit is lost; `nil` if nothing tells.
+    /// - `whenUnknown`: finds out whether the batch took effect if the answer to its commit is lost; `nil` if it
+    ///   cannot.
     /// - Returns: `.factsMoved` if a guard of the batch stopped it.
     func applying(
         _ batch: WriteBatch,
@@ -135,14 +136,14 @@ extension AccountStore {
 }
 
 extension PostgresError {
-    /// Whether a guard of a write stopped it: somebody else was first.
+    /// Returns true if a guard stopped the write, because another request changed the facts.
     var saysFactsMoved: Bool {
         guard case .server(let state) = code else { return false }
         switch state {
         case .uniqueViolation, .foreignKeyViolation, .divisionByZero, .serializationFailure, .deadlockDetected:
             return true
         case .notNullViolation:
-            // The columns that a stale writer sets to NULL.
+            // Columns that a stale writer sets to NULL.
             return column == "version" || column == "state" || column == "messages"
         default:
             return false

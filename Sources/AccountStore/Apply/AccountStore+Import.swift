@@ -1,15 +1,15 @@
 package import AccountLinking
 package import Postgres
 
-/// One account of an import, ready to be written.
+/// One account of an import, to be written.
 package struct ImportWrite: Sendable {
     /// The account as it was loaded; `nil` creates it.
     package var previous: UserRecord?
     package var user: UserRecord
-    /// The hash to store; `nil` leaves what there is, where `user` has a password.
+    /// The hash to store. `nil` leaves the stored one if `user` has a password.
     package var passwordHash: String?
     package var event: AccountEvent
-    /// What stands on the account's address, where that was reserved: for the account itself, or for nobody any more.
+    /// The reservation of the account's address, if there is one: for the account itself, or expired.
     package var cleared: ReservedAddress?
 
     package init(
@@ -27,19 +27,20 @@ package struct ImportWrite: Sendable {
     }
 }
 
-/// What an import looks at before it decides: who has what, and what of it is there already.
+/// The facts that an import needs: the existing accounts, and the owners of identifiers.
 package struct ImportSituation: Sendable {
     package var users: [UserID: UserRecord]
     package var passwordHashes: [UserID: String]
-    /// An address that is reserved counts as its account's.
+    /// A reserved address counts as owned by its account.
     package var owners: [Identifier: UserID]
     package var reserved: [Identifier: ReservedAddress]
-    /// Those of the ids whose accounts were merged into others.
+    /// The ids of accounts that were merged into others.
     package var tombstones: Set<UserID>
 }
 
 extension AccountStore {
-    /// What there is of `ids` and of `identifiers`. Two round trips, and one for each address that is, or was, reserved.
+    /// The facts about `ids` and `identifiers`. Two round trips, and one for each address with a reservation, live or
+    /// expired.
     package func importSituation(
         _ ids: [UserID],
         _ identifiers: [Identifier],
@@ -84,17 +85,17 @@ extension AccountStore {
         )
     }
 
-    /// Writes accounts of one tenant in one transaction: all of them, or none when a fact of any has moved.
+    /// Writes accounts of one tenant in one transaction: all of them, or none if a fact of any has changed.
     ///
-    /// An account that is replaced loses what the new record has not, also what is suspended, its sessions and its open
-    /// conflicts. Its version guards it; the primary key of `identifiers` guards what is claimed.
+    /// A replaced account loses everything that the new record does not have, including suspended methods, sessions and
+    /// open conflicts. Its version guards it; the primary key of `identifiers` guards claims.
     package func importAccounts(_ writes: [ImportWrite], tenant: TenantID) async throws(PostgresError) -> Applied {
-        // In the order of their ids, so that two imports of the same accounts never wait for each other in a circle.
+        // Sorted by id, so that two imports of the same accounts do not deadlock.
         let writes = writes.sorted { $0.user.id.rawValue < $1.user.id.rawValue }
         guard let first = writes.first else { return .applied }
         var batch = WriteBatch("account-import")
         batch.append(Self.statements(writes, tenant: tenant, at: first.event.occurredAt))
-        // All or nothing, so one event tells of all.
+        // All or nothing: one event shows the outcome of all.
         let applied = try await run(batch, event: first.event, of: first.user.id, tenant: tenant)
         if applied == .applied { for write in writes.dropFirst() { observer?.applied(write.event) } }
         return applied

@@ -1,25 +1,25 @@
 package import AccountLinking
 package import Postgres
 
-/// What undoing a step would come upon.
+/// The state that an undo of a step would find.
 package struct UndoSituation: Sendable, Hashable {
-    /// Whether the step is in the journal: it was applied, was not undone, and can be still.
+    /// True if the journal has the step: it was applied, was not undone, and can still be undone.
     package let isKnown: Bool
-    /// In the order of tables, users and subjects.
+    /// Sorted by table, user and subject.
     package let clashes: [JournalClash]
 }
 
-/// A step to undo, ready to be applied.
+/// An undo of a step, to be applied.
 package struct UndoWrite: Sendable {
     package var step: JournalStep
-    /// What was found and accepted: these stay as they are now. Each must be one that `canStay`.
+    /// Clashes that were found and accepted: their rows stay as they are. Each must be one that `canStay`.
     package var clashes: [JournalClash]
-    /// Whose history tells of it.
+    /// The user whose history records the undo.
     package var user: UserID
     package var event: AccountEvent
     package var sideWrites: [AccountWrite.SideWrite]
-    /// Whether the sessions of users that the step changed end, also where the step had ended none: needed where it gave
-    /// somebody a way in.
+    /// True to end the sessions of the changed users even if the step ended none. Needed if the step gave someone a
+    /// sign-in method.
     package var endsSessions: Bool
 
     package init(
@@ -30,7 +30,7 @@ package struct UndoWrite: Sendable {
         event: AccountEvent,
         sideWrites: [AccountWrite.SideWrite] = []
     ) {
-        precondition(clashes.allSatisfy(\.canStay), "what owns something cannot be left half-way")
+        precondition(clashes.allSatisfy(\.canStay), "only a clash that can stay may be accepted")
         self.step = step
         self.clashes = clashes
         self.endsSessions = endsSessions
@@ -41,7 +41,7 @@ package struct UndoWrite: Sendable {
 }
 
 extension AccountStore {
-    /// What undoing `step` would come upon now. Two round trips.
+    /// The state that an undo of `step` would find now. Two round trips.
     package func undoSituation(of step: JournalStep) async throws(PostgresError) -> UndoSituation {
         let (rows, clashes) = try await client.read(AccountJournalRow.of(step), AccountJournalRow.clashes(step))
         return UndoSituation(isKnown: !rows.isEmpty, clashes: clashes)
@@ -52,14 +52,13 @@ extension AccountStore {
         try await client.read(AccountJournalRow.restoredOwners(step))
     }
 
-    /// Puts every row of a step back as it was, in one transaction: all of it or nothing.
+    /// Restores every row of a step in one transaction.
     ///
-    /// Two that undo the same step never both do; a change of an account that was decided before is decided again, because
-    /// its version has grown. Sessions, mailed codes, sign-ins that wait for a second factor, conflicts and kept answers do
-    /// not come back, and an account that the step deleted comes back with another session epoch: whoever had a session
-    /// before has to sign in again.
-    /// - Returns: `.factsMoved` where the step is undone already, or clashes with other things than `write` accepts.
-    /// - Throws: `PostgresError` when the database could not do it; nothing is half-done then.
+    /// Concurrent undos of one step never both succeed. A decision taken on an account before is decided again, because
+    /// the undo raises the version. Sessions, mailed codes, pending second factors, conflicts and stored answers are
+    /// not restored. An account that the step deleted returns with another session epoch: its user must sign in again.
+    /// - Returns: `.factsMoved` if the step is already undone, or has other clashes than `write` accepts.
+    /// - Throws: a database error. Nothing is applied then.
     package func undo(_ write: UndoWrite) async throws(PostgresError) -> Applied {
         var batch = WriteBatch("account-undo")
         batch.append(AccountJournalRow.hold(write.step))

@@ -1,16 +1,16 @@
 package import AccountLinking
 package import Postgres
 
-/// Two accounts that become one, ready to be written.
+/// A merge of two accounts, to be written.
 package struct MergeWrite: Sendable {
     package var merge: MergeRecord
-    /// Both as they were loaded.
+    /// Both accounts as they were loaded.
     package var survivor: UserRecord
     package var absorbed: UserRecord
     package var plan: MergePlan
-    /// The absorbed account's, where its password is taken.
+    /// Hash of the absorbed account, if its password is taken.
     package var passwordHash: String?
-    /// The secrets of apps among the factors that come over, sealed for the account that stays.
+    /// Secrets of authenticator apps that move, sealed for the surviving account.
     package var sealedSecrets: [SecondFactorID: [UInt8]]
     package var survivorEvent: AccountEvent
     package var absorbedEvent: AccountEvent
@@ -43,10 +43,9 @@ package struct MergeWrite: Sendable {
 }
 
 extension AccountStore {
-    /// Prepares a merge, and asks the receivers of webhooks. Nothing of the accounts changes.
+    /// Prepares a merge and asks the webhook receivers. The accounts do not change.
     ///
-    /// The rows of both accounts are held meanwhile, in the order of their ids, so that of several merges about one of them
-    /// one is prepared.
+    /// Locks the rows of both accounts in the order of their ids: of several merges with one account, one is prepared.
     package func prepareMerge(
         _ merge: MergeRecord,
         event: AccountEvent,
@@ -65,11 +64,11 @@ extension AccountStore {
         return try await run(batch, event: event, of: merge.survivor, tenant: tenant)
     }
 
-    /// Makes the two accounts one: all of it in one transaction, or nothing where a fact of either has moved or the merge
-    /// waits no more. What the absorbed account has and the other does not take is gone with it.
+    /// Merges the two accounts in one transaction. Writes nothing if a fact of either account has changed or the merge
+    /// no longer waits. Data of the absorbed account that the survivor does not take is deleted with it.
     package func commitMerge(_ write: MergeWrite) async throws(PostgresError) -> Applied {
         let (merge, tenant) = (write.merge, write.merge.tenant)
-        // A code that comes later changes the account.
+        // A code that is issued later changes the account.
         let freed = try await freeingReserved(of: [merge.absorbed], tenant: tenant)
         let journal = JournalEntry(
             merge.journalStep,
@@ -97,7 +96,8 @@ extension AccountStore {
         for identifier in write.absorbed.identifiers {
             batch.append(IdentifierRow.release(identifier, of: merge.absorbed, tenant: tenant))
         }
-        // The codes go with the account. An undo brings back no reservation: somebody may have the address by then.
+        // The codes are deleted with the account. An undo restores no reservation, because another account may have the
+        // address by then.
         batch.append(freed)
         batch.append(change.statements())
         batch.append(Self.deletion(of: write.absorbed, event: write.absorbedEvent))
@@ -118,7 +118,7 @@ extension AccountStore {
         return applied
     }
 
-    /// Ends a merge that waits; nothing of the accounts has changed.
+    /// Aborts a waiting merge. The accounts have not changed.
     package func abortMerge(
         _ merge: MergeRecord,
         _ reason: MergeAbortReason,
@@ -133,12 +133,11 @@ extension AccountStore {
         return try await run(batch, event: event, of: merge.survivor, tenant: merge.tenant)
     }
 
-    /// Puts both accounts back as they were, but for `clashes`, which stay as they are.
+    /// Restores both accounts, except `clashes`, which stay as they are.
     ///
-    /// Every session of both accounts ends, and every mailed code but those that take back a change of the account that
-    /// stays (`sideWrites` may end more of them). Whoever came by a method that goes back holds a session of the account that stays. Whoever the merge ended may
-    /// have held one of the absorbed account.
-    /// - `survivorVersion`: the version of the account that stays, which the mails in `sideWrites` were written for.
+    /// Ends every session of both accounts: a method that moves back may have opened one. Voids every mailed code,
+    /// except those that undo a change of the surviving account (`sideWrites` may void more).
+    /// - `survivorVersion`: the version of the surviving account for which the mails in `sideWrites` were written.
     package func undoMerge(
         _ merge: MergeRecord,
         accepting clashes: [JournalClash],
@@ -148,7 +147,7 @@ extension AccountStore {
         sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
         let mergeEvents = AccountWrite.SideWrite([
-            // Raised by one by the undo itself.
+            // The undo itself raises it by one.
             UserRow.assertVersion(survivorVersion + 1, of: merge.survivor, tenant: merge.tenant),
             MergeRow.undo(merge, at: survivorEvent.occurredAt),
             AccountEventRow.insert(absorbedEvent, of: merge.absorbed, tenant: merge.tenant),
@@ -174,7 +173,8 @@ extension AccountStore {
         return applied
     }
 
-    /// What the receivers of webhooks have said to a merge that waits: how many have not said yes, and whether one said no.
+    /// The answers of webhook receivers to a waiting merge: number of receivers that have not approved, and whether one
+    /// vetoed.
     package func answers(to merge: MergeRecord) async throws(PostgresError) -> (waitingCount: Int64, isVetoed: Bool) {
         let answers = try await client.read(WebhookMessageRow.answers(to: merge.id)).first
         return (answers?.waitingCount ?? 0, (answers?.vetoCount ?? 0) > 0)
@@ -182,6 +182,6 @@ extension AccountStore {
 }
 
 extension MergeRecord {
-    /// Where the rows of both accounts are kept as they were.
+    /// The journal step that has the rows of both accounts as they were.
     package var journalStep: JournalStep { JournalStep(tenant: tenant, change: id) }
 }

@@ -1,21 +1,21 @@
 package import AccountLinking
 package import Postgres
 
-/// One step of a plan, ready to be applied.
+/// One step of a plan, to be applied.
 package struct RepairWrite: Sendable {
     package let number: Int64
-    /// Of the audit.
+    /// The audit rule.
     package let rule: String
     package let tenant: TenantID
     package let user: UserID
     package let repair: Repair
     package let event: AccountEvent
-    /// What becomes of the account; `nil` where there is none.
+    /// The write to the account; `nil` if there is no account.
     package let account: AccountWrite?
-    /// Until then it can be undone.
+    /// The step can be undone until then.
     package let retainedUntil: Timestamp
 
-    /// - `account`: with the same event.
+    /// - `account`: has the same event.
     package init(
         number: Int64,
         rule: String,
@@ -37,19 +37,19 @@ package struct RepairWrite: Sendable {
     }
 }
 
-/// What judging some steps of a plan needs.
+/// The facts to decide some steps of a plan.
 package struct RepairSituation: Sendable {
-    /// By tenant and id; those that cannot be read are left out, and named below.
+    /// By tenant and id, without the accounts in `unreadable`.
     package var accounts: [TenantID: [UserID: UserRecord]] = [:]
     package var unreadable: [TenantID: Set<UserID>] = [:]
-    /// The steps among those asked for that were applied before.
+    /// The requested steps that were applied before.
     package var applied: [Int64: AppliedStep] = [:]
-    /// The last of the plan's steps that was applied to each account, and is not undone.
+    /// The last step of the plan that was applied to each account and not undone.
     package var last: [TenantID: [UserID: AppliedStep]] = [:]
 }
 
 extension AccountStore {
-    /// Notes that a plan is applied from now on; nothing changes where it was before.
+    /// Records that the application of a plan begins. Does nothing if it began before.
     package func beginPlan(
         _ plan: AppliedPlan.ID,
         madeAt: Timestamp,
@@ -61,12 +61,12 @@ extension AccountStore {
         try await client.write(WriteBatch("audit-plan", [statement]))
     }
 
-    /// Notes that a plan was applied to its end.
+    /// Records that a plan was applied completely.
     package func finishPlan(_ plan: AppliedPlan.ID, skipped: Int64, at now: Timestamp) async throws(PostgresError) {
         try await client.write(WriteBatch("audit-plan", [AuditPlanRow.finish(plan, skipped: skipped, at: now)]))
     }
 
-    /// The plans that were applied, the newest first.
+    /// The applied plans, newest first.
     package func plans(countMax: Int) async throws(PostgresError) -> [AppliedPlan] {
         try await client.read(AuditPlanRow.newest(Int64(countMax))).map(\.plan)
     }
@@ -76,12 +76,12 @@ extension AccountStore {
         try await client.read(AuditPlanRow.withID(id)).first?.plan
     }
 
-    /// A step of a plan that was applied; `nil` for one that was not.
+    /// An applied step of a plan; `nil` if the step was not applied.
     package func step(_ number: Int64, of plan: AppliedPlan.ID) async throws(PostgresError) -> AppliedStep? {
         try await client.read(AuditStepRow.of(plan, numbers: [number])).first?.step
     }
 
-    /// The steps of a plan that are applied and not undone before step `number`, the newest first.
+    /// The steps of a plan before step `number` that are applied and not undone, newest first.
     package func appliedSteps(
         of plan: AppliedPlan.ID,
         before number: Int64,
@@ -90,10 +90,10 @@ extension AccountStore {
         try await client.read(AuditStepRow.applied(plan, before: number, countMax: Int64(countMax))).map(\.step)
     }
 
-    /// What the steps `numbers` of a plan need to be judged, which are of these users. Two round trips for each tenant,
-    /// and one.
+    /// The facts to decide the steps `numbers` of a plan, which concern `users`. Two round trips for each tenant, and
+    /// one.
     ///
-    /// What is read later may know steps that what is read first does not.
+    /// Later reads may include steps that earlier reads do not.
     package func repairSituation(
         _ plan: AppliedPlan.ID,
         numbers: [Int64],
@@ -105,7 +105,7 @@ extension AccountStore {
             let (records, unreadable) = try await readable(ids, tenant: tenant)
             situation.accounts[tenant] = Dictionary(records.map { ($0.id, $0) }) { first, _ in first }
             situation.unreadable[tenant] = Set(unreadable.keys)
-            // After the accounts: what the plan did before them is never taken for somebody else's change.
+            // Read after the accounts: an earlier step of the plan is then never taken for another writer's change.
             for row in try await client.read(AuditStepRow.last(of: plan, users: ids, tenant: tenant)) {
                 situation.last[tenant, default: [:]][row.step.user] = row.step
             }
@@ -116,7 +116,7 @@ extension AccountStore {
         return situation
     }
 
-    /// The accounts with `ids`: one that holds what cannot be read keeps no others from being repaired, or found.
+    /// The accounts with `ids`. An account that cannot be decoded does not hide the others.
     func readable(
         _ ids: [UserID],
         tenant: TenantID
@@ -139,15 +139,15 @@ extension AccountStore {
         return (records, unreadable)
     }
 
-    /// Applies steps of a plan in one transaction: all of them, or none when a fact of any has moved.
+    /// Applies steps of a plan in one transaction: all of them, or none if any fact has changed.
     ///
-    /// Each is guarded by its account's version, by the primary key of `identifiers` where it claims something, and by the
-    /// step's own row, which nobody writes twice. What it changes stands in the journal.
+    /// Each step is guarded by its account's version, by the primary key of `identifiers` if it claims an identifier,
+    /// and by the step's row, which is inserted once. The journal records the changes.
     package func applyRepairs(_ writes: [RepairWrite], of plan: AppliedPlan.ID) async throws(PostgresError) -> Applied {
         guard let first = writes.first else { return .applied }
         var batch = WriteBatch("audit-repair")
         for write in writes { append(write, of: plan, to: &batch) }
-        // All or nothing, so one step tells of all.
+        // All or nothing: one step shows the outcome of all.
         let applied = try await applying(batch) { () throws(PostgresError) in
             try await client.read(AuditStepRow.of(plan, numbers: [first.number])).isEmpty ? .factsMoved : .applied
         }
@@ -182,7 +182,7 @@ extension AccountStore {
 }
 
 extension RepairWrite {
-    /// As it is kept once it is applied.
+    /// The step as it is stored after it is applied.
     package var step: AppliedStep {
         AppliedStep(
             number: number,
@@ -199,7 +199,7 @@ extension RepairWrite {
 }
 
 extension Repair {
-    /// A key that need not be one of the account's.
+    /// The key that the repair releases. The account need not own it.
     fileprivate var journaledClaims: [JournalEntry.Claim] {
         if case .release(let kind, let key) = self { [JournalEntry.Claim(kind: kind, value: key)] } else { [] }
     }

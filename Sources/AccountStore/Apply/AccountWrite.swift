@@ -1,45 +1,45 @@
 package import AccountLinking
 package import Postgres
 
-/// One decision, ready to be applied: what the account was, what it becomes, and what goes with it.
+/// One decision to be applied: the account before and after it, and its side writes.
 package struct AccountWrite: Sendable {
     /// The account as it was loaded; `nil` creates it.
     package var previous: UserRecord?
     package var user: UserRecord
-    /// The hash to store; required when the write sets a password.
+    /// The hash to store. Required if the write sets a password.
     package var passwordHash: String?
-    /// The secret to store; required when the write enrols a factor that has no number.
+    /// The secret to store. Required if the write enrols a factor without a number.
     package var totpSecret: NewTOTPSecret?
-    /// The factors among those of `user` that come from another account.
+    /// The factors of `user` that come from another account.
     var movedFactors: [SecondFactorID: MovedFactor] = [:]
-    /// The session to open. Its epoch must be the one `user` has.
+    /// The session to open. Its epoch must be the one of `user`.
     package var session: SessionRecord?
     package var event: AccountEvent
     package var sideWrites: [SideWrite]
-    /// Until when what the write takes off the account is suspended; `nil`: it is gone at once.
+    /// End of the suspension of removed methods; `nil` deletes them at once.
     package var quarantinedUntil: Timestamp?
-    /// The code that undoes what the write does to the account's sign-in methods.
+    /// The code that undoes the write's changes of sign-in methods.
     package var revert: MethodRevert?
-    /// The id of the mail among the side writes that tells the owner of suspended methods; `nil` for none.
+    /// The id of the side write's mail to the owner about suspended methods; `nil` if there is none.
     package var ownerMail: PostgresUUID?
-    /// Whether the version rises where nothing of the record changes, because something beside it does (ADR 0030).
+    /// True to raise the version even if the record does not change, because something beside it does (ADR 0030).
     package var raisesVersion = false
-    /// Keeps what rows were, so that the write can be undone.
+    /// Stores the rows as they were, so that the write can be undone.
     package var journal: JournalEntry?
 
-    /// Statements of another table that belong to the same decision. Each table's file says which there are.
+    /// Statements on another table that belong to the same decision. Each table's file lists them.
     ///
-    /// A side write that must not be applied to facts that moved brings its own guard.
+    /// A side write that must not be applied to changed facts has its own guard.
     package struct SideWrite: Sendable {
         let statements: [SQL]
-        /// What the statements make true.
+        /// Announcements of what the statements change.
         let announcements: [WebhookEvent]
-        /// True if the statements touch no row that is there, or update only such in `order`: such a write can be one with
-        /// others (ADR 0070).
+        /// True if the statements touch no existing row, or update only rows in `order`. Such a write can share a
+        /// transaction with others (ADR 0070).
         let standsAlone: Bool
-        /// The place among writes that are applied together, where the statements update a row that others update.
+        /// Position among writes applied together, if the statements update a row that others update.
         let order: [UInt8]
-        /// What is freed first, where the write claims the address.
+        /// The reservation to clear first, if the write claims the address.
         let cleared: ReservedAddress?
 
         init(
@@ -75,23 +75,23 @@ package struct AccountWrite: Sendable {
         self.sideWrites = sideWrites
     }
 
-    /// Whether it touches no row that is there: an account is made, or a session opened. Many such writes can be one
-    /// (ADR 0070).
+    /// True if the write touches no existing row: it creates an account or opens a session. Such writes can share a
+    /// transaction (ADR 0070).
     var standsAlone: Bool {
         (previous == nil || previous == user) && !raisesVersion && sideWrites.allSatisfy(\.standsAlone)
             && journal == nil
     }
 
-    /// The place among writes that are applied together.
+    /// Position among writes that are applied together.
     var order: [UInt8] { sideWrites.lazy.map(\.order).first { !$0.isEmpty } ?? [] }
 
-    /// The methods that the write takes off the account and that are suspended then.
+    /// The methods that the write removes from the account and suspends.
     package var quarantinedMethods: [SignInMethod] {
         guard let previous, quarantinedUntil != nil else { return [] }
         return methodsLost(from: previous.account, to: user.account)
     }
 
-    /// The methods that the write gives to an account that was there before: nothing of theirs is suspended any more.
+    /// The methods that the write adds to an existing account. Their earlier suspensions end.
     var gainedMethods: [SignInMethod] {
         guard let previous else { return [] }
         return user.methodProofs.keys.filter { $0 != .emailLink && user.methodProofs[$0] != previous.methodProofs[$0] }
@@ -100,7 +100,7 @@ package struct AccountWrite: Sendable {
 }
 
 extension AccountWrite {
-    /// The statements, in an order that meets every guard before what depends on it.
+    /// The statements, with every guard before the statements that depend on it.
     func statements() -> [SQL] {
         let tenant = user.tenant
         let id = user.id
@@ -129,7 +129,7 @@ extension AccountWrite {
         }
 
         if let previous, let quarantinedUntil {
-            // While what is suspended is there still.
+            // Before the deletion: copies the rows that are suspended.
             statements += quarantinedMethods.map { method in
                 method == .password
                     ? QuarantinedMethodRow.insertPassword(of: previous, by: event, until: quarantinedUntil)
@@ -137,7 +137,7 @@ extension AccountWrite {
             }
         }
         if let revert {
-            // Likewise.
+            // Before the deletion, as above.
             statements.append(EmailCodeRow.insert(revert.code))
             statements += revert.methods.map { CodeMethodRow.insert($0, of: revert.code, user: id) }
         }
@@ -179,7 +179,7 @@ extension AccountWrite {
         }
         if let session { statements.append(SessionRow.insert(session)) }
         for sideWrite in sideWrites { statements += sideWrite.statements }
-        // After the side writes: one of them may insist that the password was not locked.
+        // After the side writes: one of them may assert that the password was not locked.
         if passwordHash != nil, let address = user.email?.address {
             statements.append(PasswordAttemptRow.clearSources(of: address, tenant: tenant))
             statements.append(PasswordAttemptRow.clear(.password(of: address), tenant: tenant))
@@ -188,7 +188,7 @@ extension AccountWrite {
         return statements
     }
 
-    /// Places and numbers are compared at the end of the transaction, so the order of these does not matter.
+    /// The order does not matter: slots and numbers are compared at the end of the transaction.
     private func secondFactorChanges() -> [SQL] {
         let (id, tenant) = (user.id, user.tenant)
         let before = previous?.secondFactors ?? []
@@ -216,9 +216,9 @@ extension AccountWrite {
 }
 
 extension UserRecord {
-    /// Whether the account, as this record has it, owns `identifier`.
+    /// Returns true if the account in this record owns `identifier`.
     package func holds(_ identifier: Identifier) -> Bool { identifiers.contains(identifier) }
 
-    /// In a fixed order, so that two writers never wait for each other in a circle.
+    /// In a fixed order, so that concurrent writers do not deadlock.
     var identifiers: [Identifier] { account.identifiers }
 }

@@ -2,14 +2,14 @@ package import AccountLinking
 package import Postgres
 import Synchronization
 
-/// Sign-in and refresh times, uses of sessions and counts of refused sign-ins on their way to the database, merged over many
-/// callers.
+/// Buffers sign-in and refresh times, uses of sessions and counts of refused sign-ins, merged over many callers, to be
+/// written to the database.
 ///
-/// They are the only acknowledged data that a crash may lose, and at most the last second of it. A reader in the same
-/// process sees the times of users at once, one in another process after the next flush; the others both see after it.
+/// They are the only acknowledged data that a crash may lose: at most the last second. Readers in the same process see
+/// the times of users at once, other processes after the next flush. Uses and counts are visible after the flush.
 ///
-/// A refusal is counted here and not where the request is answered: an attacker adds to a row and makes none, and an answer
-/// takes as long for an address that has an account as for one that has none.
+/// Refusals are counted here and not when the request is answered. An attacker can only add to a count, and the
+/// response time does not reveal whether an address has an account.
 package final class ActivityBuffer: Sendable {
     private struct Key: Hashable, Comparable {
         var tenant: TenantID
@@ -21,12 +21,12 @@ package final class ActivityBuffer: Sendable {
     }
 
     private struct Times {
-        /// Of the account that was used. Another account with the same uid has another epoch.
+        /// Epoch of the account that was used. Another account with the same uid has another epoch.
         var epoch: Int64
         var signedInAt: Timestamp?
         var refreshedAt: Timestamp
 
-        /// Adds `other`, of the same account. The earlier epoch stays, because an account's epoch only rises.
+        /// Adds the times of the same account. Keeps the earlier epoch, because an account's epoch only rises.
         mutating func merge(_ other: Times) {
             epoch = min(epoch, other.epoch)
             refreshedAt = max(refreshedAt, other.refreshedAt)
@@ -62,21 +62,22 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    /// How far an account's epoch may rise before its times are written. A new account starts at a random number of 52 bits.
+    /// Limit of the rise of an account's epoch before its times are written. A new account's epoch is a random 52-bit
+    /// number.
     static let epochRiseMax: Int64 = 1_000_000
 
-    /// True if `epoch` may be the account's that had `earlier` before.
+    /// True if `epoch` can be a later epoch of the account that had `earlier`.
     private static func isSameAccount(_ epoch: Int64, after earlier: Int64) -> Bool {
         (0...epochRiseMax).contains(epoch - earlier)
     }
 
-    /// More users than this waiting means that the database is away; further times are dropped, not hoarded.
+    /// Limit of the waiting users. More means that the database is unavailable: further times are dropped.
     private static let usersMax = 100_000
     private static let rowsPerStatement = 1000
 
     private struct State {
         var waiting: [Key: Times] = [:]
-        /// What a flush has taken and not yet seen confirmed.
+        /// Times that a flush has taken and that are not confirmed yet.
         var inFlight: [Key: Times] = [:]
         var sessions: [SessionKey: Timestamp] = [:]
         var refusals: [RefusalKey: Refusals] = [:]
@@ -96,26 +97,26 @@ package final class ActivityBuffer: Sendable {
 
     init() {}
 
-    /// Notes that tokens were minted for a user, by a sign-in or by a refresh.
+    /// Records that a sign-in or a refresh minted tokens for a user.
     package func note(_ user: UserRecord, at now: Timestamp, isSignIn: Bool) {
         let times = Times(epoch: user.sessionEpoch, signedInAt: isSignIn ? now : nil, refreshedAt: now)
         state.withLock { Self.add(times, of: Key(tenant: user.tenant, user: user.id), to: &$0.waiting) }
     }
 
-    /// Notes that a session was used, unless what is on record is so by less than `precisionSeconds`.
+    /// Records the use of a session, unless the stored time is less than `precisionSeconds` old.
     package func noteUse(of session: SessionRecord, at now: Timestamp, precisionSeconds: Int64) {
         guard now >= session.times.lastUsedAt.adding(seconds: precisionSeconds) else { return }
         let key = SessionKey(user: Key(tenant: session.tenant, user: session.user), session: session.id)
         state.withLock { $0.add(now, of: key) }
     }
 
-    /// Counts a sign-in to an account that was refused.
+    /// Counts a refused sign-in to an account.
     package func noteRefusal(of user: UserRecord, _ reason: SignInRefusals.Reason, at now: Timestamp) {
         let key = RefusalKey(user: Key(tenant: user.tenant, user: user.id), day: now.refusalDay, reason: reason.name)
         state.withLock { $0.add(Refusals(count: 1, firstAt: now, lastAt: now), of: key) }
     }
 
-    /// Of two accounts with one uid, the one that was used last counts: the other is gone.
+    /// If two accounts have the same uid, only the one used last counts: the other was deleted.
     private static func add(_ times: Times, of key: Key, to waiting: inout [Key: Times]) {
         guard let known = waiting[key] else {
             if waiting.count < usersMax { waiting[key] = times }
@@ -128,7 +129,7 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    /// The record with the times that have not reached the database yet.
+    /// The record, with times that are not written yet.
     func overlay(_ record: UserRecord) -> UserRecord {
         state.withLock { state in
             guard !state.waiting.isEmpty || !state.inFlight.isEmpty else { return record }
@@ -145,9 +146,9 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    /// Writes what has gathered. One flush at a time.
-    /// - Throws: when the database could not; what it has not taken is kept for the next flush. If the connection is lost at
-    ///   the very commit, refusals of that second may be counted twice.
+    /// Writes the buffered data. Call one flush at a time.
+    /// - Throws: a database error. Data that was not written stays for the next flush. If the connection is lost during
+    ///   the commit, refusals of that second may be counted twice.
     package func flush(to store: AccountStore) async throws(PostgresError) {
         try await flushTimes(to: store)
         try await flushSessions(to: store)
@@ -161,7 +162,7 @@ package final class ActivityBuffer: Sendable {
             return state.inFlight
         }
         defer { state.withLock { $0.inFlight = [:] } }
-        // In key order, so that two servers flushing the same users never deadlock.
+        // Sorted by key, so that two servers that flush the same users do not deadlock.
         try await write(taken.sorted { $0.key < $1.key }, to: store) { slice in
             UserRow.touch(
                 tenants: slice.map(\.key.tenant.rawValue),
@@ -180,7 +181,7 @@ package final class ActivityBuffer: Sendable {
             defer { state.sessions = [:] }
             return state.sessions
         }
-        // In key order, as above.
+        // Sorted by key, as above.
         try await write(taken.sorted { $0.key < $1.key }, to: store) { slice in
             SessionRow.touch(
                 tenants: slice.map(\.key.user.tenant.rawValue),
@@ -198,7 +199,7 @@ package final class ActivityBuffer: Sendable {
             defer { state.refusals = [:] }
             return state.refusals
         }
-        // The statement puts them in key order.
+        // The statement sorts by key.
         try await write(Array(taken), to: store) { slice in
             SignInRefusalRow.add(
                 tenants: slice.map(\.key.user.tenant.rawValue),
@@ -214,8 +215,8 @@ package final class ActivityBuffer: Sendable {
         }
     }
 
-    /// Writes `entries`, a bounded number of rows a statement.
-    /// - `restoring`: puts an entry that the database has not taken back into the state.
+    /// Writes `entries`, with at most `rowsPerStatement` rows in each statement.
+    /// - `restoring`: puts an entry that was not written back into the state.
     private func write<Entry>(
         _ entries: [Entry],
         to store: AccountStore,

@@ -2,12 +2,12 @@ package import AccountLinking
 import JSON
 import Postgres
 
-/// One thing that receivers of webhooks are told, written in the transaction that makes it true.
+/// One webhook event, written in the transaction of the change that it announces.
 ///
-/// Those about methods follow from what an `AccountWrite` changes; those about conflicts come with the statements that
-/// change them. So no operation can forget one.
+/// Events about methods are derived from the changes of an `AccountWrite`. Events about conflicts come with the
+/// statements that change them. So no operation can omit one.
 package struct WebhookEvent: Sendable, Hashable {
-    /// The type of the event, as receivers know it; what is written once is never renamed.
+    /// Type of the event on the wire. Never rename one: stored rows contain it.
     package enum Kind: String, Sendable, CaseIterable {
         case conflictOpened = "conflict.opened"
         case conflictProven = "conflict.proven"
@@ -17,23 +17,24 @@ package struct WebhookEvent: Sendable, Hashable {
         case methodUnlinked = "method.unlinked"
         case methodQuarantined = "method.quarantined"
         case methodRestored = "method.restored"
-        /// The ways in changed and their owner was mailed, a password was replaced, or a mailed code undid that: all in one event.
+        /// All changes of sign-in methods in one event: the owner was mailed, a password was replaced, or a mailed code
+        /// undid changes.
         case methodsChanged = "methods.changed"
-        /// The receiver may say no.
+        /// The receiver may veto the merge.
         case mergePrepared = "merge.prepared"
         case mergeCommitted = "merge.committed"
         case mergeAborted = "merge.aborted"
         case mergeUndone = "merge.undone"
         case sessionEnded = "session.ended"
         case sessionsRevoked = "session.revoked"
-        // The next one goes here.
+        // Add new kinds here.
     }
 
     package let kind: Kind
     package let conflict: [UInt8]?
-    /// The method that was linked or unlinked, or that a conflict is over; `nil` for what is about the account alone.
+    /// The method that was linked or unlinked, or that the conflict is about; `nil` for events about the account alone.
     package let method: SignInMethod?
-    /// The members of `methodsChanged`: a JSON object.
+    /// Members of a `methodsChanged` event: a JSON object.
     let changes: JSONValue?
 
     private init(_ kind: Kind, conflict: [UInt8]? = nil, method: SignInMethod? = nil, changes: JSONValue? = nil) {
@@ -66,8 +67,8 @@ package struct WebhookEvent: Sendable, Hashable {
 }
 
 extension AccountWrite {
-    /// What the write makes true, in the order in which it is told. The methods a new account begins with are no news.
-    /// Whether a provider that is linked had been suspended is found out where it is written (`WebhookMessageRow.insert`).
+    /// The write's events, in the order in which they are sent. The first methods of a new account are not announced.
+    /// `WebhookMessageRow.insert` finds out if a linked provider had been suspended.
     var announcements: [WebhookEvent] {
         var announced = sideWrites.flatMap(\.announcements)
         if event.kind == .sessionsRevoked { announced.append(.ofAccount(.sessionsRevoked)) }
@@ -86,7 +87,7 @@ extension AccountWrite {
 }
 
 extension AccountEvent.Kind {
-    /// What a change of a conflict that is recorded as this is told as.
+    /// The webhook event for a change of a conflict that is recorded as this kind.
     var announcement: WebhookEvent.Kind? {
         switch self {
         case .conflictOpened: .conflictOpened
@@ -105,7 +106,7 @@ extension AccountEvent.Kind {
 }
 
 extension UserRecord {
-    /// The ways in, and whom each stands for at its provider: another subject, or another number, is another method.
+    /// The sign-in methods, each with its owner at the provider. Another subject or number is another method.
     fileprivate var methodOwners: [SignInMethod: String] {
         var owners: [SignInMethod: String] = [:]
         for method in account.signInMethods {
@@ -120,7 +121,7 @@ extension UserRecord {
 }
 
 extension AccountStore {
-    /// Adds to a batch what receivers are told of the decision it applies; nothing where there is nobody to tell.
+    /// Adds the webhook events of a decision to its batch. Adds none if there are no endpoints.
     func announce(
         _ announcements: @autoclosure () -> [WebhookEvent],
         as event: AccountEvent,
@@ -130,7 +131,7 @@ extension AccountStore {
     ) {
         guard hasWebhooks else { return }
         for (index, announcement) in announcements().enumerated() {
-            // An event's id is random, so those that follow it are nobody else's.
+            // Ids are random, so the ids that follow an event's are free.
             let id = PostgresUUID(high: event.id.high, low: event.id.low ^ UInt64(index))
             batch.append(
                 WebhookMessageRow.insert(

@@ -1,17 +1,17 @@
 package import AccountLinking
 package import JSON
 
-/// A question the rules were asked, as it is kept beside what came of it: every fact they looked at, what they answered,
-/// and what they would have answered had one fact been otherwise. It names nobody (`Pseudonyms`).
+/// A recorded question, stored beside its outcome: every fact that the rules read, their answer, and the answers if one
+/// fact were different. It contains pseudonyms only (`Pseudonyms`).
 package struct DecisionRecord: Sendable {
     package let question: any Question
-    /// The policy the question was asked under, as far as the question looks at it; its version is the event's.
+    /// The policy of the decision, reduced to what the question reads. Its version is the event's.
     package let policy: LinkPolicy
     package let rule: Rule
     package let answer: JSONValue
     package let alternatives: [Alternative]
 
-    /// What is kept of `question`, asked under `policy`.
+    /// The record of `question`, decided under `policy`.
     package init(_ question: some Question, under policy: LinkPolicy) {
         var question = question
         var names = Pseudonyms()
@@ -22,8 +22,7 @@ package struct DecisionRecord: Sendable {
         alternatives = question.alternatives(to: rule, policy)
     }
 
-    /// What the rules of this program answer to the question now. As long as nobody changes a rule, what they answered
-    /// then.
+    /// The answer of this program's rules to the question. It equals `answer` unless a rule has changed.
     package var replayed: (rule: Rule, answer: JSONValue) { question.answer(policy) }
 
     package func write(to writer: inout JSONWriter) {
@@ -44,7 +43,7 @@ package struct DecisionRecord: Sendable {
         }
     }
 
-    /// The inverse of `write`; `nil` for what this version does not know.
+    /// The inverse of `write`; `nil` if this version cannot parse the record.
     package init?(stored value: JSONValue, policyVersion: Int64) {
         guard let question = value["facts"].flatMap(StoredQuestion.init)?.question,
             let rule = value["rule"]?.string.flatMap(Rule.init(rawValue:)), let answer = value["answer"],
@@ -63,7 +62,7 @@ package struct DecisionRecord: Sendable {
     }
 }
 
-/// A provider whose word proved an address, and keeps nobody out who holds the address now.
+/// A provider that proved an address only for its holder at that time. Its proof does not identify the present holder.
 private struct FormerHolder: Hashable {
     let provider: ProviderID
     let domain: String
@@ -80,7 +79,7 @@ private struct FormerHolder: Hashable {
 }
 
 extension EmailTrust {
-    /// A table that says of the addresses in `question` what the whole table says.
+    /// A table that gives the addresses in `question` the same trust as the whole table.
     ///
     /// - `ofCredential`: the trust in the credential's address; `nil` without one.
     fileprivate static func seen(
@@ -99,7 +98,7 @@ extension EmailTrust {
 }
 
 extension LinkPolicy {
-    /// The switches that rules look at, by the names they are kept under.
+    /// Switches that rules read, by their stored names.
     private static let switches: [(name: String, path: any WritableKeyPath<LinkPolicy, Bool> & Sendable)] = [
         ("oneAccountPerEmail", \.isOneAccountPerEmail),
         ("protectsEmailEnumeration", \.protectsEmailEnumeration),
@@ -116,12 +115,12 @@ extension LinkPolicy {
         ("firstProofEndsSessions", \.firstProofEndsSessions),
     ]
 
-    /// Switches that older versions did not have, and whose rules they did not follow.
+    /// Switches that older versions did not have. Those versions decided as if they were off.
     private static let switchesOffBefore: Set<String> = [
         "phoneSignIn", "linkingNeedsRecentSignIn", "secondFactorsNeedProvenAddress", "firstProofEndsSessions",
     ]
 
-    /// This policy with the tables brought down to what they say about `question`.
+    /// This policy, with its tables reduced to what they say about `question`.
     fileprivate func seen(by question: any Question) -> LinkPolicy {
         var policy = LinkPolicy()
         policy.version = version
@@ -164,7 +163,7 @@ extension LinkPolicy {
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
     }
 
-    /// The proofs of addresses of accounts in `question` by which their owners are not known (`isProven`).
+    /// The proofs of addresses in `question` that do not identify the owner (`isProven`).
     private func formerHolders(in question: any Question) -> [FormerHolder] {
         var holders: [FormerHolder] = []
         for account in question.accounts where !isProven(account) {
@@ -175,7 +174,7 @@ extension LinkPolicy {
         return holders
     }
 
-    /// The issuers of linked identities in `question` that came without one.
+    /// The registered issuers for linked identities in `question` without an issuer.
     private func registeredIssuers(in question: any Question) -> [ProviderID: String] {
         var issuers: [ProviderID: String] = [:]
         for account in question.accounts {
@@ -217,14 +216,14 @@ extension LinkPolicy {
 }
 
 extension Question {
-    /// The answer of the rules, in its stored form.
+    /// The rules' answer, in its stored form.
     fileprivate func answer(_ policy: LinkPolicy) -> (rule: Rule, answer: JSONValue) {
         let verdict = decide(policy)
-        // INVARIANT: what was written as JSON is JSON.
+        // INVARIANT: encoded JSON can be parsed.
         return (verdict.rule, (try? JSONValue(encoding: verdict.decision.stored)) ?? .null)
     }
 
-    /// What the policy lets settle the conflict that is asked about; `nil` where none is.
+    /// The proofs that the policy allows for the conflict in the question; `nil` if there is no conflict.
     fileprivate func proofs(_ policy: LinkPolicy) -> Set<ConflictProofKind>? {
         guard let question = self as? ResolveConflictQuestion else { return nil }
         return policy.conflictProofs(

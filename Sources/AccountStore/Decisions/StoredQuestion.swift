@@ -9,7 +9,7 @@ struct StoredQuestion: Encodable {
 
     let question: any Question
 
-    /// The next one goes here.
+    /// Add new questions here.
     private static let types: [any Question.Type] = [
         SignInWithIdpQuestion.self,
         LinkWithIdpQuestion.self,
@@ -31,7 +31,7 @@ struct StoredQuestion: Encodable {
 
     private static let typesByName = Dictionary(uniqueKeysWithValues: types.map { ($0.name, $0) })
 
-    /// Facts that are left out when they are false, because they nearly always are.
+    /// Facts that are omitted if they are false, because they nearly always are.
     static let omittedFalse: Set<String> = [
         "disabled", "initialEmail", "password", "emailLink", "secondFactor", "customTokens", "wasProven",
         "settlesConflict",
@@ -48,12 +48,12 @@ struct StoredQuestion: Encodable {
         try question.encode(to: encoder)
     }
 
-    /// The inverse of `encode`; `nil` for what this version does not know.
+    /// The inverse of `encode`; `nil` if this version cannot parse the question.
     init?(_ stored: JSONValue) {
         guard var facts = stored.object, let name = facts["question"]?.string, let type = Self.typesByName[name] else {
             return nil
         }
-        // Links and numbers that an older version recorded do not say it.
+        // Older versions recorded links and numbers without this fact.
         if facts["sessionRecent"] == nil, type == LinkWithIdpQuestion.self || type == SignInWithPhoneQuestion.self {
             facts["sessionRecent"] = .bool(true)
         }

@@ -1,6 +1,6 @@
 package import AccountLinking
 
-/// What stands on an address.
+/// The claim on an address.
 package enum AddressClaim: Sendable {
     case free
     case owned(UserRecord)
@@ -10,42 +10,44 @@ package enum AddressClaim: Sendable {
         if case .owned(let user) = self { user } else { nil }
     }
 
-    /// Whom the address is reserved for.
+    /// The account and terms of a live reservation.
     package var reservation: AddressReservation? {
         if case .reserved(let reserved) = self { reserved.reservation } else { nil }
     }
 
-    /// What a write that takes the address comes with.
+    /// Side writes for a write that takes the address.
     package var clearing: [AccountWrite.SideWrite] {
         if case .reserved(let reserved) = self { [.clear(reserved)] } else { [] }
     }
 }
 
-/// What a mail to an address needs to know of the account that has the address.
+/// The facts about an address that a mail to it needs.
 package struct MailRecipient: Sendable {
     /// The account that has the address.
     package var owner: UserID?
-    /// The address as the account has it: mail goes there, and not to the spelling of whoever asks.
+    /// The account's spelling of the address. Mail goes there, and not to the requester's spelling.
     package var spelling: EmailAddress?
     package var reservation: AddressReservation?
 }
 
-/// A claim that keeps an address for an account which has another one now.
+/// A claim that reserves an address for an account that now has another one.
 ///
-/// It is what a live code makes of it: whatever uses, voids or deletes the code ends the reservation, and need not know of it.
-/// The claim is left for whoever takes the address next, or for the purge.
+/// A live code makes the reservation. When the code is used, voided or deleted, the reservation ends without another
+/// write. The claim stays until another account takes the address, or the purge deletes it.
 package struct ReservedAddress: Sendable, Hashable {
     package let address: EmailAddress
     /// The account that the address is reserved for.
     package let holder: UserID
-    /// The latest end of the codes. Every code that adds to the reservation moves it, so it says which one was read.
+    /// The latest end of the codes. Every code that extends the reservation changes it, so it identifies the
+    /// reservation that was read.
     package let until: Timestamp
-    /// Whom it keeps the address from; `nil` when no code lives: then it keeps it from nobody.
+    /// The live reservation; `nil` if no code is live: the address is then free.
     package internal(set) var reservation: AddressReservation?
 }
 
 extension AccountWrite.SideWrite {
-    /// Frees a reserved address, where the write claims it: by the account that it is reserved for, by one that a reservation
-    /// gives way to, or because none is left. Guarded: if the reservation is another by now, the claim undoes the write.
+    /// Frees a reserved address if the write claims it: for the account of the reservation, for an account that
+    /// overrides it, or because it has expired. Guarded: if the reservation has changed, the claim fails and undoes the
+    /// write.
     package static func clear(_ reserved: ReservedAddress) -> Self { Self([], clearing: reserved) }
 }

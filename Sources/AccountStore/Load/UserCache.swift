@@ -1,8 +1,8 @@
 import AccountLinking
 import Synchronization
 
-/// Users as they were last read in full. Nothing in here may be told to anybody before the database has said that it is
-/// still so (`UserVersionRow`): nobody tells this of changes, and so no change can be missed.
+/// A cache of users as last read in full. Never use an entry before the database confirms that it is current
+/// (`UserVersionRow`). The cache is not notified of changes, so it cannot miss one.
 final class UserCache: Sendable {
     private struct Key: Hashable {
         var tenant: TenantID
@@ -11,12 +11,12 @@ final class UserCache: Sendable {
 
     private struct State {
         var users: [Key: CachedUser] = [:]
-        /// The keys of `users`. Who came first goes first; the work for one more is always the same.
+        /// The keys of `users`. The oldest entry is evicted first, so that inserting always costs the same.
         var ring: [Key] = []
         var oldest = 0
     }
 
-    /// A user takes one to two kilobytes, so all together at most some 32 MiB.
+    /// A user takes 1 to 2 kB: together at most about 32 MiB.
     static let usersMax = 16_384
 
     private let state = Mutex(State())

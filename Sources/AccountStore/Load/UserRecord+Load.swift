@@ -2,14 +2,14 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// The account with `id`; `nil` when there is none. One round trip; two where it has changed since it was last read.
+    /// The account with `id`; `nil` if there is none. One round trip; two if it changed since it was last read.
     package func user(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
         guard let known = userCache.user(id, tenant: tenant) else { return try await loadUser(id, tenant: tenant) }
         let versions = try await client.read(UserVersionRow.lookup(id, tenant: tenant))
         return try await user(known, asOf: versions.first)
     }
 
-    /// The account that was `known`, as it is by `version`; `nil` when there is none any more.
+    /// The account that was `known`, in its state at `version`; `nil` if it no longer exists.
     private func user(_ known: CachedUser, asOf version: UserVersionRow?) async throws(PostgresError) -> UserRecord? {
         guard let version else { return nil }
         guard let user = version.updating(known) else {
@@ -22,33 +22,33 @@ extension AccountStore {
         remembered(try await client.read(UserRow.lookup(id, tenant: tenant)))
     }
 
-    /// The user that was just read in full; the next reader need not.
+    /// The user that was just read in full. Caches it.
     private func remembered(_ rows: [UserRow]) -> UserRecord? {
         guard let user = rows.known else { return nil }
         userCache.remember(user)
         return activity.overlay(user.record)
     }
 
-    /// The account whose claim stands on `identifier`, also one that an address is reserved for; `nil` when nobody's does. One
-    /// round trip either way.
+    /// The account with a claim on `identifier`, including a reservation of an address; `nil` if there is none. One
+    /// round trip in either case.
     package func owner(of identifier: Identifier, tenant: TenantID) async throws(PostgresError) -> UserID? {
         try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.holder
     }
 
-    /// The accounts with `ids`, in no particular order; unknown ids are skipped. One round trip.
+    /// The accounts with `ids`, in no particular order. Skips unknown ids. One round trip.
     package func users(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         guard !ids.isEmpty else { return [] }
         return try await client.read(UserRow.withIDs(ids, tenant: tenant)).records.map(activity.overlay)
     }
 
-    /// How often a claim and its owner are read again because they did not belong together.
+    /// Limit of the reads of a claim and its owner if they do not belong together.
     private static let readsMax = 4
 
-    /// The account that owns `identifier`; `nil` when nobody does. Two round trips.
+    /// The account that owns `identifier`; `nil` if there is none. Two round trips.
     ///
-    /// Between the two the owner may give the identifier up. Its record is then younger than the claim, and a decision
-    /// taken on both would treat it as the owner of what is not its own any more; so they are read again. Where they
-    /// keep moving there is no owner to be had: a decision that takes the identifier for free meets the primary key.
+    /// Between the two reads the owner may give the identifier up. Its record is then newer than the claim, and a
+    /// decision on both would treat it as owner of an identifier that it no longer has: both are read again. If they
+    /// keep changing, the result is `nil`. A decision that then claims the identifier fails at the primary key.
     package func user(owning identifier: Identifier, tenant: TenantID) async throws(PostgresError) -> UserRecord? {
         for _ in 1...Self.readsMax {
             guard let owner = try await client.read(IdentifierRow.owner(of: identifier, tenant: tenant)).first?.owner,
@@ -59,9 +59,9 @@ extension AccountStore {
         return nil
     }
 
-    /// What stands on an address, for a decision that may take it. Two round trips unless the address is free.
+    /// The claim on an address, for a decision that may take it. Two round trips unless the address is free.
     ///
-    /// - `now`: a code that has ended by then keeps nobody from the address.
+    /// - `now`: codes that ended before it reserve nothing.
     package func claim(
         on address: EmailAddress,
         tenant: TenantID,
@@ -81,7 +81,7 @@ extension AccountStore {
         return .free
     }
 
-    /// A reservation as it was read, and whether a code makes it one still. At most one round trip.
+    /// A reservation as it was read, checked for a live code. At most one round trip.
     func reserved(
         _ address: EmailAddress,
         for holder: UserID,
@@ -98,8 +98,8 @@ extension AccountStore {
         return reserved
     }
 
-    /// The account that a mail to `address` is about, and for whom the address is reserved. One round trip, two for a reserved
-    /// address; the time does not show whether there is an account.
+    /// The account for mails to `address`, and the reservation of the address. One round trip, two for a reserved
+    /// address. The time does not reveal whether there is an account.
     package func recipient(
         of address: EmailAddress,
         tenant: TenantID,
@@ -113,8 +113,8 @@ extension AccountStore {
         return MailRecipient(reservation: reserved.reservation)
     }
 
-    /// What judging a password for `address` needs: the account that owns it with the hash of its password, and the
-    /// wrong passwords that were counted and bear on `source`. Two round trips, also where nobody owns the address.
+    /// The facts to check a password for `address`: its owner, the owner's hash, and the counted wrong passwords that
+    /// affect `source`. Two round trips, even if the address has no owner.
     package func passwordFacts(
         of address: EmailAddress,
         by source: AttemptSource,
@@ -130,9 +130,9 @@ extension AccountStore {
             )
             facts.counts = FailedAttemptCounts(counts)
             let owner = claims.first?.owner
-            // If the address has no owner, nobody is asked for, so that the answer takes as long.
+            // If the address has no owner, read a user that does not exist, so that the response takes as long.
             let id = owner ?? .nobody
-            // The user first: a password younger than its user's record opens a session that is over already.
+            // Read the user first: a password newer than its user's record would open a session that has already ended.
             let (users, passwords) = try await client.read(
                 UserRow.withID(id, tenant: tenant),
                 PasswordCredentialRow.of(id, tenant: tenant)
@@ -146,8 +146,8 @@ extension AccountStore {
         return facts
     }
 
-    /// A session and its user. One round trip; two where the user has changed since it was last read, or the session is
-    /// gone. Either is `nil` when it does not exist.
+    /// A session and its user, each `nil` if it does not exist. One round trip; two if the user changed since it was
+    /// last read, or the session does not exist.
     package func session(
         _ id: [UInt8],
         of user: UserID,
@@ -165,15 +165,16 @@ extension AccountStore {
             session = sessions.first?.record
             record = remembered(users)
         }
-        // The session may have been read after the user: one that went with its user's deletion has not merely ended.
+        // The session may have been read after the user: if the user was deleted with it, the session did not end
+        // alone.
         if session == nil, record != nil { record = try await self.user(user, tenant: tenant) }
         return (session, record)
     }
 }
 
 extension AccountStore {
-    /// The owners of an identity and of an address, `nil` where nobody owns it, and what else stands on the address. One round
-    /// trip; two where the address is reserved.
+    /// The owners of an identity and of an address, each `nil` if there is none, and a reservation of the address. One
+    /// round trip; two if the address is reserved.
     package func owners(
         of identity: Identifier,
         and address: EmailAddress?,

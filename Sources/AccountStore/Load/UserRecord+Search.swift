@@ -2,13 +2,13 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// Every account that `search` names, each once, in the order of their ids. Two round trips.
+    /// Every account that `search` names, each once, sorted by id. Two round trips.
     package func users(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         try await users(try await ids(search, tenant: tenant), tenant: tenant)
             .sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
-    /// As `users`, where some may hold what cannot be read: those are named, with the error that each gives.
+    /// Like `users`, but also returns the ids of accounts that cannot be decoded, each with its error.
     package func readableUsers(
         _ search: UserSearch,
         tenant: TenantID
@@ -18,7 +18,7 @@ extension AccountStore {
         return (records.sorted { $0.id.rawValue < $1.id.rawValue }, unreadable)
     }
 
-    /// What `search` names, whether or not there is such an account. One round trip.
+    /// The ids that `search` names, with or without an account. One round trip.
     private func ids(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserID] {
         let (byEmail, byPhone, byIdentity, byInitialEmail) = try await client.read(
             IdentifierRow.owners(
@@ -45,21 +45,22 @@ extension AccountStore {
         )
     }
 
-    /// The accounts whose id comes after `id`, in the order of their ids (of their bytes), at most `limit` of them.
+    /// The accounts after `id`, at most `limit`, in the byte order of their ids.
     package func users(after id: UserID?, limit: Int64, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         try await client.read(UserRow.after(id, limit: limit, tenant: tenant)).records.map(activity.overlay)
     }
 
-    /// The hashes of the passwords of `ids`; those without a password are left out. One round trip.
+    /// The password hashes of `ids`. Accounts without a password are absent. One round trip.
     package func passwordHashes(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserID: String] {
         guard !ids.isEmpty else { return [:] }
         let rows = try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
         return Dictionary(rows.map { ($0.id, $0.hash) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// One page of all accounts in an order of the caller's choice. One round trip.
+    /// One page of all accounts in the given order. One round trip.
     ///
-    /// Costs as much as all accounts up to the end of the page: for an administrator's table, not for an export.
+    /// Costs as much as reading all accounts up to the end of the page: use it for an administrator's table, not for an
+    /// export.
     package func users(
         by order: UserOrder,
         limit: Int64,
@@ -70,13 +71,13 @@ extension AccountStore {
             .map(activity.overlay)
     }
 
-    /// How many accounts there are.
+    /// Number of accounts of the tenant.
     package func userCount(tenant: TenantID) async throws(PostgresError) -> Int64 {
         try await client.read(UserRow.count(tenant: tenant)).first.flatMap { $0 } ?? 0
     }
 
-    /// The accounts with a linked identity whose row shows `email`, in the order of their ids, at most 100 of them. Such
-    /// an address proves and owns nothing. One round trip.
+    /// The accounts with a linked identity that shows `email`, sorted by id, at most 100. Such an address proves and
+    /// owns nothing. One round trip.
     package func userIDs(
         linkedWithEmail email: EmailAddress,
         tenant: TenantID
