@@ -1,7 +1,7 @@
 package import JSON
 
 extension Base32 {
-    /// What an authenticator app does with a secret.
+    /// Decodes a secret, as an authenticator app does.
     package static func decoded(_ text: String) -> [UInt8] {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
         var bytes: [UInt8] = []

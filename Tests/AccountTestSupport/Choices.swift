@@ -1,4 +1,4 @@
-/// An odometer over every combination of choices: each `choose` is a wheel, `next` turns to the following combination.
+/// An odometer over every combination of choices: each `choose` is a wheel, and `next` turns to the next combination.
 ///
 ///     var choices = Choices()
 ///     while choices.next() {
@@ -6,17 +6,17 @@
 ///         …
 ///     }
 ///
-/// The code between two calls of `next` must choose the same way when earlier wheels stand the same.
+/// If earlier wheels have the same positions, the code between two calls of `next` must choose in the same way.
 package struct Choices {
     private var wheels: [(position: Int, count: Int)] = []
     private var depth = 0
     private var hasStarted = false
-    /// How many combinations `next` has announced.
+    /// Number of combinations so far.
     package private(set) var combinationCount = 0
 
     package init() {}
 
-    /// Turns to the next combination; `false` when all have been seen.
+    /// Turns to the next combination. Returns `false` after the last.
     package mutating func next() -> Bool {
         if hasStarted {
             while let last = wheels.popLast() {
@@ -33,7 +33,6 @@ package struct Choices {
         return true
     }
 
-    /// One of `0..<count`.
     package mutating func choose(below count: Int) -> Int {
         precondition(count > 0, "a choice needs something to choose from")
         if depth == wheels.count { wheels.append((0, count)) }
@@ -41,7 +40,6 @@ package struct Choices {
         return wheels[depth].position
     }
 
-    /// One of `options`.
     package mutating func choose<Element>(from options: [Element]) -> Element {
         options[choose(below: options.count)]
     }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 package import Testing
 
-/// A table that stands in a document between two comments, and that the program knows better.
+/// A generated table in a document, between two comments.
 package enum DocumentTable {
-    /// Compares `table` with what stands under `name`, or writes it there when `UPDATE_GOLDEN=1`.
+    /// Compares `table` with the table `name` in the document, or writes it if `UPDATE_GOLDEN=1`.
     ///
-    /// `path`: from the top of the repository.
+    /// - `path`: relative to the top of the repository.
     package static func expect(
         _ table: String,
         as name: String,

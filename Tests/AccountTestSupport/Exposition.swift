@@ -1,5 +1,5 @@
-/// What a server shows at `/metrics`, read as strictly as the format is written down: Prometheus, "Exposition formats",
-/// text format 0.0.4. Anything that is allowed but that nobody should write is a defect too.
+/// Parses a server's `/metrics` strictly (Prometheus, "Exposition formats", text format 0.0.4). Discouraged forms are
+/// defects too.
 package struct Exposition: Sendable {
     package struct Sample: Sendable, Hashable {
         package var name: String
@@ -19,7 +19,7 @@ package struct Exposition: Sendable {
 
     package private(set) var families: [String: Family] = [:]
 
-    /// - Throws: `Defect`, for the first there is.
+    /// - Throws: the first `Defect`.
     package init(_ text: String) throws {
         guard text.hasSuffix("\n"), !text.hasSuffix("\n\n") else { throw Defect(description: "no line ends the text") }
         var current: String?
@@ -49,7 +49,7 @@ package struct Exposition: Sendable {
         for (name, family) in families { try Self.check(name, family) }
     }
 
-    /// Every series by how it is written; a histogram is one for each of its lines.
+    /// Every series as text. Each line of a histogram is one series.
     package var series: Set<String> {
         Set(
             families.values.flatMap(\.samples).map { sample in
@@ -58,7 +58,7 @@ package struct Exposition: Sendable {
         )
     }
 
-    /// The value of a sample; `nil` where there is none.
+    /// The value of a sample; `nil` if there is none.
     package func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         families.values.lazy.flatMap(\.samples).first { $0.name == name && $0.labels == labels }?.value
     }
@@ -82,7 +82,7 @@ package struct Exposition: Sendable {
         }
     }
 
-    /// Each label set has its buckets in ascending order, cumulative, up to `+Inf`, which is the count.
+    /// Checks that each label set has its buckets in ascending order, cumulative, up to `+Inf`, which equals the count.
     private static func checkHistogram(_ name: String, _ family: Family) throws {
         guard name.hasSuffix("_seconds") else { throw Defect(description: "\(name) has no unit") }
         func key(_ sample: Sample) -> [String: String] { sample.labels.filter { $0.key != "le" } }
@@ -102,7 +102,7 @@ package struct Exposition: Sendable {
         name.wholeMatch(of: #/[a-zA-Z_:][a-zA-Z0-9_:]*/#) != nil
     }
 
-    /// Reads one line.
+    /// Parses one line.
     private struct Reader {
         private let line: String
         private var rest: Substring
@@ -121,7 +121,7 @@ package struct Exposition: Sendable {
             let labels = rest.first == "{" ? try self.labels() : [:]
             guard rest.first == " " else { throw defect }
             let number = rest.dropFirst()
-            // No time stamp: the reader's clock counts.
+            // Samples have no time stamp: the scraper's clock counts.
             guard number.wholeMatch(of: #/[-+]?(\d+(\.\d+)?([eE][-+]?\d+)?|Inf)|NaN/#) != nil,
                 let value = Double(number)
             else { throw defect }

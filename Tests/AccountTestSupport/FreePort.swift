@@ -1,8 +1,9 @@
 import Glibc
 
-/// A port that nobody listens at, and that the system gives to nobody who leaves the choice to it, as other tests do.
+/// Returns a free port outside the ephemeral range, from which the system assigns ports to other tests.
 ///
-/// It is tried with a socket that no program inherits: one that was just being started would keep it for as long as it runs.
+/// Tries the port with a socket that child processes do not inherit. A process started meanwhile would hold an
+/// inherited one.
 package func freePort() throws -> Int {
     while true {
         let port = UInt16.random(in: 20_000..<32_000)

@@ -8,19 +8,19 @@ import Foundation
 
 /// The golden files of one test target: texts that people review as diffs.
 ///
-/// `UPDATE_GOLDEN=1` rewrites every file that a test compares. `RepositoryTests` finds those that no test names after
+/// `UPDATE_GOLDEN=1` rewrites every file that a test compares. `RepositoryTests` finds files that no test names after
 /// `matches:`.
 package struct GoldenFiles: Sendable {
     private let directory: String
 
-    /// - Parameter sourceFile: a file of the test target; the golden files live in `Golden/` beside it.
+    /// - Parameter sourceFile: a file of the test target. The golden files are in `Golden/` beside it.
     package init(beside sourceFile: StaticString = #filePath) {
         var path = "\(sourceFile)"
         if let slash = path.lastIndex(of: "/") { path = String(path[..<slash]) }
         self.directory = path + "/Golden"
     }
 
-    /// Compares `text` with the golden file, or rewrites the file when `UPDATE_GOLDEN=1`.
+    /// Compares `text` with the golden file, or rewrites the file if `UPDATE_GOLDEN=1`.
     package func expect(
         _ text: String,
         matches name: String,

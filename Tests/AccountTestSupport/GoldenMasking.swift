@@ -1,4 +1,4 @@
-/// Replaces what differs from run to run in an answer, by the shape it has: ids, tokens, names and material of keys.
+/// Masks values that differ between runs, by their shape: ids, tokens, key names and key material.
 package func masked(_ json: String) -> String {
     json.replacing(#/"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86,}"/#) { _ in "\"<ID token>\"" }
         .replacing(#/"[A-Za-z0-9_-]{100,}"/#) { _ in "\"<refresh token>\"" }
@@ -8,7 +8,7 @@ package func masked(_ json: String) -> String {
         .replacing(#/"-----BEGIN CERTIFICATE-----[^"]*"/#) { _ in "\"<certificate>\"" }
 }
 
-/// Compact JSON with a line for each member and element, in the order it has.
+/// Compact JSON with one line for each member and element, in the original order.
 package func indented(_ json: String) -> String {
     var text = ""
     var depth = 0

@@ -1,6 +1,6 @@
 package import JSON
 
-// Requests and expected answers, written as they look.
+// Literals for requests and expected responses.
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, JSONValue)...) {

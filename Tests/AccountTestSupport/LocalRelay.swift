@@ -4,37 +4,37 @@ import Subprocess
 import Synchronization
 import SystemPackage
 
-/// A real SMTP server beside the tests: aiosmtpd, made to behave as relays do (`Tests/SMTP/relay.py`).
+/// A real SMTP server for tests: aiosmtpd, with the behavior of relays (`Tests/SMTP/relay.py`).
 package final class LocalRelay: Sendable {
-    /// A mail that reached it, whatever it answered afterwards.
+    /// A received mail, accepted or refused.
     package struct Mail: Sendable {
         package let messageID: String
         package let recipient: String
         package let sender: String
-        /// Who had logged in.
+        /// The authenticated user.
         package let user: String?
         package let cameOverTLS: Bool
         package let usesSMTPUTF8: Bool
-        /// Tells connections apart.
+        /// Identifies the connection.
         package let peer: Int64
         package let content: [UInt8]
-        /// As Python's parser reads it.
+        /// The header fields, as Python's parser reads them.
         package let fields: [(name: String, value: String)]
         package let text: String
         package let html: String
-        /// What that parser found wrong with it.
+        /// Defects that Python's parser found.
         package let defects: [String]
 
         package subscript(_ field: String) -> String? { fields.first { $0.name == field }?.value }
     }
 
     package let port: Int
-    /// Where its certificate is, as an operator would configure it.
+    /// Path of the relay's certificate, for the configuration.
     package let certificatePath: String
     private let taken: Mutex<[Mail]>
     private let hanging = Atomic(0)
 
-    /// What it lets in, where it asks for a login.
+    /// The accepted credentials, if the relay requires a login.
     package static let user = "concord"
     package static let password = "päss word"
 
@@ -45,17 +45,17 @@ package final class LocalRelay: Sendable {
     }
 
     package var mails: [Mail] { taken.withLock(\.self) }
-    /// The mails that reached it, once there are so many: it tells of them a moment after it has answered. Those there are
-    /// after two minutes, so that a mistake ends.
+    /// Waits until the relay has received `count` mails, and returns the mails. The relay reports a mail shortly after
+    /// it replied. Gives up after 2 minutes.
     package func mails(atLeast count: Int) async throws -> [Mail] {
         for _ in 0..<24_000 where mails.count < count { try await Task.sleep(for: .milliseconds(5)) }
         return mails
     }
 
-    /// Mails that it has been handed and gives no answer to.
+    /// Number of mails that the relay received and does not reply to.
     package var hangingCount: Int { hanging.load(ordering: .relaxed) }
 
-    /// Runs one for as long as `body` does; `options` are those of the script.
+    /// Runs a relay during `body`. `options` are the script's arguments.
     package static func run<Output: Sendable>(
         _ options: [String] = [],
         _ body: @Sendable (LocalRelay) async throws -> Output
@@ -111,7 +111,7 @@ package final class LocalRelay: Sendable {
         }.closureResult
     }
 
-    /// `scripts/python-environment smtp` installs what it needs.
+    /// The relay did not start. `scripts/python-environment smtp` installs its dependencies.
     package struct NeverListened: Error {}
 }
 

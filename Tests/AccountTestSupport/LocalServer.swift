@@ -6,30 +6,30 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A tiny HTTP server on a free loopback port: somebody else's service, made of a function from request to reply.
+/// A small HTTP server on a free loopback port. A function from request to reply simulates an external service.
 package final class LocalServer: Sendable {
-    /// A request, complete.
+    /// A complete request.
     package struct Request: Sendable {
         package let method: HTTPMethod
-        /// Whether it came over HTTP/2.
+        /// True if the request came over HTTP/2.
         package let isHTTP2: Bool
-        /// The target as it was sent: the path with its query.
+        /// The target as sent: path and query.
         package let target: String
         package let headers: HTTPHeaders
         package let body: [UInt8]
 
-        /// The target without its query, as it was sent.
+        /// The target without its query, as sent.
         package var path: String { String(target.prefix { $0 != "?" }) }
 
-        /// The query, decoded; of repeated names the first counts.
+        /// The decoded query. The first of repeated names counts.
         package var query: [String: String] {
             PercentEncoding.pairs(Array(target.dropFirst(path.count + 1).utf8), plusIsSpace: true)
         }
 
-        /// The body as a form, decoded; of repeated names the first counts.
+        /// The body, decoded as a form. The first of repeated names counts.
         package var form: [String: String] { PercentEncoding.pairs(body, plusIsSpace: true) }
 
-        /// The body as JSON; `null` where it is none.
+        /// The body as JSON; `null` if it is not JSON.
         package var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
     }
 
@@ -37,10 +37,10 @@ package final class LocalServer: Sendable {
         package var status = HTTPResponseStatus.ok
         package var headers: [(String, String)] = []
         package var body: [UInt8] = []
-        /// How long it takes to come.
+        /// Delay before the reply.
         package var delay = Duration.zero
-        /// Whether to stop before the head, or in the middle of the body, and never go on; or to close the connection
-        /// instead of anything.
+        /// Stops before the head or in the middle of the body and never continues, or closes the connection without a
+        /// reply.
         package var stops = Stop.never
         package enum Stop: Sendable { case never, beforeHead, insideBody, byClosing }
 
@@ -68,7 +68,7 @@ package final class LocalServer: Sendable {
             .text(value.text, status: status, headers: [("content-type", "application/json")])
         }
 
-        /// The address is in the body too, for clients that do not look at fields.
+        /// The body also has the URL, for clients that do not read headers.
         package static func redirect(to location: String, status: HTTPResponseStatus = .found) -> Self {
             .text(location, status: status, headers: [("location", location)])
         }
@@ -88,10 +88,10 @@ package final class LocalServer: Sendable {
     }
 
     package var port: Int { boundPort.withLock { $0 } }
-    /// What was asked until now, in the order in which it arrived.
+    /// The requests so far, in the order of arrival.
     package var requests: [Request] { seen.withLock { $0 } }
     package var targets: [String] { requests.map(\.target) }
-    /// Connections that were opened until now.
+    /// Number of connections opened so far.
     package var connectionCount: Int { connections.withLock { $0 } }
     package var hosts: [String] { requests.map { $0.headers.first(name: "host") ?? "" } }
 
@@ -99,10 +99,10 @@ package final class LocalServer: Sendable {
         "http\(tls == nil ? "" : "s")://\(host):\(port)\(path)"
     }
 
-    /// Runs `body` against a server that gives `answer`.
+    /// Runs `body` against a server that replies with `answer`.
     ///
-    /// `http2`: speaks HTTP/2 over TLS, and nothing else, as the identity's owner; with `clients`, to those only who show a
-    /// certificate that came from one of them.
+    /// - `http2`: the server's identity; it then speaks only HTTP/2 over TLS.
+    /// - `clients`: if not empty, the server accepts only clients with a certificate from one of these.
     @discardableResult
     package static func run<Output>(
         http2: TLSIdentity? = nil,

@@ -4,10 +4,10 @@ package import JSON
 import NIOHTTP1
 import Synchronization
 
-/// An OpenID Connect provider on this machine, whose users consent to everything.
+/// A simulated OpenID Connect provider on this machine. Its users consent to everything.
 ///
-/// It is as strict with what it is asked as a good one, and on request answers as a bad one does. What it refused, and
-/// why, stands in `complaints`.
+/// It validates requests as strictly as a good provider, and on demand it misbehaves like a bad one. `complaints` lists
+/// the requests that it refused, with reasons.
 package final class OIDCSimulator: Sendable {
     package enum Endpoint: String, Sendable, CaseIterable {
         case authorization, token, profile, tokenInfo, keySet, discovery, revocation
@@ -20,14 +20,14 @@ package final class OIDCSimulator: Sendable {
         }
     }
 
-    /// How the client shows who it is.
+    /// The client's authentication at the token endpoint.
     package enum ClientAuthentication: Sendable {
         case form
         case basic
-        /// A token that the client signs, as Apple wants it.
+        /// A JWT signed by the client, as Apple requires.
         case signed(P256.Signing.PublicKey, keyID: String, teamID: String)
 
-        /// The same way, with another secret than anybody has.
+        /// The same method with a key that no client has.
         package var refusingEverybody: Self {
             switch self {
             case .form, .basic: self
@@ -37,56 +37,56 @@ package final class OIDCSimulator: Sendable {
         }
     }
 
-    /// What an endpoint does instead of its work.
+    /// Failure of an endpoint.
     package enum Fault: Sendable {
-        /// Works, and takes so long.
+        /// Works, after a delay.
         case slow(Duration)
-        /// Never answers.
+        /// Never replies.
         case hanging
         /// Closes the connection.
         case nothing
         case status(Int)
         case html
-        /// 5 MB.
+        /// Replies with 5 MB.
         case large
     }
 
-    /// Who an ID token is signed by, where that is not the provider.
+    /// A forged signature of ID tokens.
     package enum Forgery: Sendable, CaseIterable {
         case unsigned
-        /// With HMAC, under the public key as everybody can read it.
+        /// HMAC with the public key as secret.
         case publicKeyAsSecret
-        /// By somebody else, under the provider's key id.
+        /// Another key, under the provider's key id.
         case strangersKey
-        /// By somebody else, under a key id of his own.
+        /// Another key, under an unknown key id.
         case unknownKey
     }
 
-    /// What it is like. A test changes it with `change`.
+    /// Behavior of the provider. Tests change it with `change`.
     package struct Character: Sendable {
-        /// The name that it gives itself; its own address unless given.
+        /// The provider's issuer; its base URL by default.
         package var issuer: String?
         package var clientID = "client-1"
         package var clientSecret = "secret-1"
         package var authentication = ClientAuthentication.form
-        /// Whether codes and ID tokens have to be bound to a flow, as they are of whoever can.
+        /// True if codes and ID tokens must be bound to a flow by PKCE and nonce.
         package var expectsVerifiers = true
         package var expectsNonces = true
-        /// RFC 9207: whether its answers name it, and by which name if that is not its own.
+        /// RFC 9207: true if answers contain `iss`; `otherName` replaces its value.
         package var namesItself = false
         package var otherName: String?
-        /// What it says about its user, in ID tokens and profiles.
+        /// Claims about the user in ID tokens and profiles.
         package var user: [String: JSONValue] = ["sub": "subject-1", "email": "ada@gmail.com", "email_verified": true]
-        /// What it says in profiles only.
+        /// Additional claims in profiles.
         package var profile: [String: JSONValue] = [:]
-        /// What it falsely says in ID tokens; JSON `null` leaves a claim out.
+        /// False claims in ID tokens. JSON `null` removes a claim.
         package var lies: [String: JSONValue] = [:]
         package var forgery: Forgery?
-        /// What it says about an access token, where that is not the truth.
+        /// False members of the answers about access tokens.
         package var tokenInfo: [String: JSONValue] = [:]
-        /// What its discovery document says besides, or instead.
+        /// Additional or replaced members of the discovery document.
         package var metadata: [String: JSONValue] = [:]
-        /// Whether nothing that it ever gave out is good any more.
+        /// True if every code and token is revoked.
         package var hasRevokedEverything = false
         package var faults: [Endpoint: Fault] = [:]
         package var keys: [ProviderKey] = [ProviderKey.p256("key-1")]
@@ -94,10 +94,10 @@ package final class OIDCSimulator: Sendable {
         package init() {}
     }
 
-    /// Where the browser is led after the consent page.
+    /// The URL to which the browser returns after the consent page.
     package struct Callback: Sendable {
         package var requestURI: String
-        /// The form that was posted there, if one was.
+        /// The form that was posted, if any.
         package var postBody: String?
 
         package init(requestURI: String, postBody: String? = nil) {
@@ -106,7 +106,7 @@ package final class OIDCSimulator: Sendable {
         }
     }
 
-    /// The consent page turned the browser away.
+    /// The consent page refused the request.
     package struct Refused: Error, Sendable {
         package var reason: String
     }
@@ -136,7 +136,7 @@ package final class OIDCSimulator: Sendable {
         self.now = now
     }
 
-    /// Runs `body` beside a provider whose clock shows `now`, in seconds since 1970.
+    /// Runs `body` with a provider whose clock is `now`, in seconds since 1970.
     package static func run<Output>(
         _ character: Character = Character(),
         now: @autoclosure @escaping @Sendable () -> Int64,
@@ -157,35 +157,35 @@ package final class OIDCSimulator: Sendable {
 
     package func address(_ endpoint: Endpoint) -> String { base + endpoint.path }
 
-    /// Its own address, which is its issuer where no other is given.
+    /// The provider's base URL, which is also its default issuer.
     package var base: String { state.withLock { "http://127.0.0.1:\($0.port)" } }
 
     package var issuer: String { state.withLock { $0.character.issuer } ?? base }
 
-    /// Whom its tokens are about.
+    /// Subject of the tokens.
     package var subject: String { state.withLock { $0.character.user["sub"]?.string ?? "" } }
 
-    /// What it signs with.
+    /// Signature algorithm of the ID tokens.
     package var algorithm: String { state.withLock { $0.character.keys.last?.algorithm ?? "" } }
 
-    /// Its addresses under the names that registrations give them.
+    /// The provider's endpoints, by their names in registrations.
     package var addresses: [String: String] {
         let named: [Endpoint] = [.authorization, .token, .profile, .tokenInfo, .keySet, .revocation]
         return Dictionary(uniqueKeysWithValues: named.map { ($0.rawValue, address($0)) })
     }
 
-    /// How often an endpoint was asked.
+    /// Number of requests to an endpoint.
     package func requests(_ endpoint: Endpoint) -> Int { state.withLock { $0.requests[endpoint] ?? 0 } }
 
-    /// What it refused, and why.
+    /// Refused requests, with reasons.
     package var complaints: [String] { state.withLock { $0.complaints } }
 
-    /// The tokens that were revoked, in order.
+    /// Revoked tokens, in order.
     package var revoked: [String] { state.withLock { $0.revoked } }
 
     // MARK: the consent page
 
-    /// Opens the consent page at `address`, as a browser would, and says yes, or no.
+    /// Opens the consent page at `address` as a browser would, and accepts or declines.
     package func consent(to address: String, says yes: Bool = true) throws -> Callback {
         let query = address.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         return try authorize(PercentEncoding.pairs(Array(query.utf8), plusIsSpace: true), says: yes)
@@ -329,7 +329,7 @@ package final class OIDCSimulator: Sendable {
         ])
     }
 
-    /// An access token of this provider, as a client would have got it by itself.
+    /// Issues an access token, as if a client had got it without Concord.
     package func issueAccessToken() -> String {
         state.withLock { state in
             state.count += 1
@@ -338,8 +338,8 @@ package final class OIDCSimulator: Sendable {
         }
     }
 
-    /// An authorization code, as an app would have got it by itself; one that was asked for without an address unless
-    /// `redirectURI` names one.
+    /// Issues an authorization code, as if an app had got it without Concord. The code has no redirect URI unless
+    /// `redirectURI` is given.
     package func issueCode(redirectURI: String = "", nonce: String? = nil) -> String {
         state.withLock { state in
             state.count += 1

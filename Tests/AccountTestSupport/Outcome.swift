@@ -1,6 +1,6 @@
 package import AccountOperations
 
-/// The ending of an operation: a result, or the "no" that it threw.
+/// The end of an operation: a result, or the denial that it threw.
 package enum Outcome<Value: Sendable>: Sendable {
     case success(Value)
     case denied(Denial)
@@ -13,7 +13,7 @@ package enum Outcome<Value: Sendable>: Sendable {
     }
 }
 
-/// Catches the "no" of an operation, so that a test can look at it.
+/// Catches the denial of an operation.
 package func outcome<Value: Sendable>(
     _ operation: @autoclosure () async throws -> Value
 ) async throws -> Outcome<Value> {

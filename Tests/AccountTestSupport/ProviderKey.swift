@@ -2,7 +2,7 @@ package import Crypto
 package import CryptoExtras
 package import JSON
 
-/// A private key of a provider in a test, and the public half as the provider would publish it.
+/// A provider's private key in a test, and its public half as the provider publishes it.
 package struct ProviderKey: Sendable {
     package enum Material: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
@@ -23,7 +23,7 @@ package struct ProviderKey: Sendable {
     package static func p384(_ id: String?) -> Self { Self(id: id, algorithm: "ES384", material: .p384(.init())) }
     package static func ed25519(_ id: String?) -> Self { Self(id: id, algorithm: "EdDSA", material: .ed25519(.init())) }
 
-    /// A key that signs by `algorithm`.
+    /// A key for `algorithm`.
     package static func key(_ id: String?, for algorithm: String) throws -> Self {
         switch algorithm {
         case "ES256": .p256(id)
@@ -55,7 +55,7 @@ package struct ProviderKey: Sendable {
         self.material = material
     }
 
-    /// The public key as a member of a key set, declaring what it is for.
+    /// The public key as a member of a key set, with its use and algorithm.
     package func jwk() throws -> [String: JSONValue] {
         var members: [String: JSONValue] = ["use": "sig", "alg": .string(algorithm)]
         if let id { members["kid"] = .string(id) }
@@ -85,7 +85,7 @@ package struct ProviderKey: Sendable {
         ]
     }
 
-    /// A compact token over `claims`, naming the key and its algorithm unless `header` says otherwise.
+    /// Signs `claims` as a compact JWT. `header` replaces or adds header members.
     package func token(_ claims: [String: JSONValue], header: [String: JSONValue] = [:]) throws -> String {
         var members: [String: JSONValue] = ["alg": .string(algorithm), "typ": "JWT"]
         if let id { members["kid"] = .string(id) }
@@ -95,7 +95,7 @@ package struct ProviderKey: Sendable {
     }
 }
 
-/// Tokens written by hand.
+/// Compact tokens built by hand.
 package enum CompactToken {
     package static func signingInput(header: JSONValue, claims: JSONValue) -> String {
         Base64URL.encode(header.text.utf8) + "." + Base64URL.encode(claims.text.utf8)

@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps everything that is logged, whatever its level, with all its metadata.
+/// Records all log entries of every level, with their metadata.
 package final class RecordedLog: Sendable {
     package struct Entry: Sendable {
         package let level: Logger.Level

@@ -4,7 +4,7 @@ package import NIOSSL
 import SwiftASN1
 import X509
 
-/// A key and a certificate that signs itself, for 127.0.0.1.
+/// A key and a self-signed certificate for 127.0.0.1.
 package struct TLSIdentity: Sendable {
     package let pem: String
     package let keyPEM: String
@@ -43,7 +43,7 @@ extension TLSIdentity {
         get throws { try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem) }
     }
 
-    /// What a server speaks HTTP/2 with; `clients`: whom it lets in, where not everybody.
+    /// The TLS context of an HTTP/2 server. If `clients` is not empty, only these may connect.
     func http2Context(clients: [TLSIdentity]) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(try certificate)],

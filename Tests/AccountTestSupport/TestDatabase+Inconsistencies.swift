@@ -6,10 +6,10 @@ import Postgres
 import Synchronization
 
 extension TestDatabase {
-    /// What is wrong between the tables, one line each: every claim has its user, every user the claims of what it
-    /// holds, and nothing hangs off a user that is not there.
+    /// Inconsistencies between tables, one line each. Every claim must have its user, every user the claims of its
+    /// identifiers, and every dependent row its user.
     ///
-    /// Addresses are compared in lower case, so tests that use this keep to ASCII.
+    /// Addresses are compared in lower case, so tests that use this need ASCII addresses.
     package func inconsistencies() async throws -> [String] {
         let query: Query<String?> = """
             SELECT problem FROM (
@@ -113,14 +113,14 @@ extension TestDatabase {
         return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise() + auditErrors()
     }
 
-    /// What an audit calls an error: whatever the service does, its own accounts have none.
+    /// Audit findings of severity error. Accounts that the service itself wrote must have none.
     private func auditErrors() async throws -> [String] {
         let terms = AuditTerms(policy: LinkPolicy(), isEnabled: { _ in true }, now: Effects.system.now())
         let rules = AuditRule.all.filter { $0.severity == .error }
         return try await findings(of: rules, terms).map { "audit: \($0.rule) \($0.user.rawValue) \($0.evidence.items)" }
     }
 
-    /// What `rules` find, in the order in which it is told.
+    /// The findings of `rules`, in the order in which they are reported.
     package func findings(
         of rules: [AuditRule] = AuditRule.all,
         _ terms: AuditTerms,
@@ -144,7 +144,7 @@ extension TestDatabase {
         return reported.withLock { $0 }
     }
 
-    /// The stored decisions that the rules, asked again, answer in another way than is written.
+    /// The stored decisions that the rules decide differently today.
     private func decisionsAnsweredOtherwise() async throws -> [String] {
         let stored: [String?] = try await rows(
             """
@@ -162,7 +162,7 @@ extension TestDatabase {
         }
     }
 
-    /// Events of sign-ins, links and settled conflicts that do not say why.
+    /// Events of sign-ins, links and conflicts without a recorded decision.
     package func unexplainedEvents() async throws -> [String] {
         try await rows(
             """
@@ -173,7 +173,7 @@ extension TestDatabase {
         ).compactMap { $0 }
     }
 
-    /// How many rows each table has, by name: to see that nothing was written.
+    /// Number of rows in each table, by name, to check that nothing was written.
     package func rowCounts() async throws -> [String: Int64] {
         let counts: [String?] = try await rows(
             """
@@ -191,7 +191,7 @@ extension TestDatabase {
         )
     }
 
-    /// The same of the tables that hold what belongs to accounts.
+    /// The same, only for tables with data of accounts.
     package func accountRowCounts() async throws -> [String: Int64] {
         let tables: Set = [
             "users", "identifiers", "password_credentials", "linked_providers", "sign_in_methods", "sessions",

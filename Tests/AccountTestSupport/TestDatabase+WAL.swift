@@ -3,7 +3,7 @@ import Postgres
 import PostgresCluster
 
 extension TestDatabase {
-    /// Runs `body` on a migrated database on a server that nobody else uses.
+    /// Runs `body` on a migrated database of a private server.
     package static func withServerOfItsOwn(_ body: (TestDatabase) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-quiet-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -19,9 +19,9 @@ extension TestDatabase {
         try await cluster.stop()
     }
 
-    /// How many bytes the server writes to its log while `body` runs, the second time that it does.
+    /// Measures the bytes of WAL that the server writes during the second run of `body`.
     package func walWritten(_ body: () async throws -> Void) async throws -> Int64 {
-        // What is dead or unseen on a page is tidied by the first who reads it.
+        // The first reader of a page prunes dead tuples and sets hint bits.
         try await execute("VACUUM (FREEZE, ANALYZE)")
         try await execute("CHECKPOINT")
         try await body()

@@ -5,28 +5,28 @@ import Migrations
 package import Postgres
 import PostgresCluster
 
-/// A migrated database of a test's own, on a real PostgreSQL.
+/// A migrated database for one test, on a real PostgreSQL.
 ///
-/// The server is a private cluster that lives as long as the test process, or the one `CONCORD_TEST_DATABASE_URL` names. A
-/// database is a copy of one migrated template, so each test gets its own in the time of a file copy.
+/// The server is a private cluster that lives as long as the test process, or the one in `CONCORD_TEST_DATABASE_URL`.
+/// Each database is a copy of one migrated template, made in the time of a file copy.
 package struct TestDatabase: Sendable {
     package let configuration: PostgresConfiguration
-    /// What `psql` or a child process would be given.
+    /// URL for `psql` or a child process.
     package let url: String
 
-    /// A database that somebody else makes and removes.
+    /// A database that the caller creates and removes.
     package init(configuration: PostgresConfiguration, url: String) {
         self.configuration = configuration
         self.url = url
     }
 
-    /// Makes a database, runs `body`, and drops the database again.
+    /// Creates a database, runs `body`, and drops the database.
     ///
-    /// Waits while many databases are in use: tests run all at once, and a server has only so many connections.
+    /// Waits while many databases are in use: tests run concurrently, and the server's connections are limited.
     package static func with<Output: Sendable>(
         _ body: (TestDatabase) async throws -> Output
     ) async throws -> Output {
-        // A test within a suite that has a database already must not wait for its own suite.
+        // A test in a suite that already has a database must not wait for its suite.
         if isNested { return try await withoutWaiting(body) }
         await Turnstile.shared.enter()
         do {
@@ -56,7 +56,7 @@ package struct TestDatabase: Sendable {
         }
     }
 
-    /// Brings the database that `url` names to the newest schema and runs `body`. Whoever made it removes it.
+    /// Migrates the database at `url` to the newest schema and runs `body`. The caller removes the database.
     package static func migrated<Output: Sendable>(
         _ url: String,
         _ body: (TestDatabase) async throws -> Output
@@ -66,7 +66,7 @@ package struct TestDatabase: Sendable {
         return try await body(TestDatabase(configuration: configuration.patient, url: url))
     }
 
-    /// Runs `body` with a client on this database.
+    /// Runs `body` with a client of this database.
     package func withClient<Output: Sendable>(
         metrics: PostgresMetrics? = nil,
         writeConnections: Int? = nil,
@@ -82,27 +82,27 @@ package struct TestDatabase: Sendable {
         }
     }
 
-    /// The rows of `query`, read on a connection of its own: what is in the database, whatever the program believes.
+    /// The rows of `query`, read on a separate connection, past the program's caches.
     package func rows<Row>(_ query: Query<Row>) async throws -> [Row] {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.query(query)
         }
     }
 
-    /// Runs statements that stand for what another program did.
+    /// Runs statements as another program would.
     package func execute(_ script: String) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(script: script)
         }
     }
 
-    /// The one number of `query`.
+    /// The number that `query` returns.
     package func count(_ query: Query<Int64?>) async throws -> Int64 {
         try await rows(query).first.flatMap { $0 } ?? 0
     }
 }
 
-/// Lets in so many at once, in the order they came.
+/// Admits a limited number of tests at a time, in the order of arrival.
 private actor Turnstile {
     static let shared = Turnstile(places: 12)
 
@@ -131,7 +131,7 @@ private actor Turnstile {
 }
 
 extension PostgresConfiguration {
-    /// The configuration with timeouts that no test waits for: a test machine may be slow and shared.
+    /// The configuration with long timeouts, because a test machine may be slow and shared.
     fileprivate var patient: PostgresConfiguration {
         var configuration = self
         configuration.queueWait = .seconds(300)
@@ -143,7 +143,7 @@ extension PostgresConfiguration {
     }
 }
 
-/// The server of a test process.
+/// The PostgreSQL server of a test process.
 private actor TestServer {
     static let shared = TestServer()
 
@@ -205,10 +205,10 @@ private actor TestServer {
     }
 }
 
-/// Kept for the life of the process: dropping a cluster lets go of its directory. Written once, by the one start.
+/// Lives as long as the process, because a released cluster releases its directory. Written once, by the only start.
 private nonisolated(unsafe) var clusterOfThisProcess: (cluster: PostgresCluster, directory: String)?
 
-/// The server ends by itself with its owner; what it leaves behind is removed here.
+/// Removes the server's files. The server stops with its owner.
 private func removeCluster() {
     if let directory = clusterOfThisProcess?.directory { try? FileManager.default.removeItem(atPath: directory) }
 }
@@ -221,9 +221,9 @@ extension URLComponents {
     }
 }
 
-/// Where the sources under test are.
+/// The location of the sources under test.
 package enum Repository {
-    /// The folder that holds `Package.swift`.
+    /// The folder with `Package.swift`.
     package static let root: String = {
         var url = URL(fileURLWithPath: #filePath)
         while url.path != "/", !FileManager.default.fileExists(atPath: url.appendingPathComponent("Package.swift").path)

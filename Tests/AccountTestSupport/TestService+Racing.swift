@@ -1,6 +1,6 @@
 extension TestService {
-    /// Calls `body` once for each of `count` callers at the same time, by turns on this service and on `other`: two
-    /// server processes' worth of operations on one database.
+    /// Runs `body` for `count` concurrent callers, alternately on this service and on `other`. The two act as two
+    /// server processes on one database.
     package func race<Output: Sendable>(
         with other: TestService,
         count: Int = 64,

@@ -10,7 +10,7 @@ package import Postgres
 import Synchronization
 package import Testing
 
-/// The operations over a database of their own, with a clock the test moves.
+/// The operations over a private database, with a clock that the test sets.
 package struct TestService: Sendable {
     package let database: TestDatabase
     package let client: PostgresClient
@@ -24,7 +24,7 @@ package struct TestService: Sendable {
 
     /// Builds everything over a fresh database and runs `body`.
     ///
-    /// `settings`: the project's settings; every method on and addresses not protected unless given.
+    /// - `settings`: the project's settings. By default every method is on and addresses are not protected.
     package static func with<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         metrics: OperationMetrics = OperationMetrics(),
@@ -43,7 +43,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// Two server processes' worth of operations on one fresh database, under one clock.
+    /// Runs `body` with two services on one fresh database and one clock. They act as two server processes.
     package static func withTwo<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         metrics: OperationMetrics = OperationMetrics(),
@@ -100,7 +100,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// Another server process's worth of operations on the same database.
+    /// Makes one service on an existing database. It acts as another server process.
     package static func make(
         database: TestDatabase,
         client: PostgresClient,
@@ -127,7 +127,7 @@ package struct TestService: Sendable {
             algorithm: .es256,
             projectID: projectID
         )
-        // A test machine may be slow and shared; what a test waits for is never one of these.
+        // A test machine may be slow and shared, and no test waits for these timeouts.
         let providerTimeout = Duration.seconds(300)
         var keyLimits = JWKSCache.Limits()
         keyLimits.refreshTimeout = providerTimeout
@@ -162,27 +162,27 @@ package struct TestService: Sendable {
 }
 
 extension TestService {
-    /// The service of the suite that a test runs in; see `ServiceTrait`.
+    /// The service of the test's suite; see `ServiceTrait`.
     @TaskLocal package static var ofSuite: TestService?
 
-    /// The service of the suite. Its other tests use it at the same time.
+    /// The service of the suite. Its other tests use it concurrently.
     package static var shared: TestService {
         get throws { try #require(ofSuite, "the suite has no .service trait") }
     }
 
-    /// An address nobody else has.
+    /// Returns an address that no other test uses.
     package func newAddress() -> EmailAddress {
         let number = addressCount.add(1, ordering: .relaxed).newValue
         guard let address = EmailAddress("user\(number)@example.com") else { preconditionFailure("not an address") }
         return address
     }
 
-    /// The account as the database has it now.
+    /// The account as currently stored.
     package func user(_ id: UserID) async throws -> UserRecord? {
         try await operations.store.user(id, tenant: .project)
     }
 
-    /// Changes an account as an administrator would: under its version, as one applied decision.
+    /// Changes an account like an administrator: one decision, guarded by the version.
     package func edit(_ id: UserID, _ change: (inout UserRecord) -> Void) async throws {
         while true {
             let before = try #require(await user(id))
@@ -201,7 +201,7 @@ extension TestService {
 }
 
 extension UserRecord {
-    /// Nobody has shown to own the address, or somebody has.
+    /// Sets the proof of the address, or removes it.
     package mutating func prove(_ proof: EmailProof?) {
         email?.proof = proof
         emailProvenAt = proof == nil ? nil : createdAt
@@ -210,7 +210,7 @@ extension UserRecord {
 
 private let addressCount = Atomic(0)
 
-/// Gives all tests of a suite one `TestService`, which `TestService.shared` returns.
+/// Gives all tests of a suite one `TestService`: `TestService.shared`.
 package struct ServiceTrait: SuiteTrait, TestScoping {
     let settings: JSONValue
 
@@ -232,12 +232,12 @@ extension Trait where Self == ServiceTrait {
     package static func service(settings: JSONValue) -> Self { ServiceTrait(settings: settings) }
 }
 
-/// A clock that stands still until a test moves it.
+/// A clock that only the test moves.
 package final class TestClock: Sendable {
     private let instant: Mutex<Timestamp>
 
     package init() {
-        // A whole second with a fraction, so that rounding shows.
+        // Has a fraction of a second, so that rounding is visible.
         instant = Mutex(Timestamp(microsecondsSinceEpoch: 1_750_000_000_250_000))
     }
 

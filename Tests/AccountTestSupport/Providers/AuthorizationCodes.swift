@@ -3,8 +3,8 @@ import Foundation
 import JSON
 import NIOHTTP1
 
-/// The codes of a simulated provider (RFC 6749 §4.1, RFC 7636): each is bound to client, address and challenge, and is good
-/// once.
+/// The authorization codes of a simulated provider (RFC 6749 §4.1, RFC 7636). Each is bound to client, redirect URI and
+/// challenge, and is valid once.
 struct AuthorizationCodes: Sendable {
     struct Grant: Sendable {
         var client: String
@@ -23,7 +23,7 @@ struct AuthorizationCodes: Sendable {
     private var grants: [String: Grant] = [:]
     private var count = 0
 
-    /// The consent page: where the browser goes next.
+    /// The redirect of the consent page.
     mutating func page(
         _ query: [String: String],
         client: String,
@@ -48,7 +48,7 @@ struct AuthorizationCodes: Sendable {
         return .redirect(to: back + PercentEncoding.form([("code", "code-\(count)"), ("state", state)]))
     }
 
-    /// What the code in `form` stands for; it is gone then, however right the rest is.
+    /// Redeems the code in `form`. The code is used up even if another parameter is wrong.
     mutating func redeem(_ form: [String: String]) throws(Refusal) -> Grant {
         guard form["grant_type"] == "authorization_code", let code = form["code"],
             let grant = grants.removeValue(forKey: code)

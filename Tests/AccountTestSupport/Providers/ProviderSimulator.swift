@@ -4,16 +4,16 @@ import JSON
 import NIOHTTP1
 import Synchronization
 
-/// A provider as it behaves towards its clients: strict about what it is sent, and truthful.
+/// A simulated provider. It validates its clients' requests strictly and answers truthfully.
 package protocol SimulatedProvider: Sendable {
-    /// Where it answers what.
+    /// The paths of its endpoints.
     var paths: [ProviderAddress: String] { get }
 
-    /// `base`: the scheme and authority that it answers under.
+    /// - `base`: scheme and authority of the server.
     func reply(to request: LocalServer.Request, at address: ProviderAddress, base: String) -> LocalServer.Reply
 }
 
-/// A provider on this machine. A test may make any part of it fail or lie.
+/// A simulated provider on this machine. A test can make any endpoint fail or answer falsely.
 package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
     package let provider: Provider
     private let server: LocalServer
@@ -29,7 +29,7 @@ package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
         self.overrides = overrides
     }
 
-    /// Runs `body` beside `provider`.
+    /// Runs `body` with `provider`.
     @discardableResult
     package static func run<Output>(
         _ provider: Provider,
@@ -47,10 +47,10 @@ package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
         }
     }
 
-    /// Where the provider is reached, for a registration.
+    /// The provider's endpoints, for a registration.
     package var addresses: [ProviderAddress: String] { provider.paths.mapValues { server.address($0) } }
 
-    /// Answers everything at `address` with `reply` from now on; `nil`: with the truth.
+    /// Replies with `reply` to every request at `address` from now on; `nil` restores the provider's answers.
     package func reply(_ reply: LocalServer.Reply?, at address: ProviderAddress) {
         overrides.replies.withLock { $0[address] = reply }
     }
@@ -59,8 +59,8 @@ package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
         server.requests.filter { $0.path == provider.paths[address] }
     }
 
-    /// Where the user's browser is sent by `page`, at which the user, who is signed in there, does what the provider's
-    /// `consents` says.
+    /// Opens `page` as a signed-in user, who acts as the provider's `consents` says. Returns the URL to which the
+    /// browser is sent.
     package func visit(_ page: String) async throws -> String {
         let client = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
         let answer = try await client.answer(to: ProviderRequest(.get, page), deadline: .now + .seconds(60))
@@ -68,13 +68,13 @@ package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
         return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// The page showed something instead.
+    /// The page did not redirect.
     package struct NotSentOn: Error {
         package let status: Int
     }
 }
 
-/// Who is signed in at a provider.
+/// The user who is signed in at a provider.
 package struct SimulatedPerson: Sendable, Hashable {
     package var id = "7588892"
     package var screenName = "ada"
@@ -87,7 +87,7 @@ package struct SimulatedPerson: Sendable, Hashable {
 }
 
 extension LocalServer.Reply {
-    /// What a provider that is not well gives instead of an answer, with what the caller makes of it.
+    /// Replies of a failing provider, each with the failure that the caller should see.
     package static let outages: [(reply: LocalServer.Reply, failure: ProviderUnavailable)] = [
         (.text("oops", status: .internalServerError), .unexpectedStatus),
         (.text("<!doctype html><title>Try again later</title>", status: .serviceUnavailable), .unexpectedStatus),
@@ -100,7 +100,7 @@ extension LocalServer.Reply {
         (LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 5_000_000)), .answerTooLarge),
     ]
 
-    /// What never comes, or never ends.
+    /// Replies that never start or never end.
     package static let stalls = [
         LocalServer.Reply(stops: .beforeHead),
         LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 1000), stops: .insideBody),

@@ -5,11 +5,11 @@ package import JSON
 import NIOHTTP1
 import Synchronization
 
-/// Facebook's Login and the parts of Graph that tell whose a token is. Asks for a proof of the app's secret with every
-/// user's token, as apps can have it.
+/// Simulates Facebook Login and the parts of Graph that identify a token's user. Requires a proof of the app's secret
+/// with every user's token, an option of apps.
 package final class SimulatedFacebook: SimulatedProvider {
     package struct State: Sendable {
-        /// Who sits in front of the browser.
+        /// The user in front of the browser.
         package var person = SimulatedPerson()
         package var consents = true
 
@@ -36,12 +36,12 @@ package final class SimulatedFacebook: SimulatedProvider {
 
     package func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
 
-    /// A token as `app`'s own client library would get it; `kind` is one of `USER`, `PAGE`, `APP`.
+    /// Issues a token, as the client library of `app` would get it. `kind` is one of `USER`, `PAGE`, `APP`.
     package func issueToken(to app: String = app, for person: SimulatedPerson, kind: String = "USER") -> String {
         state.withLock { $0.issue(to: app, for: person, kind: kind) }
     }
 
-    /// What a user does in Facebook's settings.
+    /// Revokes a token, as a user does in Facebook's settings.
     package func revoke(_ token: String) { state.withLock { $0.tokens[token]?.isValid = false } }
 
     package func reply(
@@ -72,7 +72,7 @@ package final class SimulatedFacebook: SimulatedProvider {
         )
     }
 
-    /// `GET /me` with every field that was granted.
+    /// `GET /me` with every granted field.
     package static func profile(of person: SimulatedPerson) -> JSONValue {
         var profile: [String: JSONValue] = [
             "id": .string(person.id), "name": .string(person.name), "first_name": "Ada", "last_name": "Lovelace",

@@ -4,11 +4,11 @@ package import JSON
 import NIOHTTP1
 import Synchronization
 
-/// GitHub's OAuth 2.0 and the parts of its API that tell whose a token is. Tells of errors with a success, as the real one
-/// does.
+/// Simulates GitHub's OAuth 2.0 and the parts of its API that identify a token's user. Reports errors with a success
+/// status, as GitHub does.
 package final class SimulatedGitHub: SimulatedProvider {
     package struct State: Sendable {
-        /// Who sits in front of the browser.
+        /// The user in front of the browser.
         package var person = SimulatedPerson()
         package var consents = true
 
@@ -35,7 +35,7 @@ package final class SimulatedGitHub: SimulatedProvider {
 
     package func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
 
-    /// A token as `client` itself would get it.
+    /// Issues a token, as `client` would get it.
     package func issueToken(
         to client: String = client,
         for person: SimulatedPerson,
@@ -44,7 +44,7 @@ package final class SimulatedGitHub: SimulatedProvider {
         state.withLock { $0.issue(to: client, for: person, scopes: scopes) }
     }
 
-    /// What a user does in GitHub's settings.
+    /// Revokes a token, as a user does in GitHub's settings.
     package func revoke(_ token: String) { state.withLock { $0.tokens[token] = nil } }
 
     package func reply(
@@ -78,7 +78,7 @@ package final class SimulatedGitHub: SimulatedProvider {
         }
     }
 
-    /// `GET /user`, with members that nobody here reads.
+    /// `GET /user`, with members that Concord does not read.
     package static func profile(of person: SimulatedPerson) -> JSONValue {
         [
             "id": Int64(person.id).map { .integer($0) } ?? 0, "login": .string(person.screenName),
@@ -130,7 +130,7 @@ extension SimulatedGitHub.State {
         }
     }
 
-    /// Check a token: an app learns of its own only.
+    /// Check a token: an app sees only its own tokens.
     fileprivate func check(_ request: LocalServer.Request) -> LocalServer.Reply {
         let pair = Data("\(SimulatedGitHub.client):\(SimulatedGitHub.secret)".utf8).base64EncodedString()
         guard request.headers.first(name: "authorization") == "Basic \(pair)" else {

@@ -5,16 +5,16 @@ package import JSON
 import NIOHTTP1
 import Synchronization
 
-/// Twitter's OAuth 1.0a: checks every signature it is sent, takes no nonce and no temporary token twice, and tells of
-/// addresses only where the app may ask.
+/// Simulates Twitter's OAuth 1.0a. Checks every signature, accepts each nonce and temporary token once, and returns
+/// addresses only if the app may request them.
 package final class SimulatedTwitter: SimulatedProvider {
     package struct State: Sendable {
-        /// Who sits in front of the browser.
+        /// The user in front of the browser.
         package var person = SimulatedPerson()
         package var consents = true
-        /// The address that the project's app is registered with.
+        /// The callback URL that the project's app registered.
         package var callback = SimulatedTwitter.callback
-        /// Whether the app may ask for addresses.
+        /// True if the app may request addresses.
         package var tellsEmails = true
 
         fileprivate var temporary: [String: Temporary] = [:]
@@ -36,7 +36,7 @@ package final class SimulatedTwitter: SimulatedProvider {
         var person: SimulatedPerson
     }
 
-    /// Apps by their key. The project's is the first; characters that have to be encoded stand in every secret.
+    /// Apps by key; the project's is the first. Every secret has characters that must be encoded.
     package static let apps = ["key-of-ours": "secret/of+ours=", "key-of-another": "secret/of+another="]
     package static let key = "key-of-ours"
     package static let secret = "secret/of+ours="
@@ -52,12 +52,12 @@ package final class SimulatedTwitter: SimulatedProvider {
 
     package func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
 
-    /// A token as `app`'s own client library would get it.
+    /// Issues a token, as the client library of `app` would get it.
     package func issueToken(to app: String = key, for person: SimulatedPerson) -> (token: String, secret: String) {
         state.withLock { $0.issue(to: app, for: person) }
     }
 
-    /// What a user does in Twitter's settings.
+    /// Revokes a token, as a user does in Twitter's settings.
     package func revoke(_ token: String) { state.withLock { $0.tokens[token] = nil } }
 
     package func reply(
@@ -84,7 +84,7 @@ package final class SimulatedTwitter: SimulatedProvider {
         status: .unauthorized
     )
 
-    /// `verify_credentials.json`, with members that nobody here reads.
+    /// `verify_credentials.json`, with members that Concord does not read.
     package static func profile(of person: SimulatedPerson, tellsEmail: Bool = true) -> JSONValue {
         var profile: [String: JSONValue] = [
             "id": Int64(person.id).map { .integer($0) } ?? 0, "id_str": .string(person.id),
@@ -125,7 +125,7 @@ extension SimulatedTwitter.State {
         ])
     }
 
-    /// The page that asks the user.
+    /// The consent page.
     fileprivate mutating func page(_ query: [String: String]) -> LocalServer.Reply {
         guard let token = query["oauth_token"], let known = temporary[token], known.verifier == nil else {
             return .text("Whoa there! The request token for this page is invalid.", status: .forbidden)
@@ -145,7 +145,7 @@ extension SimulatedTwitter.State {
         guard let known = temporary[signed["oauth_token"]], signed.isSigned(with: secret, known.secret),
             signed.method == .POST
         else { return SimulatedTwitter.refusal }
-        // Whoever guesses has one guess.
+        // Only one guess is allowed.
         temporary[signed["oauth_token"]] = nil
         guard let person = known.person, known.verifier == signed["oauth_verifier"] else {
             return SimulatedTwitter.refusal
@@ -169,7 +169,7 @@ extension SimulatedTwitter.State {
     }
 }
 
-/// A request with an `Authorization` field of RFC 5849 §3.5.1. Written apart from what it checks.
+/// A request with an `Authorization` field of RFC 5849 §3.5.1. Implemented independently of the code under test.
 private struct SignedRequest {
     let method: HTTPMethod
     private let address: String
@@ -200,7 +200,7 @@ private struct SignedRequest {
 
     subscript(name: String) -> String { fields[name] ?? "" }
 
-    /// Whether the signature is right under the app's secret and the token's.
+    /// Returns true if the signature matches the secrets of app and token.
     func isSigned(with secret: String, _ tokenSecret: String) -> Bool {
         var parameters = fields.merging(query) { $1 }
         let signature = parameters.removeValue(forKey: "oauth_signature")
