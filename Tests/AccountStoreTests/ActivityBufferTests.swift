@@ -6,16 +6,16 @@ import Testing
 
 @Suite(.store)
 struct ActivityBufferTests {
-    /// A store with a buffer of its own, on the suite's database.
+    /// A store with a separate buffer on the suite's database.
     private func freshStore() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
 
-    /// What the database has, past any buffer.
+    /// The stored times, without any buffer.
     private func databaseTimes(_ id: UserID) async throws -> [Timestamp?] {
         let user = try await freshStore().user(id, tenant: .project)
         return [user?.lastLoginAt, user?.lastRefreshAt]
     }
 
-    @Test func `times are seen in this process at once and in the database after a flush`() async throws {
+    @Test func `noted times are visible in this process at once and in the database after a flush`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         store.activity.note(user, at: later, isSignIn: true)
@@ -25,10 +25,10 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [origin, origin])
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(user.id) == [later, later])
-        #expect(try await store.user(user.id, tenant: .project)?.version == user.version, "no fact changed")
+        #expect(try await store.user(user.id, tenant: .project)?.version == user.version, "times raise no version")
     }
 
-    @Test func `a refresh moves only the time of refresh`() async throws {
+    @Test func `a refresh changes only the time of refresh`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         store.activity.note(user, at: later, isSignIn: false)
@@ -36,7 +36,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [origin, later])
     }
 
-    @Test func `many notes merge into the latest of each kind, and times never go back`() async throws {
+    @Test func `many notes merge into the latest time of each kind, and no time moves back`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         store.activity.note(user, at: later.adding(seconds: 5), isSignIn: false)
@@ -51,7 +51,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 5)])
     }
 
-    @Test func `what a failed flush took is kept for the next`() async throws {
+    @Test func `times of a failed flush are written by the next one`() async throws {
         let scene = try StoreScene.shared
         let store = try freshStore()
         let user = try await scene.create(.full())
@@ -68,7 +68,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 1)])
     }
 
-    @Test func `users who are gone are skipped, and several statements are used for many`() async throws {
+    @Test func `a flush skips deleted users, and splits many users over several statements`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         for number in 0..<2500 {
@@ -79,7 +79,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [later, later])
     }
 
-    @Test func `two servers that flush the same users do not stop each other`() async throws {
+    @Test func `two servers that flush the same users do not block each other`() async throws {
         let scene = try StoreScene.shared
         var users: [UserRecord] = []
         for _ in 0..<20 { users.append(try await scene.create(.blank())) }
@@ -114,7 +114,7 @@ struct ActivityBufferTests {
         return try await scene.create(next)
     }
 
-    @Test func `sign-in times of a deleted account do not land on the next account with its uid`() async throws {
+    @Test func `sign-in times of a deleted account do not change the next account with its uid`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.blank())
         store.activity.note(user, at: later, isSignIn: true)
@@ -124,7 +124,7 @@ struct ActivityBufferTests {
         try await store.activity.flush(to: store)
         #expect(try await databaseTimes(next.id) == [origin, origin])
 
-        // Its own times count, whatever waits of the other, and also where its epoch is the smaller one.
+        // The third account's own times count, even though times of the second wait and its epoch is lower.
         let third = try await recreated(next, epoch: next.sessionEpoch - 3_000_000_000_000)
         store.activity.note(next, at: later, isSignIn: true)
         store.activity.note(third, at: later.adding(seconds: 1), isSignIn: false)
@@ -135,7 +135,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(third.id) == [origin, later.adding(seconds: 1)])
     }
 
-    @Test func `a time from before all sessions of an account ended counts`() async throws {
+    @Test func `a time from before all sessions of an account ended still counts`() async throws {
         let store = try freshStore()
         let user = try await StoreScene.shared.create(.full())
         store.activity.note(user, at: later, isSignIn: true)
@@ -151,7 +151,7 @@ struct ActivityBufferTests {
         #expect(try await databaseTimes(user.id) == [later, later.adding(seconds: 1)])
     }
 
-    @Test func `many servers that know a deleted account move no time of the next one`() async throws {
+    @Test func `times that many servers hold of a deleted account do not change the next account`() async throws {
         let user = try await StoreScene.shared.create(.blank())
         var stores: [AccountStore] = []
         for number in 0..<12 {
@@ -165,7 +165,7 @@ struct ActivityBufferTests {
             for store in stores { group.addTask { try await store.activity.flush(to: store) } }
             try await group.waitForAll()
         }
-        // The one that saw both keeps what came last to it.
+        // The store that saw both accounts writes the times of the account that it saw last.
         let times = try await databaseTimes(next.id)
         #expect(times[0] == origin && [origin, later].contains(times[1]))
     }

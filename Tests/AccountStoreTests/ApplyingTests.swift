@@ -3,9 +3,9 @@ import AccountStore
 import AccountTestSupport
 import Testing
 
-/// The store's meaning of a change is the rules' meaning of it.
+/// `UserRecord.applying` gives the same facts as `Account.applying`.
 struct ApplyingTests {
-    @Test func `every change leaves the facts that the rules say it leaves`() {
+    @Test func `applying any change to a record gives the facts that the rules compute`() {
         let context = ChangeContext(now: later, methodProof: .session)
         var passwordOnly = UserRecord.blank("password-only")
         passwordOnly.email = AccountEmail(address: address("password-only@example.com"), proof: nil)
@@ -17,7 +17,7 @@ struct ApplyingTests {
             let record = choices.choose(from: [UserRecord.full("full"), .blank("blank"), passwordOnly])
             let change = Self.choose(&choices)
             var expected = record.account.applying(change)
-            // The database raises the version; the record keeps the one that was read.
+            // The database raises the version; the record has the version that was read.
             expected.version = record.version
             let actual = record.applying(change, context).account
             if actual != expected, differences < 5 {
@@ -40,7 +40,7 @@ struct ApplyingTests {
         change.phone = choices.choose(from: [.keep, .set(number("+16505553434")), .release, .remove])
         change.linkedIdentity = choices.choose(from: [nil, identity(.google, "other"), identity(.apple, "new")])
         change.unlinkedProviders = choices.choose(from: [[], [.google], [.google, .facebook, .apple]])
-        // Three that touch one field of their own each turn together.
+        // These three touch separate fields, so they change together.
         if choices.chooseBool() {
             change.isDisabled = true
             change.usesCustomTokens = true
@@ -49,7 +49,7 @@ struct ApplyingTests {
         return change
     }
 
-    @Test func `a change that clears a flag clears it`() {
+    @Test func `a change that clears a flag clears the flag`() {
         var record = UserRecord.full("full")
         record.isDisabled = true
         record.usesCustomTokens = true
@@ -60,7 +60,7 @@ struct ApplyingTests {
         #expect(!after.isDisabled && !after.usesCustomTokens)
     }
 
-    @Test func `an empty change changes nothing at all`() {
+    @Test func `an empty change leaves the record as it is`() {
         let record = UserRecord.full("full")
         #expect(record.applying(AccountChange(), ChangeContext(now: later, methodProof: .session)) == record)
     }
@@ -75,7 +75,7 @@ struct ApplyingTests {
         #expect(record.validSince == Timestamp(secondsSinceEpoch: later.secondsSinceEpoch + 200))
     }
 
-    @Test func `a released number stays as data and a replaced one does not`() {
+    @Test func `a released number stays as an unproven number, a replaced one does not`() {
         let record = UserRecord.full("full")
         let context = ChangeContext(now: later, methodProof: .message)
         var change = AccountChange()
@@ -86,7 +86,7 @@ struct ApplyingTests {
         #expect(released.applying(change, context).unprovenPhoneNumber == nil)
     }
 
-    @Test func `filling blanks keeps what is there`() {
+    @Test func `filling blanks does not replace existing values`() {
         var record = UserRecord.blank("blank")
         record.profile.displayName = "Ann"
         var change = AccountChange()

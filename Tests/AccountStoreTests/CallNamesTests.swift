@@ -6,7 +6,7 @@ import Testing
 @testable import Postgres
 
 struct CallNamesTests {
-    @Test func `every write and transaction of the store is measured by its name`() throws {
+    @Test func `every write and transaction of the store has a name in the list of measured calls`() throws {
         let folder = Repository.root + "/Sources/AccountStore"
         let files = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
         var names: Set<String> = []

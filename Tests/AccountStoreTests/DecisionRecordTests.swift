@@ -5,9 +5,9 @@ import JSON
 import Postgres
 import Testing
 
-/// Decisions as they are kept: asked again they are answered the same, and they name nobody.
+/// Stored decisions: replaying one gives the same answer, and it contains pseudonyms only.
 @Suite(.store) struct DecisionRecordTests {
-    @Test func `ten thousand stored decisions, asked again, are answered as they were`() async throws {
+    @Test func `replaying 10,000 stored decisions gives the stored answers`() async throws {
         let scene = try StoreScene.shared
         var chance = Chance(seed: 20_261_121)
         let user = userID("asked-\(nextNumber())")
@@ -18,7 +18,7 @@ import Testing
                 let policy = chance.policy(version: Int64(batch + 1))
                 let question = chance.question()
                 let record = DecisionRecord(question, under: policy)
-                #expect(record.rule == question.rule(policy), "other names make another answer: \(question)")
+                #expect(record.rule == question.rule(policy), "pseudonyms change the answer: \(question)")
                 rules.insert(record.rule)
                 decisions.append(record)
             }
@@ -45,11 +45,11 @@ import Testing
             let (rule, answer) = decision.replayed
             #expect(rule == decision.rule && answer == decision.answer, "\(decision)")
         }
-        // Every sign-in, link, unlink and settlement rule that a chance of this size meets.
+        // Rules of sign-ins, links, unlinks and settled conflicts, as many as this sample reaches.
         #expect(rules.count > 70, "\(rules.map(\.rawValue).sorted())")
     }
 
-    @Test func `what is kept reads back as it was, and names nobody`() throws {
+    @Test func `a stored decision reads back unchanged and contains no personal data`() throws {
         var chance = Chance(seed: 7)
         for _ in 0..<2000 {
             let policy = chance.policy(version: 3)
@@ -58,7 +58,7 @@ import Testing
             record.write(to: &writer)
             let text = writer.text
             for secret in Chance.secrets {
-                #expect(!text.contains(secret), "\(secret) stands in \(text)")
+                #expect(!text.contains(secret), "\(text) contains \(secret)")
             }
             let read = try #require(DecisionRecord(stored: JSONValue(parsing: writer.bytes), policyVersion: 3))
             #expect(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `each alternative names a rule that is not the one that fired`() {
+    @Test func `no alternative names the rule that matched`() {
         var chance = Chance(seed: 11)
         var facts: Set<DecidingFact> = []
         for _ in 0..<5000 {
@@ -81,7 +81,7 @@ import Testing
         #expect(facts == Set(DecidingFact.allCases))
     }
 
-    @Test func `why a conflict and no link: the provider's word, or the account that is not proven`() throws {
+    @Test func `the alternatives of a conflict name the facts that would have linked or signed in`() throws {
         let owner = Account.of("o", email: address("o@example.com"), proof: .emailCode)
         let credential = IncomingCredential.of(identity(.gitHub, "1"), address("o@example.com"))
         let question = SignInWithIdpQuestion(
@@ -99,7 +99,7 @@ import Testing
         #expect(record.alternatives.contains(Alternative(fact: .emailTaken, rule: .signUpWithEmail)))
     }
 
-    @Test func `the longest domain there can be names nobody either`() throws {
+    @Test func `an address with the longest possible domain is stored without its local part`() throws {
         let label = String(repeating: "d", count: 61)
         let long = try #require(EmailAddress("z@\(label).\(label).\(label).\(label).ddddd"))
         #expect(long.canonical.utf8.count == 255)
@@ -109,13 +109,13 @@ import Testing
         #expect(!writer.text.contains("z@"))
     }
 
-    @Test func `what another version kept is not read`() throws {
+    @Test func `a decision that this version cannot parse is rejected`() throws {
         var writer = JSONWriter()
         DecisionRecord(SignInWithCustomTokenQuestion(existing: nil, isMergedAway: false), under: LinkPolicy())
             .write(to: &writer)
         let good = try JSONValue(parsing: writer.bytes)
         #expect(DecisionRecord(stored: good, policyVersion: 1) != nil)
-        // What was kept before there was sign-in by a number is read as if it had been off.
+        // Decisions stored before sign-in by phone existed read as if it were off.
         let policy = try #require(good["policy"]?.object)
         var members = try #require(good.object)
         members["policy"] = .object(policy.filter { $0.key != "phoneSignIn" })
@@ -154,14 +154,14 @@ extension IncomingCredential {
     }
 }
 
-/// Questions and policies by chance, the same for the same seed.
+/// Random questions and policies; the same seed gives the same ones.
 private struct Chance {
     private var state: UInt64
 
     private static let work = ProviderID("oidc.work") ?? .google
     private static let issuers = [nil, "https://id.example", "https://accounts.google.com"]
 
-    /// What no kept decision may hold.
+    /// Texts that no stored decision may contain.
     static let secrets = ["ann", "bob", "Ann", "+4412", "subject-"]
 
     init(seed: UInt64) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountStore
 
-/// What stops a decision that was taken on facts that are no longer so.
+/// Guards against decisions on facts that have changed.
 @Suite(.store)
 struct GuardTests {
     private func disabling(_ user: UserRecord) -> AccountWrite {
@@ -14,7 +14,7 @@ struct GuardTests {
         return AccountWrite(previous: user, user: after, event: event(.userUpdated))
     }
 
-    @Test func `a write under a version that has passed changes nothing`() async throws {
+    @Test func `a write with a stale version changes nothing`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         #expect(try await scene.store.apply(disabling(user)) == .applied)
@@ -29,7 +29,7 @@ struct GuardTests {
         #expect(try await scene.store.session(user.session().id, of: user.id, tenant: .project).session == nil)
     }
 
-    @Test func `a write that changes nothing of its account is undone where the account is another by now`()
+    @Test func `a session write that requires an unchanged account is refused after a change`()
         async throws
     {
         let scene = try StoreScene.shared
@@ -48,10 +48,10 @@ struct GuardTests {
         #expect(try await scene.store.session(user.session().id, of: user.id, tenant: .project).session == nil)
         let current = try #require(try await scene.stored(user.id))
         #expect(try await scene.store.apply(opening(current)) == .applied)
-        #expect(try await scene.stored(user.id) == current, "and raises no version")
+        #expect(try await scene.stored(user.id) == current, "opening a session raises no version")
     }
 
-    @Test func `a write to an account that is gone changes nothing`() async throws {
+    @Test func `a write to a deleted account changes nothing`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
@@ -60,8 +60,8 @@ struct GuardTests {
         #expect(try await scene.eventCount(of: user.id) == 2)
     }
 
-    /// Versions begin anew; what was decided on the account that is gone must not be applied to the new one.
-    @Test func `a write to an account that was made again under its id changes nothing`() async throws {
+    /// Versions start again. A decision on the deleted account must not apply to the new one.
+    @Test func `a write to a deleted account does not change a new account with its id`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
@@ -78,8 +78,8 @@ struct GuardTests {
         #expect(try await scene.stored(user.id) == current)
     }
 
-    /// An update of an account that is gone changes no row; by the next statement another may stand under its id.
-    @Test func `an account made again and changed as often is not taken for the one that was written`() async throws {
+    /// An update of a deleted account changes no row. Another account may have its id before the next statement.
+    @Test func `the guards distinguish a new account with the same id and version from the deleted one`() async throws {
         let scene = try StoreScene.shared
         var user = try await scene.create(.full())
         #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
@@ -102,7 +102,7 @@ struct GuardTests {
         }
     }
 
-    @Test func `a session cannot be opened for an account that is gone`() async throws {
+    @Test func `a session cannot be opened for a deleted account`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         #expect(try await scene.store.delete(user, event: event(.userDeleted)) == .applied)
@@ -111,7 +111,7 @@ struct GuardTests {
         #expect(try await scene.eventCount(of: user.id) == 2)
     }
 
-    @Test func `a deletion under a version that has passed deletes nothing`() async throws {
+    @Test func `a deletion with a stale version deletes nothing`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         #expect(try await scene.store.apply(disabling(user)) == .applied)
@@ -120,7 +120,7 @@ struct GuardTests {
         #expect(try await scene.database.inconsistencies() == [])
     }
 
-    @Test func `an account is deleted once, with everything that hangs off it`() async throws {
+    @Test func `an account is deleted once, with all its rows`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         let opening = AccountWrite(previous: user, user: user, session: user.session(), event: event(.signedIn))
@@ -145,7 +145,7 @@ struct GuardTests {
         #expect(try await scene.store.apply(write) == .factsMoved)
     }
 
-    @Test func `of many writers under one version exactly one is applied`() async throws {
+    @Test func `if many writers use one version, exactly one is applied`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         let applied = try await withThrowingTaskGroup { group in
@@ -164,7 +164,7 @@ struct GuardTests {
         #expect(try await scene.eventCount(of: user.id) == 2)
     }
 
-    @Test func `of many accounts that take one address exactly one gets it`() async throws {
+    @Test func `if many accounts claim one address, exactly one gets it`() async throws {
         let scene = try StoreScene.shared
         let wanted = address("wanted-\(nextNumber())@example.com")
         let applied = try await withThrowingTaskGroup { group in
@@ -182,7 +182,7 @@ struct GuardTests {
         #expect(try await scene.database.count("SELECT count(*) FROM users WHERE email = \(wanted.raw)") == 1)
     }
 
-    @Test func `accounts that swap identifiers crosswise never wait for each other in a circle`() async throws {
+    @Test func `accounts that swap identifiers do not deadlock`() async throws {
         let scene = try StoreScene.shared
         try await withThrowingTaskGroup { group in
             for _ in 0..<16 {

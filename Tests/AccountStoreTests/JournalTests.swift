@@ -5,10 +5,10 @@ import Testing
 @testable import AccountStore
 @testable import Postgres
 
-/// Changes that are undone.
+/// The undo of changes.
 @Suite(.store)
 struct JournalTests {
-    /// The tables that hang off accounts, each with one row at least for `user`.
+    /// A row for `user` in every table with rows of accounts.
     private static let everything = """
         INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider, session_claims)
             SELECT u, decode(md5(u), 'hex'), decode(md5(u) || md5(u), 'hex'), 1000, '2026-01-02 03:04:05.678901+00',
@@ -42,7 +42,7 @@ struct JournalTests {
         "users",
     ]
 
-    /// Two accounts with one of everything.
+    /// Two accounts with rows in every table.
     private func twoAccounts(_ scene: StoreScene) async throws -> [UserRecord] {
         let users = [try await scene.create(.full()), try await scene.create(.full())]
         let names = users.map { "'\($0.id.rawValue)'" }.joined(separator: ", ")
@@ -52,7 +52,7 @@ struct JournalTests {
 
     /// Every row of the accounts, as text.
     ///
-    /// - `expectingAll`: whether each table has to hold one at least.
+    /// - `expectingAll`: requires at least one row of each table.
     private func rows(
         of users: [UserRecord],
         _ scene: StoreScene,
@@ -66,13 +66,13 @@ struct JournalTests {
                 WHERE user_id IN (\(users.map { "'\($0.id.rawValue)'" }.joined(separator: ", "))) ORDER BY 1
                 """
             let found = try await scene.database.rows(Query<String?>(SQL(text: images))).compactMap { $0 }
-            #expect(!found.isEmpty || !expectingAll, "\(table) has nothing to lose")
+            #expect(!found.isEmpty || !expectingAll, "\(table) has no rows to test")
             rows += found
         }
         return rows
     }
 
-    /// What does not fit together; these tests change accounts by hand, without events.
+    /// Inconsistencies, except missing events: these tests change accounts by SQL.
     private func contradictions(_ scene: StoreScene) async throws -> [String] {
         try await scene.database.inconsistencies().filter { !$0.hasPrefix("changes without event") }
     }
@@ -86,7 +86,7 @@ struct JournalTests {
         )
     }
 
-    /// Runs a script between opening and closing, as one transaction.
+    /// Runs statements between opening and closing, in one transaction.
     private func change(_ entry: JournalEntry, _ statements: [String], _ scene: StoreScene) async throws {
         var batch = WriteBatch("account-write")
         for statement in entry.opening { batch.append(statement) }
@@ -106,12 +106,12 @@ struct JournalTests {
         )
     }
 
-    /// Rows that let their holder in without a new proof: none of them comes back.
+    /// Returns false for rows that would grant access without a new proof. An undo restores none of them.
     private static func isRestored(_ row: String) -> Bool {
         !(JournaledTable.ended + JournaledTable.notRestored).contains { row.hasPrefix($0 + " ") }
     }
 
-    @Test func `one account is given to another and deleted, and an undo restores all but sessions and codes`()
+    @Test func `an undo of a merge restores everything but sessions and codes`()
         async throws
     {
         try await StoreScene.with { scene in
@@ -152,8 +152,8 @@ struct JournalTests {
                 #expect(restored.version > user.version + 1)
             }
             let epoch = try await scene.stored(users[1].id)?.sessionEpoch
-            #expect(epoch == users[1].sessionEpoch + 1, "an epoch that came back would revive sessions")
-            // It is gone from the journal, and is not undone twice.
+            #expect(epoch == users[1].sessionEpoch + 1, "an old epoch would revive sessions")
+            // The step is no longer in the journal, and cannot be undone twice.
             #expect(try await scene.store.undoSituation(of: entry.step) == UndoSituation(isKnown: false, clashes: []))
             #expect(try await undo(entry, of: users[0], scene) == .factsMoved)
             let contradictions = try await contradictions(scene)
@@ -161,7 +161,7 @@ struct JournalTests {
         }
     }
 
-    @Test func `a write of a decision is undone, and servers see another version`() async throws {
+    @Test func `an undo of a decision restores the account under a higher version`() async throws {
         try await StoreScene.with { scene in
             let user = try await scene.create(.full())
             var after = user
@@ -176,7 +176,7 @@ struct JournalTests {
             #expect(try await undo(try #require(write.journal), of: user, scene) == .applied)
             var expected = user
             expected.version = user.version + 2
-            // What was ended stays ended, and so does what began meanwhile.
+            // Sessions that the step ended stay ended. Sessions opened since end too.
             expected.sessionEpoch = user.sessionEpoch + 2
             expected.validSince = max(user.validSince, event(.userUpdated).occurredAt.wholeSecond)
             #expect(try await scene.stored(user.id) == expected)
@@ -185,7 +185,7 @@ struct JournalTests {
         }
     }
 
-    @Test func `later changes are found, stay where they can, and stop the undo where they cannot`() async throws {
+    @Test func `later changes are reported; they stay if accepted, or stop the undo`() async throws {
         try await StoreScene.with { scene in
             let user = try await scene.create(.full())
             let id = user.id.rawValue
@@ -206,9 +206,9 @@ struct JournalTests {
             let clashes = try await scene.store.undoSituation(of: entry.step).clashes
             #expect(clashes == [JournalClash(table: "users", user: id, subject: "display_name")])
             #expect(clashes.map(\.canStay) == [true])
-            // Nothing is overwritten that was not told of.
+            // An undo overwrites no change that the caller has not accepted.
             #expect(try await undo(entry, of: user, scene) == .factsMoved)
-            // Somebody takes the number: it cannot come back.
+            // If another account takes the number, the undo cannot restore it.
             let number = try #require(user.phoneNumber?.rawValue)
             try await scene.database.execute(
                 "INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '\(number)', 'somebody-else')"
@@ -231,9 +231,9 @@ struct JournalTests {
         }
     }
 
-    /// A proof is of the address that stood beside it, and of no other.
+    /// A proof belongs to the address beside it alone.
     @Test(arguments: [
-        // The step, what comes later, and the columns that are told: those of the step.
+        // The step, the later change, and the columns that clash: those of the step.
         (
             "email_proof = NULL, email_proven_at = NULL", "email = 'new@example.com'",
             ["email_proof", "email_proven_at"]
@@ -250,7 +250,7 @@ struct JournalTests {
             "unproven_phone_number = '+15550009999'", "phone_number = '+15550008888'", ["unproven_phone_number"]
         ),
     ])
-    func `columns that are one value are put back together or not at all`(
+    func `columns that form one value are restored together or not at all`(
         step: String,
         later: String,
         reported: [String]
@@ -281,17 +281,17 @@ struct JournalTests {
         let clashes = try await scene.store.undoSituation(of: entry.step).clashes
         #expect(clashes.map(\.subject) == reported)
         #expect(try await undo(entry, of: user, scene) == .factsMoved)
-        // Nobody signs in by a number that is not proven: it alone may stay as it is.
+        // An unproven number signs in no user, so it alone can stay.
         let canStay = reported == ["unproven_phone_number"]
         #expect(clashes.allSatisfy { $0.canStay == canStay })
         if canStay {
             #expect(try await undo(entry, of: user, accepting: clashes, scene) == .applied)
-            #expect(try await scene.stored(user.id)?.isDisabled == user.isDisabled, "everything else is put back")
+            #expect(try await scene.stored(user.id)?.isDisabled == user.isDisabled, "everything else is restored")
         }
         #expect(try await value() == before)
     }
 
-    @Test func `what moves by itself is nobody's change, and what has ended by itself is not missed`() async throws {
+    @Test func `sign-in times, rehashes and expired rows are no later changes`() async throws {
         try await StoreScene.with { scene in
             let users = try await twoAccounts(scene)
             let id = users[0].id.rawValue
@@ -327,7 +327,7 @@ struct JournalTests {
         }
     }
 
-    @Test func `of many that undo a step one does`() async throws {
+    @Test func `if many callers undo one step, exactly one does`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         var after = user
@@ -345,7 +345,7 @@ struct JournalTests {
         #expect(try await scene.eventCount(of: user.id) == 3)
     }
 
-    @Test func `every column of users is put back, or is named as one that is not`() async throws {
+    @Test func `every column of users is restored, or listed as one that is not`() async throws {
         let names = try await StoreScene.shared.database.rows(
             "SELECT attname::text FROM pg_attribute WHERE attrelid = 'users'::regclass AND attnum > 0 AND NOT attisdropped"
                 as Query<String?>
@@ -355,14 +355,14 @@ struct JournalTests {
         for column in JournaledUser.restoredColumns { #expect(column.name == column.sql.text) }
     }
 
-    /// A table that comes to hang off accounts is journaled, or its place is here.
-    @Test func `every table with a user is journaled, or named as one that is not`() async throws {
+    /// A new table with users must be journaled, or listed here.
+    @Test func `every table with a user is journaled, or listed as one that is not`() async throws {
         let names = try await StoreScene.shared.database.rows(
             "SELECT DISTINCT table_name::text FROM information_schema.columns WHERE column_name = 'user_id' ORDER BY 1"
                 as Query<String?>
         ).compactMap { $0 }
-        // History, what is on its way out, steps of audits' plans, codes sent to numbers, which no change of an account
-        // touches, ID tokens that were used, which end within a day, and counts of refused sign-ins.
+        // History, outgoing messages, steps of audit plans, codes sent to numbers (no account change touches them),
+        // used ID tokens (they expire within a day), and counts of refused sign-ins.
         let others = [
             "account_events", "audit_steps", "phone_verifications", "sign_in_refusals", "used_id_tokens",
             "webhook_messages",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountStore
 
-/// A change by name, so that a failing case says which it was.
+/// A named change, so that a failure names it.
 struct NamedChange: Sendable, CustomTestStringConvertible {
     let name: String
     let edit: @Sendable (inout AccountChange, UserRecord) -> Void
@@ -101,7 +101,7 @@ struct SaveTests {
         #expect(inconsistencies == [])
     }
 
-    @Test func `an account is found by what it owns and by nothing else`() async throws {
+    @Test func `an account is found only by the identifiers that it owns`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         for identifier in user.identifiers {
@@ -132,7 +132,7 @@ struct SaveTests {
         #expect(try await scene.store.users([], tenant: .project) == [])
     }
 
-    @Test func `a page holds as many accounts as it may, whatever hangs off them`() async throws {
+    @Test func `a page has the full number of accounts, even if each has many rows`() async throws {
         let scene = try StoreScene.shared
         let ids = ["zz-page-1", "zz-page-2", "zz-page-3"]
         for id in ids { _ = try await scene.create(.full(id)) }
@@ -142,12 +142,12 @@ struct SaveTests {
     }
 
     @Test(arguments: NamedChange.all)
-    func `a change is stored as the record says`(_ named: NamedChange) async throws {
+    func `the stored account equals the changed record`(_ named: NamedChange) async throws {
         let scene = try StoreScene.shared
         for start in [UserRecord.full(), .blank()] {
             let before = try await scene.create(start)
             let change = named.change(of: before)
-            // An address cannot be proven, nor a link followed, where there is none.
+            // Without an address there is no proof and no sign-in link.
             if start.email == nil, change.emailLink == true { continue }
             let after = before.applying(change, ChangeContext(now: later, methodProof: .session))
             let write = AccountWrite(
@@ -175,7 +175,7 @@ struct SaveTests {
         #expect(inconsistencies == [])
     }
 
-    @Test func `a claim that was given up can be taken by somebody else`() async throws {
+    @Test func `a released claim can be taken by another account`() async throws {
         let scene = try StoreScene.shared
         let first = try await scene.create(.full())
         let address = try #require(first.email?.address)
@@ -197,7 +197,7 @@ struct SaveTests {
     }
 
     @Test func `an unknown e-mail proof or provider in the database is an error, not a guess`() async throws {
-        // A database of its own: others look for what cannot be read.
+        // A separate database, because other tests look for columns that cannot be decoded.
         try await StoreScene.with { scene in
             let user = try await scene.create(.full())
             try await PostgresConnection.withConnection(scene.database.configuration) { connection in
@@ -209,12 +209,12 @@ struct SaveTests {
         }
     }
 
-    @Test func `raising the epoch removes the sessions it ends and keeps the new one`() async throws {
+    @Test func `raising the epoch deletes the ended sessions, but not the new one`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         let opening = AccountWrite(previous: user, user: user, session: user.session(1), event: event(.signedIn))
         #expect(try await scene.store.apply(opening) == .applied)
-        #expect(try await scene.stored(user.id) == user, "a sign-in changes no fact, so no version")
+        #expect(try await scene.stored(user.id) == user, "a sign-in changes no fact, so it raises no version")
 
         var ended = user
         ended.endSessions(at: later)
@@ -245,13 +245,13 @@ struct SaveTests {
         #expect(try await scene.store.session(session.id, of: user.id, tenant: TenantID("other")).session == nil)
     }
 
-    @Test func `of sessions that are looked up together each caller is given its own`() async throws {
+    @Test func `if sessions are looked up together, each caller gets its own`() async throws {
         let scene = try StoreScene.shared
         var owners: [UserRecord] = []
         for number in 0..<16 {
             // Ids of any length and alphabet, because they are part of the key.
             let user = try await scene.create(.blank("session-\(String(repeating: "é", count: number))"))
-            // Two users' sessions may have one id: it counts within the user.
+            // Sessions of two users may have the same id, because it is unique only within the user.
             for session in [user.session(7), user.session(UInt8(100 + number))] {
                 let write = AccountWrite(previous: user, user: user, session: session, event: event(.signedIn))
                 #expect(try await scene.store.apply(write) == .applied)

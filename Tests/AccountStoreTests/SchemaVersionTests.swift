@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 struct SchemaVersionTests {
-    @Test func `the program needs the newest migration there is`() throws {
+    @Test func `the program requires the newest migration`() throws {
         let numbers = try FileManager.default.contentsOfDirectory(atPath: Repository.root + "/migrations")
             .filter { $0.hasSuffix(".up.sql") }
             .compactMap { Int($0.prefix(4)) }

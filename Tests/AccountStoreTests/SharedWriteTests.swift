@@ -4,10 +4,10 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// New accounts and sign-ins that wait together are one transaction, and are none the wiser (ADR 0070).
+/// New accounts and sign-ins that wait together share a transaction without affecting each other (ADR 0070).
 @Suite(.store)
 struct SharedWriteTests {
-    /// Runs `body` with two stores, of one write connection each, as two servers would be.
+    /// Runs `body` with two stores of one write connection each, as two servers.
     private func withTwoStores(_ body: ([AccountStore]) async throws -> Void) async throws {
         let database = try StoreScene.shared.database
         try await database.withClient(writeConnections: 1) { first in
@@ -17,7 +17,7 @@ struct SharedWriteTests {
         }
     }
 
-    /// What became of each of `writes`, all applied at once, by either store in turn.
+    /// Applies all `writes` at once, alternating between the stores, and returns the outcome of each.
     private func outcomes(
         _ writes: [AccountWrite],
         _ stores: [AccountStore]
@@ -30,7 +30,7 @@ struct SharedWriteTests {
         }
     }
 
-    /// In how many transactions the events of `writes` were written.
+    /// Number of transactions that wrote the events of `writes`.
     private func transactionCount(_ writes: [AccountWrite]) async throws -> Int64 {
         let ids = writes.map(\.event.id)
         return try await StoreScene.shared.database.count(
@@ -38,7 +38,7 @@ struct SharedWriteTests {
         )
     }
 
-    @Test func `of two who want each address one has it, whoever they share a transaction with`() async throws {
+    @Test func `if two new accounts claim an address, one gets it, also in shared transactions`() async throws {
         let scene = try StoreScene.shared
         let writes = (0..<128).map { number in
             var user = UserRecord.blank()
@@ -65,7 +65,7 @@ struct SharedWriteTests {
                     #expect(try await scene.eventCount(of: id) == 0)
                     continue
                 }
-                // Nobody has what is a neighbour's.
+                // No account has data of another write.
                 #expect(try await scene.stored(id) == write.user)
                 let claims = try await scene.claims(of: id)
                 #expect(claims == write.user.email.map { ["email \($0.address.canonical)"] })
@@ -103,7 +103,7 @@ struct SharedWriteTests {
         #expect(try await scene.stored(blank[0].id)?.isDisabled == true)
     }
 
-    @Test func `a sign-in to an account that is being deleted fails, those beside it do not`() async throws {
+    @Test func `a sign-in to a deleted account fails without failing those in its transaction`() async throws {
         let scene = try StoreScene.shared
         var users: [UserRecord] = []
         for _ in 0..<40 { users.append(try await scene.create(.blank())) }

@@ -3,12 +3,12 @@ import Glibc
 import Postgres
 import Synchronization
 
-/// Stands between a client and PostgreSQL on Unix sockets, and breaks one connection at a chosen moment.
+/// A proxy between a client and PostgreSQL on Unix sockets. It breaks one connection at a chosen moment.
 final class SocketProxy: Sendable {
     enum Fault: Sendable {
-        /// The connection breaks before the server sees what the client sent.
+        /// The connection breaks before the server receives the request.
         case requestLost
-        /// The server commits, and the connection breaks before the client hears of it.
+        /// The server commits, and the connection breaks before the client receives the response.
         case answerLost
     }
 
@@ -22,7 +22,7 @@ final class SocketProxy: Sendable {
         var hasFailed = false
     }
 
-    /// Only a private cluster is reached by a socket in a directory.
+    /// Only a private cluster has a socket in a directory.
     static let isPossible = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] == nil
 
     private let directory: String
@@ -31,7 +31,7 @@ final class SocketProxy: Sendable {
     private let listener: Int32
     private let state = Mutex(State())
 
-    /// Begins to listen in a directory of its own.
+    /// Listens in a new directory.
     init(to url: String) throws {
         guard let components = URLComponents(string: url),
             let host = components.queryItems?.first(where: { $0.name == "host" })?.value
@@ -48,7 +48,7 @@ final class SocketProxy: Sendable {
 
     var connectionString: String { "host=\(directory) port=5432 \(options)" }
 
-    /// Breaks the connection over which the statement that carries `id` travels.
+    /// Breaks the connection that carries the statement with `id`.
     func fail(_ fault: Fault, at id: PostgresUUID) {
         var marker: [UInt8] = []
         for word in [id.high, id.low] {

@@ -9,11 +9,11 @@ import Testing
 
 private let golden = GoldenFiles()
 
-/// A statement by name.
+/// A named statement.
 private struct Statement {
     let name: String
     let sql: SQL
-    /// Whether requests wait for it: its plan is looked at.
+    /// True if requests wait for the statement. The golden file then has its plan.
     var isHot = true
 }
 
@@ -1153,7 +1153,7 @@ private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.ma
 }
 .filter { purge in !(statementsOfDecisions + statementsOfJournal).contains { $0.sql.text == purge.sql.text } }
 
-/// For administrators' changes; nobody waits for them, but they are about one account too.
+/// Statements of administrators' changes. No request waits for them, but they too concern one account.
 private let statementsOfJournal: [Statement] = {
     let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4))
     let claim = JournalEntry.Claim(kind: "email", value: "user7@example.com")
@@ -1182,12 +1182,12 @@ private let statementsOfJournal: [Statement] = {
 }()
 
 struct StatementTests {
-    @Test func `the text of every statement`() throws {
+    @Test func `every statement has the text in the golden file`() throws {
         let text = statements.map { "-- \($0.name)\n\($0.sql.text.trimmingTrailingSpace)\n" }.joined(separator: "\n")
         try golden.expect(text, matches: "statements.txt")
     }
 
-    @Test func `no statement of a row file is missing here`() throws {
+    @Test func `this test lists every statement of the row files`() throws {
         let folder = Repository.root + "/Sources/AccountStore/Rows"
         var declared: Set<String> = []
         for file in try FileManager.default.contentsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
@@ -1205,10 +1205,10 @@ struct StatementTests {
         let listed = Set(statements.map(\.name))
         #expect(declared.subtracting(listed) == [], "add these to the list")
         // Every kind of `Purgeable` is listed.
-        #expect(listed.filter { !$0.hasPrefix("Purgeable.") }.subtracting(declared) == [], "these are gone")
+        #expect(listed.filter { !$0.hasPrefix("Purgeable.") }.subtracting(declared) == [], "remove these from the list")
     }
 
-    @Test func `every read is measured by its table`() {
+    @Test func `every read has the name of its table in the list of measured calls`() {
         let names = Set(AccountStore.callNames)
         // Audits and exports copy tables; transactions are measured by their own names.
         let copies = #/^(Audited|Owned|Stored(User|Password|Provider|EmailLink|Factor)Row)/#
@@ -1232,7 +1232,7 @@ struct StatementTests {
 
 @Suite(.store)
 struct PlanTests {
-    @Test func `what requests wait for is found by keys`() async throws {
+    @Test func `statements that requests wait for use indexes`() async throws {
         let database = try StoreScene.shared.database
         try await PostgresConnection.withConnection(database.configuration) { connection in
             try connection.execute(script: Self.thousandUsers)
@@ -1247,8 +1247,8 @@ struct PlanTests {
         try golden.expect(text, matches: "plans.txt")
     }
 
-    @Test func `a plan kept from when a table was empty does not read the whole table`() async throws {
-        // A database of its own, with nobody in it. Statistics that say so make the worst plans.
+    @Test func `a plan made for an empty table does not scan the table`() async throws {
+        // A separate, empty database. Statistics of empty tables make the worst plans.
         try await StoreScene.with { scene in
             try await scene.database.execute("VACUUM ANALYZE")
             for statement in statements.filter(\.isHot) + statementsOfJournal {
@@ -1259,7 +1259,7 @@ struct PlanTests {
         }
     }
 
-    @Test func `old events are found at the end of their index, however many there are`() async throws {
+    @Test func `the purge finds old events through an index, however many there are`() async throws {
         let database = try StoreScene.shared.database
         try await database.execute(
             """

@@ -5,7 +5,7 @@ import Postgres
 import Synchronization
 import Testing
 
-/// A store over a database of the suite's own.
+/// A store on a private database of the suite.
 struct StoreScene: Sendable {
     let database: TestDatabase
     let client: PostgresClient
@@ -25,7 +25,7 @@ struct StoreScene: Sendable {
         }
     }
 
-    /// Creates the account and returns it as it is stored.
+    /// Creates the account and returns it as stored.
     func create(_ user: UserRecord) async throws -> UserRecord {
         let write = AccountWrite(
             previous: nil,
@@ -37,12 +37,12 @@ struct StoreScene: Sendable {
         return try #require(await stored(user.id))
     }
 
-    /// What the database has, whatever the store knows.
+    /// The stored account, past the store's caches.
     func stored(_ id: UserID) async throws -> UserRecord? {
         try await AccountStore(client: client).user(id, tenant: .project)
     }
 
-    /// The claims of a user, as `kind value`, in order.
+    /// The claims of a user as `kind value`, sorted.
     func claims(of id: UserID) async throws -> [String] {
         try await database.rows(
             "SELECT kind || ' ' || value FROM identifiers WHERE user_id = \(id.rawValue) ORDER BY 1" as Query<String?>
@@ -67,7 +67,7 @@ struct StoreTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == StoreTrait {
-    /// One store for the suite; its tests make users of their own.
+    /// One store for the suite. Each test creates its users.
     static var store: Self { StoreTrait() }
 }
 
@@ -110,7 +110,7 @@ func userID(_ text: String) -> UserID {
 }
 
 extension UserRecord {
-    /// A new account with nothing in it.
+    /// A new account without data.
     static func blank(_ name: String? = nil) -> UserRecord {
         UserRecord(
             tenant: .project,
@@ -120,7 +120,7 @@ extension UserRecord {
         )
     }
 
-    /// An account that has one of everything.
+    /// An account with every kind of data.
     static func full(_ name: String? = nil) -> UserRecord {
         var user = blank(name)
         let name = user.id.rawValue

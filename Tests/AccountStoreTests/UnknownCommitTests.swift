@@ -4,7 +4,7 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// What happens when the connection breaks between COMMIT and its answer.
+/// A connection that breaks between COMMIT and its response.
 @Suite(.store)
 struct UnknownCommitTests {
     /// Runs `body` with a store whose connections go through `proxy`.
@@ -16,7 +16,7 @@ struct UnknownCommitTests {
         let proxy = try SocketProxy(to: database.url)
         defer { proxy.close() }
         var configuration = try PostgresConfiguration(connectionString: proxy.connectionString)
-        // A test machine may be slow and shared; what a test waits for is never one of these.
+        // A test machine may be slow and shared, and no test waits for these timeouts.
         configuration.writeConnections = writeConnections
         configuration.queueWait = .seconds(60)
         configuration.readStatementTimeout = .seconds(300)
@@ -32,7 +32,7 @@ struct UnknownCommitTests {
     }
 
     @Test(.enabled(if: SocketProxy.isPossible))
-    func `a commit whose answer was lost is found to have been applied`() async throws {
+    func `if the response to a commit is lost, the store finds that it was applied`() async throws {
         let scene = try StoreScene.shared
         try await throughProxy { store, proxy in
             let record = event(.userCreated)
@@ -48,7 +48,7 @@ struct UnknownCommitTests {
     }
 
     @Test(.enabled(if: SocketProxy.isPossible), arguments: [SocketProxy.Fault.answerLost, .requestLost])
-    func `whoever shared a transaction whose answer was lost finds out for itself`(
+    func `if the response to a shared transaction is lost, each write finds its outcome`(
         fault: SocketProxy.Fault
     ) async throws {
         let scene = try StoreScene.shared
@@ -74,7 +74,7 @@ struct UnknownCommitTests {
     }
 
     @Test(.enabled(if: SocketProxy.isPossible))
-    func `a transaction that never reached the server is found not to have been applied`() async throws {
+    func `if a transaction never reached the server, the store finds that it was not applied`() async throws {
         let scene = try StoreScene.shared
         try await throughProxy { store, proxy in
             let record = event(.userCreated)
@@ -85,13 +85,13 @@ struct UnknownCommitTests {
             #expect(applied == .factsMoved)
             #expect(proxy.hasFailed)
             #expect(try await scene.stored(user.id) == nil)
-            #expect(try await store.apply(write) == .applied, "the next attempt goes through")
+            #expect(try await store.apply(write) == .applied, "the next attempt succeeds")
             #expect(try await scene.eventCount(of: user.id) == 1)
         }
     }
 
     @Test(.enabled(if: SocketProxy.isPossible))
-    func `a deletion whose answer was lost is found to have been applied`() async throws {
+    func `if the response to a deletion is lost, the store finds that it was applied`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         try await throughProxy { store, proxy in
@@ -104,7 +104,7 @@ struct UnknownCommitTests {
         }
     }
 
-    @Test func `an event id that exists already stops the write`() async throws {
+    @Test func `a write with an existing event id is refused`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.blank())
         let record = event(.userUpdated)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import AccountStore
 
-/// A user that was read before is told again only while the database says that nothing about it has changed.
+/// A cached user is served only while the database confirms that it is current.
 @Suite(.store)
 struct UserCacheTests {
-    /// A server of its own on the suite's database.
+    /// Another server on the suite's database.
     private func server() throws -> AccountStore { AccountStore(client: try StoreScene.shared.client) }
 
-    /// What a server tells of a user that it had read before `change`, which another server makes.
+    /// The user that a server returns if it read the user before another server makes `change`.
     private func reported(
         of user: UserRecord,
         after change: (AccountStore) async throws -> Void
@@ -28,7 +28,7 @@ struct UserCacheTests {
     }
 
     @Test(arguments: NamedChange.all)
-    func `a change by another server is seen at once`(_ named: NamedChange) async throws {
+    func `a change by another server is visible at once`(_ named: NamedChange) async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         let change = named.change(of: before)
@@ -44,7 +44,7 @@ struct UserCacheTests {
         #expect((seen?.version == before.version) == (before == after))
     }
 
-    @Test func `what a provider newly says is seen at once`() async throws {
+    @Test func `a new profile from a provider is visible at once`() async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         var described = try #require(before.linkedProviders[.google])
@@ -58,7 +58,7 @@ struct UserCacheTests {
         #expect(seen == (try await scene.stored(before.id)))
     }
 
-    @Test func `a deletion is seen at once, and so is who comes after`() async throws {
+    @Test func `a deletion is visible at once, and so is a new account with the same id`() async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         let reader = try server()
@@ -73,7 +73,7 @@ struct UserCacheTests {
         #expect(try await reader.user(before.id, tenant: .project) == stored)
     }
 
-    @Test func `times that are written behind are seen, and need no second reading`() async throws {
+    @Test func `flushed sign-in times are visible without reading the user again`() async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         let seen = try await reported(of: before) { writer in
@@ -93,7 +93,7 @@ struct UserCacheTests {
         #expect(whole?.linkedProviders[.google]?.displayName == "unread")
     }
 
-    @Test func `a session comes with its user as it is`() async throws {
+    @Test func `a session is read with the current state of its user`() async throws {
         let scene = try StoreScene.shared
         let before = try await scene.create(.full())
         let session = before.session()
@@ -118,7 +118,7 @@ struct UserCacheTests {
         #expect(gone.session == nil && gone.user == nil)
     }
 
-    @Test func `after a restart, or in a table that was put back, everything is asked for anew`()
+    @Test func `after a restart or a restored table, cached users are read again`()
         async throws
     {
         let user = try await StoreScene.shared.create(.full())
@@ -138,12 +138,12 @@ struct UserCacheTests {
         #expect(version.updating(CachedUser(record: user, origin: earlier)) == nil)
     }
 
-    @Test func `what is remembered has a bound, and the latest is remembered`() throws {
+    @Test func `the cache is bounded and holds the latest users`() throws {
         let cache = UserCache()
         let somewhere = UserOrigin(serverStart: origin.stored, table: 1)
         let count = UserCache.usersMax * 5 / 2
         for number in 0..<count {
-            // Whoever is read again in full is remembered once.
+            // A user that is read again in full is cached once.
             for _ in 0..<2 { cache.remember(CachedUser(record: .blank("u\(number)"), origin: somewhere)) }
         }
         let kept = (0..<count).filter { cache.user(userID("u\($0)"), tenant: .project) != nil }
@@ -151,9 +151,9 @@ struct UserCacheTests {
         #expect(cache.user(userID("u\(count - 1)"), tenant: TenantID("other")) == nil)
     }
 
-    /// Writers at one server and readers at another: nothing is told that was over when it was asked for, and nothing that
-    /// never was.
-    @Test func `readers beside writers are told what is so`() async throws {
+    /// Writers use one server, readers another. A reader never gets a state that was outdated when it asked, or that
+    /// never existed.
+    @Test func `readers beside writers see only committed states that are current`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())
         let reader = try server()
@@ -202,7 +202,7 @@ struct UserCacheTests {
     }
 }
 
-/// The latest version that a writer was told is committed.
+/// The latest version that a writer has committed.
 private final class Committed: Sendable {
     let version = Atomic<Int64>(0)
 }
