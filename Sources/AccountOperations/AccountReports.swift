@@ -17,7 +17,6 @@ package struct AccountReport: Sendable {
     /// Decisions about the account, newest first.
     package let history: [Entry]
 
-    /// One decision.
     package struct Entry: Sendable, Hashable {
         package let occurredAt: Timestamp
         /// Event kind, in the past tense.

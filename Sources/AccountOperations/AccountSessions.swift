@@ -19,7 +19,6 @@ package struct SessionID: Sendable, Hashable {
     package var text: String { Base64URL.encode(bytes) }
 }
 
-/// A page of an account's sessions, and the refused sign-ins to it.
 package struct AccountSessions: Sendable {
     package struct Session: Sendable {
         package let id: SessionID

@@ -151,7 +151,6 @@ extension AccountOperations {
         )
     }
 
-    /// The account that an administrator names.
     func accountToUpdate(_ id: UserID, tenant: TenantID) async throws -> UserRecord {
         let user = try await store.user(id, tenant: tenant)
         try requireAllowed(AdminUpdate(), of: user?.account)

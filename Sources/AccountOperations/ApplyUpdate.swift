@@ -75,9 +75,7 @@ struct UpdatePlan: Sendable {
 struct UpdateAttempt: Sendable {
     let now: Timestamp
     let context: ChangeContext
-    /// Hash of the password that the update sets.
     var passwordHash: String?
-    /// Secret of the factor that the update enrols.
     var totpSecret: NewTOTPSecret?
     /// Session that replaces the one that the update ends; `nil` for an administrator.
     var session: NewSession?

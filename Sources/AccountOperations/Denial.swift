@@ -51,7 +51,6 @@ package enum Denial: Error, Sendable, Hashable {
     case credentialMismatch
     /// The custom token names no user.
     case missingIdentifier
-    /// The password does not meet the project's policy.
     case passwordPolicy(missing: [PasswordPolicy.Requirement])
     /// The password is shorter than the project requires.
     case weakPassword(lengthMin: Int)

@@ -54,7 +54,6 @@ package struct Effects: Sendable {
         return String(decoding: id, as: UTF8.self)
     }
 
-    /// Random decimal digits.
     func newDigits(_ count: Int) -> String {
         var digits = ""
         while digits.count < count {

@@ -47,7 +47,6 @@ package struct OperationMetrics: AccountStoreObserver {
         let scope: MessageLimit.Scope
     }
 
-    /// Step in the life of a conflict.
     package enum ConflictStep: String, Sendable, CaseIterable {
         case opened
         case proven

@@ -1,6 +1,5 @@
 import AccountLinking
 
-/// Edit of one field of a profile.
 package enum FieldEdit: Sendable, Hashable {
     case keep
     case set(String)
@@ -15,7 +14,6 @@ package enum FieldEdit: Sendable, Hashable {
     }
 }
 
-/// Edit of a profile.
 package struct ProfileEdit: Sendable, Hashable {
     /// At most 256 characters.
     package var displayName = FieldEdit.keep

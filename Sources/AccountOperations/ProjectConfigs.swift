@@ -2,7 +2,6 @@ package import AccountLinking
 import AccountStore
 package import JSON
 
-/// Reason to reject a change of the project configuration.
 package enum ProjectConfigDenial: Error, Sendable, Hashable {
     /// An account owns the number, so it cannot become a test number.
     case testPhoneNumberInUse(PhoneNumber)

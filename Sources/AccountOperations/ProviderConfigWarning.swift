@@ -51,6 +51,5 @@ extension LinkPolicy {
 }
 
 extension AccountOperations {
-    /// The warnings about a registration under the policy in force.
     package func warnings(about config: ProviderConfig) -> [ProviderConfigWarning] { config.warnings(policy) }
 }

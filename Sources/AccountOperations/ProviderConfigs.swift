@@ -45,7 +45,6 @@ package enum ProviderSecret: Sendable, Hashable {
     }
 }
 
-/// Reason to reject a registration.
 package enum ProviderConfigDenial: Error, Sendable, Hashable {
     case alreadyRegistered
     case notRegistered

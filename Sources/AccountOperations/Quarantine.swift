@@ -12,7 +12,6 @@ package struct SuspendedMethod: Sendable {
     package let decision: DecisionID
 }
 
-/// The suspended methods of an account.
 package struct Quarantine: Sendable {
     /// Sorted by name.
     package let methods: [SuspendedMethod]

@@ -5,7 +5,6 @@ package import IdentityProviders
 package struct RevokeToken: Sendable {
     package var provider: ProviderID
     package var token: RevocableToken
-    /// The session of the user.
     package var idToken: String
     /// The app that got the token, as the client states it.
     package var bundleID: String?

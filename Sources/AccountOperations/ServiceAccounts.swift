@@ -36,7 +36,6 @@ package struct NewServiceAccount: Sendable {
     }
 }
 
-/// A bearer token, and its lifetime in seconds.
 package struct IssuedAccessToken: Sendable {
     package let token: String
     package let expiresInSeconds: Int64

@@ -9,7 +9,6 @@ package struct IssuedTokens: Sendable {
     package let refreshToken: String
     /// Seconds until the ID token expires.
     package let expiresInSeconds: Int64
-    /// The session of the tokens.
     let session: SessionRecord
 }
 

@@ -37,7 +37,7 @@ extension AccountStore {
         case proofMails
         /// Abandoned sign-ins at providers.
         case providerFlows
-        /// ID tokens that their providers' keys no longer verify.
+        /// Uses of ID tokens that have expired.
         case usedIDTokens
         /// Aborted or undone merges. A completed merge stays forever, because it answers for a uid.
         case merges

@@ -1,4 +1,3 @@
-/// The schema for which this program is written.
 package enum SchemaVersion {
     /// Number of the last migration that `serve` needs. A test compares it with `migrations/`.
     package static let required = 43

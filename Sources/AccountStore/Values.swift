@@ -9,7 +9,6 @@ import Postgres
 ///     let statement: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))"
 protocol StoredValue: Sendable {
     associatedtype Stored: PostgresValue & PostgresArrayElement
-    /// The value that the column holds.
     var stored: Stored { get }
     /// Returns `nil` for a value that this version does not write, for example one that was edited by hand.
     static func reading(_ stored: Stored) -> Self?

@@ -102,7 +102,6 @@ package struct Exposition: Sendable {
         name.wholeMatch(of: #/[a-zA-Z_:][a-zA-Z0-9_:]*/#) != nil
     }
 
-    /// Parses one line.
     private struct Reader {
         private let line: String
         private var rest: Substring

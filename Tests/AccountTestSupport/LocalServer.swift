@@ -8,7 +8,6 @@ import Synchronization
 
 /// A small HTTP server on a free loopback port. A function from request to reply simulates an external service.
 package final class LocalServer: Sendable {
-    /// A complete request.
     package struct Request: Sendable {
         package let method: HTTPMethod
         /// True if the request came over HTTP/2.
@@ -91,7 +90,6 @@ package final class LocalServer: Sendable {
     /// The requests so far, in the order of arrival.
     package var requests: [Request] { seen.withLock { $0 } }
     package var targets: [String] { requests.map(\.target) }
-    /// Number of connections opened so far.
     package var connectionCount: Int { connections.withLock { $0 } }
     package var hosts: [String] { requests.map { $0.headers.first(name: "host") ?? "" } }
 

@@ -162,7 +162,6 @@ package final class OIDCSimulator: Sendable {
 
     package var issuer: String { state.withLock { $0.character.issuer } ?? base }
 
-    /// Subject of the tokens.
     package var subject: String { state.withLock { $0.character.user["sub"]?.string ?? "" } }
 
     /// Signature algorithm of the ID tokens.
@@ -174,7 +173,6 @@ package final class OIDCSimulator: Sendable {
         return Dictionary(uniqueKeysWithValues: named.map { ($0.rawValue, address($0)) })
     }
 
-    /// Number of requests to an endpoint.
     package func requests(_ endpoint: Endpoint) -> Int { state.withLock { $0.requests[endpoint] ?? 0 } }
 
     /// Refused requests, with reasons.

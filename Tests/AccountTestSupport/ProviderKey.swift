@@ -23,7 +23,6 @@ package struct ProviderKey: Sendable {
     package static func p384(_ id: String?) -> Self { Self(id: id, algorithm: "ES384", material: .p384(.init())) }
     package static func ed25519(_ id: String?) -> Self { Self(id: id, algorithm: "EdDSA", material: .ed25519(.init())) }
 
-    /// A key for `algorithm`.
     package static func key(_ id: String?, for algorithm: String) throws -> Self {
         switch algorithm {
         case "ES256": .p256(id)

@@ -66,7 +66,6 @@ package struct TestDatabase: Sendable {
         return try await body(TestDatabase(configuration: configuration.patient, url: url))
     }
 
-    /// Runs `body` with a client of this database.
     package func withClient<Output: Sendable>(
         metrics: PostgresMetrics? = nil,
         writeConnections: Int? = nil,

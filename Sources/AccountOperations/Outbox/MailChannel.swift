@@ -2,7 +2,6 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Sender of mails.
 package struct MailSender: Sendable, Hashable {
     package let from: Mailbox
     package let replyTo: Mailbox?

@@ -52,7 +52,6 @@ enum MessageLimits {
         ("perProjectPerMinute", MessageLimit(.project, windowSeconds: 60, countMax: 0)),
     ]
 
-    /// Limits on conflicts that are opened or joined again.
     static let ofConflicts: [(name: String, limit: MessageLimit)] = [
         ("perAddressPerMinute", MessageLimit(.address, windowSeconds: 60, countMax: 20)),
         ("perAddressPerHour", MessageLimit(.address, windowSeconds: 3600, countMax: 100)),
@@ -103,15 +102,12 @@ extension AccountOperations {
     }
 }
 
-/// The thing that is counted within a window.
 enum LimitedAction: Hashable {
-    /// Messages of a kind.
     case message(OutboxMessage.Kind)
     /// Guesses at short codes in mails.
     case guess
     /// Assessments of an app's user, each of which costs the operator money.
     case assessment
-    /// Rows that unauthenticated callers create.
     case row(LimitedResource)
 
     fileprivate var name: String {

@@ -554,7 +554,6 @@ package struct ProjectConfigField: Sendable, Hashable {
 extension LinkPolicyPreset {
     static let path = ["linkPolicy", "preset"]
 
-    /// The preset that stored settings follow.
     package init(of settings: JSONValue) {
         self = settings[Self.path]?.string.flatMap(Self.init(rawValue:)) ?? .strict
     }

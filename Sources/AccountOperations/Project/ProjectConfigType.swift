@@ -54,7 +54,6 @@ package enum ProjectConfigMistake: Sendable, Hashable {
     /// The field requests something that Concord does not implement.
     case unavailable(String)
 
-    /// Text for people.
     package var text: String {
         switch self {
         case .invalid(let text), .testPhoneNumber(let text): text

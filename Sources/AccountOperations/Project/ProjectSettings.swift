@@ -7,7 +7,6 @@ package struct ProjectSettings: Sendable, Hashable {
     package let projectID: String
     package let projectNumber: Int64
     package let policy: LinkPolicy
-    /// Lifetime of a conflict.
     package let conflictLifetimeSeconds: Int64
     /// Time in which a suspended method can be restored; 0: methods are not suspended.
     package let quarantineSeconds: Int64
@@ -27,18 +26,14 @@ package struct ProjectSettings: Sendable, Hashable {
     package let apps: [RegisteredApp]
     /// Test numbers, each with its code.
     package let testPhoneNumbers: [PhoneNumber: String]
-    /// Regions to which messages are sent.
     let messageRegions: MessageRegions
     /// Lifetime of a code sent to a number.
     let phoneCodeSeconds: Int64
     /// Time in which a number gets no second message.
     let messageWindowSeconds: Int64
     let messageLimits: [MessageLimit]
-    /// Limits on mails that a client requests.
     let mailLimits: [MessageLimit]
-    /// Limits on guesses at the short codes in mails.
     let guessLimits: [MessageLimit]
-    /// Limits on rows that unauthenticated callers create.
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
     let totpAdjacentSteps: Int64

@@ -56,7 +56,6 @@ package struct RegisteredApp: Sendable, Hashable {
         }
     }
 
-    /// Reason to reject a claim.
     package enum Denial: Sendable, Hashable {
         case unknownApp
         case unknownCertificate

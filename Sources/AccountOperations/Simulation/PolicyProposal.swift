@@ -66,7 +66,6 @@ package struct PolicyState: Sendable {
         )
     }
 
-    /// Differences between this state and `other`.
     package func changes(to other: PolicyState) -> [Change] {
         let fields = Change.ofSettings(project.settings, other.project.settings).map { change in
             var (change, alone) = (change, project)
@@ -190,7 +189,6 @@ extension ProviderConfigRecord {
 
 /// Result of applying a proposal.
 package enum PolicyApplication: Sendable, Hashable {
-    /// In force from now on.
     case applied(version: Int64)
     /// Already in force: nothing was written.
     case inForce(version: Int64)
@@ -205,14 +203,9 @@ package enum PolicyApplication: Sendable, Hashable {
 extension AccountStore {
     /// Applies a proposal completely or not at all. Running servers follow within `ProjectCache.stalenessSeconds`.
     ///
-    /// - Parameters:
-    ///   - proposal: the change.
-    ///   - now: the time of the change.
-    ///   - attribution: stored with the new version.
-    ///   - expectedVersion: the version against which the proposal was judged; `nil` for any.
-    ///   - expectedProviders: the registrations against which it was judged, by provider id; `nil` for any.
-    ///     Registrations also change without a new version.
-    /// - Returns: the result.
+    /// - `expectedVersion`: the version against which the proposal was judged; `nil` for any.
+    /// - `expectedProviders`: the registrations against which it was judged, by provider id; `nil` for any.
+    ///   Registrations also change without a new version.
     /// - Throws: as `PostgresClient.transaction`.
     package func apply(
         _ proposal: PolicyProposal,

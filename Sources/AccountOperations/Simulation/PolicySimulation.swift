@@ -87,14 +87,12 @@ package struct PolicySimulation: Sendable {
     /// Judges every account and reports each effect in the order of the accounts. Accounts that would share an address
     /// come last.
     ///
-    /// - Parameters:
-    ///   - snapshots: reads the accounts.
-    ///   - tenant: one tenant; `nil` for all.
-    ///   - start: the place where an earlier run ended. Effects before it are not reported again, except
-    ///     shared addresses.
-    ///   - now: the time at which rows count as live or expired.
-    ///   - onPrediction: called for each effect on an account, never concurrently.
-    ///   - report: called after each page, never concurrently with `onPrediction`. Throws to stop.
+    /// - `tenant`: one tenant; `nil` for all.
+    /// - `start`: the place where an earlier run ended. Effects before it are not reported again, except shared
+    ///   addresses.
+    /// - `now`: the time at which rows count as live or expired.
+    /// - `onPrediction`: called for each effect on an account, never concurrently.
+    /// - `report`: called after each page, never concurrently with `onPrediction`. Throws to stop.
     /// - Returns: the progress and results of this run.
     /// - Throws: `PostgresError`, `SpillFailure`, and the errors of `onPrediction` and `report`.
     package func run(
@@ -150,14 +148,10 @@ package struct PolicySimulation: Sendable {
         return progress.withLock { $0 }
     }
 
-    /// Decides again all recorded questions since an instant.
+    /// Decides again all recorded questions since an instant, and returns those that would be answered differently.
     ///
-    /// - Parameters:
-    ///   - decisions: reads the recorded decisions.
-    ///   - since: time of the earliest decision.
-    ///   - tenant: one tenant; `nil` for all.
-    ///   - report: called after each page with the number of events read so far. Throws to stop.
-    /// - Returns: the questions that would be answered differently.
+    /// - `tenant`: one tenant; `nil` for all.
+    /// - `report`: called after each page with the number of events read so far. Throws to stop.
     /// - Throws: `PostgresError`, and the errors of `report`.
     package func history(
         _ decisions: RecordedDecisions,

@@ -43,7 +43,6 @@ package struct NewWebhookSecret: Sendable {
     package let secret: String
 }
 
-/// Reason to reject a change of an endpoint.
 package enum WebhookDenial: Sendable, Hashable {
     /// Messages may not be sent to this URL.
     case refusedURL

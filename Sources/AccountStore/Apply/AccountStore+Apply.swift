@@ -2,7 +2,6 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// Result of a write.
     package enum Applied: Sendable, Hashable {
         case applied
         /// Another request changed a fact of the decision: load and decide again.

@@ -82,7 +82,6 @@ package struct AccountWrite: Sendable {
             && journal == nil
     }
 
-    /// Position among writes that are applied together.
     var order: [UInt8] { sideWrites.lazy.map(\.order).first { !$0.isEmpty } ?? [] }
 
     /// The methods that the write removes from the account and suspends.

@@ -71,7 +71,6 @@ extension AccountStore {
             .map(activity.overlay)
     }
 
-    /// Number of accounts of the tenant.
     package func userCount(tenant: TenantID) async throws(PostgresError) -> Int64 {
         try await client.read(UserRow.count(tenant: tenant)).first.flatMap { $0 } ?? 0
     }

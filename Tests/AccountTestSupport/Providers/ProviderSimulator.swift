@@ -29,7 +29,6 @@ package final class ProviderSimulator<Provider: SimulatedProvider>: Sendable {
         self.overrides = overrides
     }
 
-    /// Runs `body` with `provider`.
     @discardableResult
     package static func run<Output>(
         _ provider: Provider,
