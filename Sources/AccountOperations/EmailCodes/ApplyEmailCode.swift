@@ -1,44 +1,44 @@
 package import AccountLinking
 import AccountStore
 
-/// What an applied code did.
+/// Result of applying a mailed code.
 package struct AppliedEmailCode: Sendable {
     package let kind: EmailCodeRecord.Kind
-    /// The account as it is now.
+    /// The account after the change.
     package let user: UserRecord
-    /// The address that took the place of another, as clients see it; only for `verifyAndChangeEmail`.
+    /// The address that replaced another, as clients see it. Only for `verifyAndChangeEmail`.
     package let newEmail: String?
     /// True if the first proof of the address ended every session.
     package var endedSessions = false
-    /// Tokens of a new session, where the code came with one that it ended.
+    /// Tokens of a new session, if the code came with a session that it ended.
     package var tokens: IssuedTokens?
     /// Effect on the sign-in methods; only for `revertSignInMethodChange`.
     package var reversal: MethodReversal?
-    /// The sign-in methods that it took off the account, by name.
+    /// Sign-in methods that the code suspended, by name.
     package var suspended: [MethodSuspension] = []
 }
 
-/// A code, judged with the account it is about.
+/// A code, with the verdict about its account.
 struct JudgedEmailCode: Sendable {
-    /// As it was loaded; `nil` when it is gone.
+    /// The account as loaded; `nil` if it is deleted.
     let user: UserRecord?
     let verdict: Verdict<UpdateDecision>
-    /// What is kept of the question, where anything is.
+    /// Stored questions of the decision, if any.
     var decisions: [DecisionRecord] = []
-    /// What stands on the address that the code sets.
+    /// Owner and reservation of the address that the code sets.
     var claim = AddressClaim.free
 }
 
 extension AccountOperations {
-    /// Applies a code that verifies, changes or brings back an address, takes a new second factor off again, or undoes a change of
+    /// Applies a code that verifies, changes or restores an address, removes a new second factor, or undoes a change of
     /// sign-in methods (`accounts:update` with an `oobCode`).
     ///
-    /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
-    /// them. But a refusal leaves a code usable that takes back what an intruder may have done
-    /// (`EmailCodeRecord.Kind.takesBack`). No tokens are issued, but to a session that a first proof ends and comes from.
+    /// If many callers present one code at once, the rules answer exactly one of them. Even a refusal consumes the code,
+    /// unless the code undoes what an intruder may have done (`EmailCodeRecord.Kind.takesBack`). Tokens are issued only
+    /// to a session that presents the first proof of an address and is ended by it.
     ///
-    /// - `idToken`: of the session that presents the code; looked at only for a code that verifies an address.
-    /// - `locale`: the language for the mail to a replaced address, as sent.
+    /// - `idToken`: of the session that presents the code. Read only for a code that verifies an address.
+    /// - `locale`: the requested language of the mail to a replaced address.
     package func applyEmailCode(
         _ text: String,
         tenant: TenantID,
@@ -52,7 +52,7 @@ extension AccountOperations {
             do {
                 caller = try await authenticate(idToken: idToken, tenant: tenant)
             } catch let denial as Denial {
-                // Production does not look at the token. It matters to no other session where a first proof ends none.
+                // Firebase ignores this token. An invalid one matters only if a first proof ends sessions.
                 if policy.firstProofEndsSessions { throw denial }
             }
         }
@@ -86,7 +86,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     session: session,
-                    // An address that is taken back is replaced by nobody's session.
+                    // A recovered address was not replaced by a session, so no recovery mail follows.
                     recovery: code.kind == .recoverEmail ? nil : recovery,
                     decisions: judged.decisions,
                     sideWrites: judged.claim.clearing + voidingElsewhere(code, of: user)
@@ -120,9 +120,11 @@ extension AccountOperations {
         }
     }
 
-    /// The time when the first live code went to the mailbox of `code` whose reader had shown to be that; `nil` if none did. A
-    /// thief who moves on leaves a code behind each time, and whichever the owner opens undoes everything since the first. One
-    /// round trip.
+    /// Returns when the oldest live recovery code for the mailbox of `code` was created, among those sent while the
+    /// address was proven; `nil` if there is none. One round trip.
+    ///
+    /// A thief who changes the address several times leaves one code for each change. Any of them undoes all changes
+    /// since the first.
     private func startOfRecovery(by code: EmailCodeRecord) async throws -> Timestamp? {
         guard let id = code.user else { return nil }
         return try await store.recoveries(of: id, tenant: code.tenant, at: effects.now())
@@ -134,10 +136,10 @@ extension AccountOperations {
         return voiding(elsewhereThan: code.email, of: user, at: effects.now())
     }
 
-    /// What the rules say to a code about an account.
+    /// Decides about a code and its account.
     ///
-    /// - `caller`: the session that the code came with, for a code that verifies an address.
-    /// - `isDisowned`: the holder of such a code says that the account is not theirs.
+    /// - `caller`: the session that presents a code that verifies an address.
+    /// - `isDisowned`: true if the holder of such a code rejects the account.
     func judge(
         _ code: EmailCodeRecord,
         from caller: AuthenticatedSession? = nil,
@@ -197,12 +199,12 @@ extension AccountOperations {
                 address: code.email
             )
             return JudgedEmailCode(user: user, verdict: verdict)
-        // Judged by `judgeRevert`.
+        // `judgeRevert` decides about these.
         case .emailSignIn, .revertSignInMethodChange: break
         }
         return JudgedEmailCode(user: user, verdict: Verdict(.emailCodeStale, .refuse(.invalidEmailCode)))
     }
-    /// The session that a code came with, as it stands to the account and to the request for the code.
+    /// The session that presents a code, compared with the account and with the session that requested the code.
     private func provingSession(
         _ caller: AuthenticatedSession?,
         of user: UserRecord?,

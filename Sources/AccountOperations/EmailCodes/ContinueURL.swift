@@ -1,10 +1,10 @@
 import AccountLinking
 import JSON
 
-/// Where an action page leads on to: an absolute `http` or `https` URL, kept exactly as it was given.
+/// The page to which an action page returns: an absolute `http` or `https` URL, stored exactly as given.
 ///
-/// Its host decides whether it is allowed, so only what every parser reads alike is accepted: no user information, no
-/// backslash, no blank, no control character (browsers take `http://evil.example\@localhost/` for `evil.example`).
+/// Its host decides whether it is allowed. So user information, backslashes, blanks and control characters are refused,
+/// because parsers disagree about them: browsers read `http://evil.example\@localhost/` as `evil.example`.
 struct ContinueURL: Sendable, Hashable {
     let text: String
     let origin: WebOrigin
@@ -24,7 +24,7 @@ struct ContinueURL: Sendable, Hashable {
         self.origin = WebOrigin(isSecure: scheme == "https", host: host, port: port)
     }
 
-    /// The host in lower case, an IPv6 address in brackets; the port, `nil` where the authority names none.
+    /// The host in lower case, an IPv6 address in brackets; the port, or `nil` if the authority has none.
     private static func hostAndPort(of authority: Substring) -> (host: String, port: Int?)? {
         let host: Substring
         let port: Substring
@@ -57,9 +57,8 @@ struct ContinueURL: Sendable, Hashable {
     }
 }
 
-/// The `Location` that leads on to `continueURL` with more query parameters, which take the place of those of the same
-/// name.
-/// - Returns: `nil` when `continueURL` is no absolute `http` or `https` URL.
+/// The `Location` for `continueURL` with additional query parameters. They replace parameters of the same name.
+/// - Returns: `nil` if `continueURL` is no absolute `http` or `https` URL.
 package func redirection(to continueURL: String, adding parameters: [(name: String, value: String)]) -> String? {
     guard let url = ContinueURL(continueURL) else { return nil }
     let beforeFragment = url.text.prefix { $0 != "#" }
@@ -71,6 +70,6 @@ package func redirection(to continueURL: String, adding parameters: [(name: Stri
         .map(String.init)
     query += parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
     let location = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) + fragment
-    // A header is ASCII; what is already encoded stays as it is.
+    // A header is ASCII. Existing percent-encoding is not changed.
     return location.unicodeScalars.map { $0.isASCII ? String($0) : PercentEncoding.encode(String($0)) }.joined()
 }

@@ -1,26 +1,26 @@
 package import AccountLinking
 import AccountStore
 
-/// The end of an account as the one of whoever made it, at the word of the person who reads its mailbox.
+/// An account that the owner of its address rejected because another person created it.
 package struct DisownedAccount: Sendable {
-    /// The address that the code went to.
+    /// The address to which the code was mailed.
     package let email: EmailAddress
-    /// The methods that were suspended, by name.
+    /// The suspended methods, by name.
     package let suspended: [MethodSuspension]
-    /// True if the account gave the address up instead of going to its owner.
+    /// True if the account lost the address; false if the account now belongs to the owner of the address.
     package let isAddressReleased: Bool
-    /// Names the decision to an operator.
+    /// The decision's id, for operators.
     package let decision: DecisionID
 }
 
 extension AccountOperations {
-    /// Takes an account from whoever made it, by a code that would verify its address: rows V7 to V9.
+    /// Takes an account from the person who created it, with a code that would verify its address: rules V7 to V9.
     ///
-    /// Suspends every method, ends every session, and makes every other code and open conflict of the account void. No tokens
-    /// are issued: the owner of the mailbox gets in by it. Of many callers at once with one code, confirming or disowning, one
-    /// is answered by the rules.
+    /// Suspends every method, ends every session, and voids every other code and open conflict of the account. No
+    /// tokens are issued: the owner signs in with the mailbox. If many callers confirm or disown with one code at once,
+    /// the rules answer one of them.
     ///
-    /// `idempotent`: where the caller may repeat the request.
+    /// - `idempotent`: set if the caller may repeat the request.
     package func disownAccount(
         _ text: String,
         tenant: TenantID,
@@ -63,7 +63,7 @@ extension AccountOperations {
         }
     }
 
-    /// The answer to a request that used the code up before. Two round trips.
+    /// The stored answer to an earlier request that consumed the code. Two round trips.
     private func storedAnswer(
         to idempotent: IdempotentRequest<DisownedAccount>?,
         by use: EmailCodeUse

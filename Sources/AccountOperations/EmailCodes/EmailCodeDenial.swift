@@ -1,4 +1,4 @@
-/// What is wrong with a request for a code, or with a code that came back, apart from what policy refuses.
+/// A defect of a request for a code, or of a presented code. Refusals by policy are `Refusal`.
 package enum EmailCodeDenial: Sendable, Hashable {
     // The settings of the link.
     case invalidContinueURL
@@ -12,17 +12,17 @@ package enum EmailCodeDenial: Sendable, Hashable {
     // The request.
     case missingEmail
     case missingCode
-    /// The mailbox, or whoever calls, has had as many mails as there are. `forReset`: clients know another name for it.
+    /// The mailbox or the caller reached its limit. Clients expect another error code for `forReset`.
     case tooManyMails(forReset: Bool)
-    /// The project has.
+    /// The project reached its limit.
     case quotaExceeded
 
-    // The code. An unknown, used or void one is `Refusal.invalidEmailCode`.
+    // The code. An unknown, consumed or void code is `Refusal.invalidEmailCode`.
     case expired
-    /// Right code, wrong address. Counted.
+    /// Correct code with a wrong address. Counted.
     case wrongAddress
-    /// No short code of the newest mail, or there is no mail. Counted.
+    /// The short code does not match the newest mail, or there is no mail. Counted.
     case wrongCode
-    /// Too many wrong addresses, or too many wrong short codes: it is dead, a new one may be asked for.
+    /// Too many wrong addresses or short codes. The code is dead; the user must request a new one.
     case tooManyAttempts
 }

@@ -1,4 +1,4 @@
-/// The settings of the app for the link in a mail (docs/reference/protocol.md, "Mail links"). An empty text counts as
+/// The app's settings for the link in a mail (docs/reference/protocol.md, "Mail links"). An empty text counts as
 /// absent.
 package struct EmailCodeSettings: Sendable, Hashable {
     package var continueURL: String?
@@ -13,7 +13,7 @@ package struct EmailCodeSettings: Sendable, Hashable {
 
     package init() {}
 
-    /// The first thing that is wrong with the settings, in the documented order; `nil` when nothing is.
+    /// The first defect of the settings, in the documented order; `nil` if there is none.
     package func denial(in operations: AccountOperations) -> Denial? {
         emailCodeDenial(in: operations).map(Denial.emailCode)
     }

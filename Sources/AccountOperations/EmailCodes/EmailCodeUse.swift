@@ -1,14 +1,14 @@
 import AccountLinking
 import AccountStore
 
-/// One request that presents a code: what its attempts share, made before the first.
+/// One request that presents a code: the values that its attempts share, made before the first attempt.
 struct EmailCodeUse: Sendable {
     let hash: [UInt8]
     let tenant: TenantID
     let now: Timestamp
-    /// Marks the code as used by this request, and names its event.
+    /// Marks the code as consumed by this request, and is the id of its event.
     let id: AccountEvent.ID
-    /// Names the event of the account that loses its address by it, if one does.
+    /// The id of the event for the account that loses its address, if there is one.
     let lossID: AccountEvent.ID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
@@ -21,7 +21,7 @@ struct EmailCodeUse: Sendable {
 }
 
 extension AccountOperations {
-    /// The code, while it can be used as one of `kinds`.
+    /// Returns the code if it can be used as one of `kinds`.
     func usableEmailCode(
         _ use: EmailCodeUse,
         as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
@@ -37,12 +37,12 @@ extension AccountOperations {
         }
     }
 
-    /// Applies a change to an account and uses the code up, in one transaction.
+    /// Applies a change to an account and consumes the code, in one transaction.
     ///
-    /// - `session`: the one that opens in place of those that end.
-    /// - `loss`: what becomes of the account that the address is taken from.
-    /// - Returns: the account after it.
-    /// - Throws: `FactsMoved`, or what the database could not do.
+    /// - `session`: replaces the sessions that the change ends.
+    /// - `loss`: the account that loses the address, and its change.
+    /// - Returns: the account after the change.
+    /// - Throws: `FactsMoved`, or a database error.
     @discardableResult
     func apply(
         _ change: AccountChange,
@@ -85,7 +85,7 @@ extension AccountOperations {
         return changed
     }
 
-    /// What becomes of an account whose address goes to another.
+    /// The write for an account that loses its address to another account.
     private func write(
         _ change: AccountChange,
         ofAddressOf owner: UserRecord,

@@ -1,10 +1,10 @@
 import AccountLinking
 import AccountStore
 
-/// What a mail needs that lets a change be taken back: made once per request, before the first attempt.
+/// The random values of a recovery mail, made once per request, before the first attempt.
 struct EmailRecovery: Sendable {
     let code: NewEmailCode
-    /// The language asked for, as sent.
+    /// The requested language, as sent.
     let locale: String?
 
     init(effects: Effects, locale: String?) {
@@ -14,12 +14,14 @@ struct EmailRecovery: Sendable {
 }
 
 extension AccountOperations {
-    /// What `change` writes into other tables, when it makes `user` of `previous`.
+    /// The writes to other tables when `change` turns `previous` into `user`.
     ///
-    /// With `voidsOutstandingProofs`, codes and open conflicts of the account are void (`codesVoided(byTakeoverOf:)`). When the address
-    /// is another afterwards, the owner of the one before is mailed and can take it back (`decideReplaceAddress`): the session that
-    /// changed it may be stolen. That costs one read. Without `recovery` nobody is mailed: that is for an administrator's changes, for
-    /// those that replace no address, and for the code that takes an address back.
+    /// `voidsOutstandingProofs` voids codes and open conflicts of the account (`codesVoided(byTakeoverOf:)`). If the
+    /// address changes, the session may be stolen, so the former owner gets a mail that restores the address
+    /// (`decideReplaceAddress`). That costs one read.
+    ///
+    /// - `recovery`: `nil` sends no mail: for an administrator's change, a change that replaces no address, and the
+    ///   code that restores an address.
     func sideWrites(
         of change: AccountChange,
         from previous: UserRecord,
@@ -45,8 +47,8 @@ extension AccountOperations {
         return sideWrites
     }
 
-    /// The code and the mail that let the owner of a former address take it back (`RECOVER_EMAIL`). The address is reserved for the
-    /// account as long as the code lives. One round trip, unless the account never had an address.
+    /// The code and the mail that let the owner of a former address take it back (`RECOVER_EMAIL`). While the code
+    /// lives, the address is reserved for the account. One round trip, unless the account never had an address.
     private func recoveryMail(
         _ recovery: EmailRecovery,
         for user: UserRecord,
@@ -79,8 +81,8 @@ extension AccountOperations {
         }
     }
 
-    /// Makes void what a thief may have asked for who had the account meanwhile: open conflicts, and codes that went anywhere but to
-    /// `address`. Codes in that mailbox stay: they take back what was done before.
+    /// Voids what a thief may have requested while holding the account: open conflicts, and codes mailed to addresses
+    /// other than `address`. Codes in that mailbox stay valid: they undo earlier changes.
     func voiding(
         elsewhereThan address: EmailAddress,
         of user: UserRecord,
@@ -92,10 +94,10 @@ extension AccountOperations {
         ]
     }
 
-    /// The code and the mail that tell of a new second factor, and take it off again (`REVERT_SECOND_FACTOR_ADDITION`).
-    /// Nothing for an account that has no address.
+    /// The mail about a new second factor, with the code that removes it (`REVERT_SECOND_FACTOR_ADDITION`). Empty for
+    /// an account without an address.
     ///
-    /// `elsewhere`: the address that the mail goes to instead; a proven one.
+    /// - `elsewhere`: a proven address that gets the mail instead.
     func revertMail(
         _ recovery: EmailRecovery,
         of factor: SecondFactor,
@@ -127,8 +129,8 @@ extension AccountOperations {
         return [.issue(record), mail]
     }
 
-    /// The same mail to the address that a live code can take back: the account's present one may be a thief's. Nothing where no
-    /// such code lives. One round trip.
+    /// The same mail to the address that a live code can restore, because the present address may be a thief's. Empty
+    /// without such a code. One round trip.
     func revertMailToFirstAddress(
         _ recovery: EmailRecovery,
         of factor: SecondFactor,

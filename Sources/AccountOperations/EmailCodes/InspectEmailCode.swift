@@ -1,42 +1,42 @@
 package import AccountLinking
 import AccountStore
 
-/// What a code is for.
+/// A code, with the effects that using it would have.
 package struct InspectedEmailCode: Sendable {
     package let code: EmailCodeRecord
-    /// What it takes off the account, where it does that.
+    /// The second factor that the code removes, if it does.
     package let secondFactor: SecondFactor?
-    /// The sign-in methods that using it would suspend, by name.
+    /// Sign-in methods that using the code would suspend, by name.
     package let suspended: [MethodSuspension]
-    /// The account, where the code would be the first proof of its address.
+    /// The account, if the code would be the first proof of its address.
     package var unproven: UnprovenAccount?
-    /// Effect on the sign-in methods, where it undoes a change of them.
+    /// Effect on the sign-in methods, if the code undoes a change of them.
     package var reversal: MethodReversal?
 }
 
-/// An account whose address nobody has shown to own, as the person who reads the mailbox may know it: enough to tell an account
-/// of their own from an intruder's.
+/// An account with an unproven address, with the details that let the reader of the mailbox recognize an intruder's
+/// account.
 package struct UnprovenAccount: Sendable {
     package let createdAt: Timestamp
-    /// The methods by which it can be entered, in the order `createAuthUri` lists them.
+    /// The account's sign-in methods, in the order of `createAuthUri`.
     package let methods: [SignInMethod]
     package let phoneNumber: PhoneNumber?
     /// True if confirming the address without the session that asked for the code ends every session.
     package let endsSessions: Bool
     /// The methods that disowning the account would suspend, by name.
     package let suspended: [MethodSuspension]
-    /// True if disowning the account takes the address off it, rather than giving the account to the owner of the address.
+    /// True if disowning removes the address from the account; false if the account goes to the owner of the address.
     package let givesAddressUp: Bool
 }
 
 extension AccountOperations {
-    /// What a code is for, without using it (`accounts:resetPassword` with nothing but the code).
+    /// Returns the purpose of a code without consuming it (`accounts:resetPassword` with only the code).
     ///
-    /// A code that would be refused because its account has changed, is gone or is disabled says so already here.
+    /// If the account has changed, is deleted or is disabled, the code is refused here already.
     package func inspectEmailCode(_ text: String, tenant: TenantID) async throws -> InspectedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let code = try await usableEmailCode(use)
-        // The account of a sign-in link stays hidden until the client names the address.
+        // The account behind a sign-in link stays hidden until the client names the address.
         if code.kind == .emailSignIn {
             return InspectedEmailCode(code: code, secondFactor: nil, suspended: [])
         }
@@ -66,7 +66,7 @@ extension AccountOperations {
         return inspected
     }
 
-    /// - `verdict`: on confirming the address without a session.
+    /// - `verdict`: about confirming the address without a session.
     private func unproven(
         _ user: UserRecord,
         _ code: EmailCodeRecord,

@@ -2,23 +2,23 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// A mail as the outbox holds it, sealed: what to say, to whom, in which language.
+/// A mail's content, recipient and language. The outbox holds it sealed.
 package struct Mail: Sendable, Hashable {
     package enum Template: Sendable, Hashable, CaseIterable {
         /// Carries a code.
         case code(EmailCodeRecord.Kind)
-        /// Tells the owner of an address that another account asked to take it. Carries nothing.
+        /// Warns the owner of an address that another account requested it. Carries no code.
         case addressInUse
-        /// Asks the owner of an account to prove a conflict about it, and says who asks.
+        /// Asks the owner of an account to approve a conflict, and names the requester.
         case conflictProof
-        /// Tells the owner of an account what was suspended and why. Carries nothing.
+        /// Reports suspended methods and the reason to the account's owner. Carries no code.
         case methodsQuarantined
-        /// Tells the owner of an account that its password was reset by mail, or a change undone by another mailbox. Carries
-        /// nothing.
+        /// Reports to the account's owner that a mail reset the password, or that another mailbox undid a change.
+        /// Carries no code.
         case signInMethodsChanged
-        /// Tells the owner of an account that it and another were made one. Carries nothing.
+        /// Reports a merge to the owner of an account. Carries no code.
         case accountsMerged
-        /// Tells the owner of an account that the merge with another was undone. Carries nothing.
+        /// Reports an undone merge to the owner of an account. Carries no code.
         case mergeUndone
 
         package static let allCases =
@@ -46,58 +46,59 @@ package struct Mail: Sendable, Hashable {
     }
 
     package var template: Template
-    /// Who wants to be let in to the reader's account: said by the mail, so that nobody approves a stranger by mistake.
+    /// The requester of access to the reader's account. Named in the mail, so that the owner does not approve a
+    /// stranger by mistake.
     package struct Requester: Sendable, Hashable {
         package var provider: String
-        /// The name the provider's account goes by, as that provider says.
+        /// The name of the provider's account, as the provider reports it.
         package var name: String?
-        /// The network address the request came from.
+        /// The client's network address.
         package var from: String?
     }
 
-    /// What was taken off the reader's account, and how long it can come back.
+    /// The methods suspended from the reader's account, and the time until which they can be restored.
     package struct Suspended: Sendable, Hashable {
         /// Names of sign-in methods.
         package var methods: [String]
-        /// A name of `QuarantineReason`.
+        /// The name of a `QuarantineReason`.
         package var reason: String
         /// RFC 3339.
         package var until: String
     }
 
-    /// Changes of the sign-in methods of the reader's account, and how long they can be undone.
+    /// Changes of the sign-in methods of the reader's account, and the time until which they can be undone.
     package struct Changed: Sendable, Hashable {
         /// Names of sign-in methods.
         package var added: [String]
         package var removed: [String]
         package var replacesPassword: Bool
-        /// The last digits of a number that was added, and of one that was removed.
+        /// The last digits of an added and of a removed number.
         package var addedNumberEnding: String?
         package var removedNumberEnding: String?
         /// RFC 3339.
         package var at: String
-        /// RFC 3339; `nil` where it cannot be undone.
+        /// RFC 3339; `nil` if the change cannot be undone.
         package var until: String?
-        /// True if a mailed code brought back what was before.
+        /// True if a mailed code undid the change.
         package var isUndone = false
     }
 
-    /// Who made the reader's account and another one, and how long that can be undone.
+    /// A merge of the reader's account with another, and the time until which it can be undone.
     package struct Merged: Sendable, Hashable {
         package var isByOperator: Bool
         /// RFC 3339.
         package var undoUntil: String
     }
 
-    /// The recipient: the account's address in the account's spelling, if there is an account.
+    /// The recipient. If there is an account, its address in its own spelling.
     package var to: String
     /// The account's address, as clients see it.
     package var email: String
     package var newEmail: String?
-    /// What the account's owner calls themselves, where that is known.
+    /// The owner's display name, if known.
     package var displayName: String?
     package var code: String?
-    /// What can be typed in instead of opening the link.
+    /// Digits to type in instead of opening the link.
     package var shortCode: String?
     package var link: String?
     /// A BCP 47 tag.
@@ -178,7 +179,7 @@ package struct Mail: Sendable, Hashable {
         self.numberEnding = numberEnding
     }
 
-    /// `nil` for what `plaintext` did not make.
+    /// `nil` for bytes that `plaintext` did not make.
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext),
             let template = value["template"]?.string.flatMap(Template.init(name:)),
@@ -226,7 +227,7 @@ package struct Mail: Sendable, Hashable {
 extension Mail {
     /// The message for the outbox.
     ///
-    /// `isWithheld`: it says nothing, at the same length, and is not sent.
+    /// - `isWithheld`: the message is not sent. It has the same length, but no content.
     func message(
         id: OutboxMessage.ID,
         tenant: TenantID,
@@ -247,7 +248,7 @@ extension Mail {
         )
     }
 
-    /// - Returns: `nil` for a message that does not open, or is no mail.
+    /// - Returns: `nil` for a message that does not open or is no mail.
     init?(opening sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) {
         guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
             return nil
@@ -257,12 +258,12 @@ extension Mail {
 }
 
 extension AccountOperations {
-    /// As `ProjectSettings.mailLocale`, as the project is configured now.
+    /// `ProjectSettings.mailLocale` of the current configuration.
     func mailLocale(_ asked: String?) -> String { project.settings.mailLocale(asked) }
 }
 
 extension ProjectSettings {
-    /// The language of a mail: the one asked for where it is a language tag at all (RFC 5646 §2.1), else the project's.
+    /// The language of a mail: the requested one if it is a language tag (RFC 5646 §2.1), otherwise the project's.
     func mailLocale(_ asked: String?) -> String {
         guard let asked, (2...35).contains(asked.utf8.count),
             asked.utf8.allSatisfy({ byte in

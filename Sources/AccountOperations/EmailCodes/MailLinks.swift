@@ -2,31 +2,31 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// Makes the links that mails carry (docs/reference/protocol.md, "Mail links").
+/// Makes the links in mails (docs/reference/protocol.md, "Mail links").
 ///
-/// The base comes from configuration, never from a request: a forged `Host` would send codes to a stranger.
+/// The base comes from the configuration, never from a request: a forged `Host` would send codes to a stranger.
 package struct MailLinks: Sendable {
-    /// Where the action page is.
+    /// The path of the action page.
     package enum Page: String, Sendable {
         case standard = "/__/auth/action"
         /// Development: the page that existing test suites fetch.
         case emulator = "/emulator/action"
     }
 
-    /// Where this service is reached, from its own configuration; no slash at the end.
+    /// The URL of this service, from its configuration, without a slash at the end.
     package let base: String
     private let page: Page
 
-    /// `base`: scheme, host and port, without a slash at the end.
+    /// - `base`: scheme, host and port, without a slash at the end.
     package init(base: String, page: Page) {
         self.base = base
         self.page = page
     }
 
-    /// Returns true if Concord's own pages are of that origin.
+    /// Returns true if `origin` is that of Concord's pages.
     func areOn(_ origin: WebOrigin) -> Bool { ContinueURL(base)?.origin == origin }
 
-    /// The link to the action page itself.
+    /// The link to the action page.
     package func page(
         for kind: EmailCodeRecord.Kind,
         code: String,
@@ -41,13 +41,13 @@ package struct MailLinks: Sendable {
         return base + page.rawValue + "?" + formatted(query)
     }
 
-    /// The link that proves a conflict from any device. What it carries stands behind the `#`, which is never sent: a
-    /// mail scanner that opens it learns and uses up nothing.
+    /// The link that proves a conflict from any device. Handle and secret follow the `#`, which browsers never send: a
+    /// mail scanner that opens the link neither learns nor consumes them.
     func conflictPage(handle: String, secret: String) -> String {
         base + "/conflict#" + formatted([("handle", handle), ("proof", secret)])
     }
 
-    /// The link for a mail: the action page, or around it one on a domain that opens the app.
+    /// The link in a mail: to the action page, or to a domain that opens the app and carries the page's link.
     func link(
         for kind: EmailCodeRecord.Kind,
         code: String,
@@ -68,8 +68,8 @@ package struct MailLinks: Sendable {
         return "https://\(domain.lowercased())/__/auth/links?" + formatted(query)
     }
 
-    /// The link of a mail as people should follow it: to the page with buttons, where `text` leads to the one that test
-    /// suites fetch. The page may stand inside a link that opens an app.
+    /// The link of a mail for people. Links to the page that test suites fetch become links to the page with buttons,
+    /// also inside a link that opens an app.
     func forPeople(_ text: String) -> String {
         let fetched = base + Page.emulator.rawValue + "?"
         let shown = base + Page.standard.rawValue + "?"

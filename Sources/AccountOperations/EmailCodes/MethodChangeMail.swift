@@ -2,16 +2,17 @@ import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Codes for one method and mailbox in the first half of their lives, from which on a further change of it is not mailed: those in hand
-    /// bring back an older state, and live long enough for their reader. So linking and unlinking fills no mailbox.
+    /// Number of live codes for one method and mailbox after which a further change of that method is not mailed. Only
+    /// codes in the first half of their lives count: they restore an older state, and live long enough for their
+    /// reader. So repeated linking and unlinking does not fill the mailbox.
     static let revertCodesMax: Int64 = 5
 
-    /// The write of a change that a person made, by a session or a sign-in, with the mail about what it does to the account's
-    /// sign-in methods and the code that undoes it (`REVERT_SIGN_IN_METHOD_CHANGE`).
+    /// Adds the mail about changed sign-in methods to a write, and the code that undoes the change
+    /// (`REVERT_SIGN_IN_METHOD_CHANGE`). For changes by a session or a sign-in.
     ///
-    /// The mail goes to the address as it was before the change, if it was proven: the session may be stolen. Nothing is
-    /// read unless methods change. What suspends methods is mailed as that (`suspendingMethods`), and a migration of subjects
-    /// (`subjectChange: move`) is not.
+    /// The mail goes to the address from before the change, if it was proven, because the session may be stolen. Reads
+    /// the database only if methods change. Suspended methods have their own mail (`suspendingMethods`). A migration of
+    /// subjects (`subjectChange: move`) is not mailed.
     func mailingMethods(_ write: AccountWrite, changedBy change: AccountChange) async throws -> AccountWrite {
         guard let previous = write.previous, change.touchesMethods, !change.quarantinesRemovals,
             !change.voidsOutstandingProofs, write.event.rule != .subjectMoved
@@ -24,7 +25,7 @@ extension AccountOperations {
             write.revert = revert.code
             write.sideWrites.append(.enqueue(revert.mail))
         }
-        // Webhooks tell of each added and removed method anyway, but not of a replaced password.
+        // Webhooks report each added and removed method anyway, but not a replaced password.
         if revert != nil || changes.replacesPassword {
             write.sideWrites.append(.announce(changes, isMailed: revert != nil))
         }
@@ -46,7 +47,7 @@ extension AccountOperations {
             at: now
         )
         if changes.methods.allSatisfy({ live.count(of: $0) >= Self.revertCodesMax }) { return nil }
-        // Codes are in the order of their changes, which requests may not come in.
+        // Codes are ordered by the time of their changes, but requests may arrive out of order.
         let next = live.newest.map { Timestamp(microsecondsSinceEpoch: $0.microsecondsSinceEpoch + 1) }
         let createdAt = max(now, next ?? now)
         let code = NewEmailCode(effects: effects)
@@ -60,7 +61,7 @@ extension AccountOperations {
             createdAt: createdAt,
             expiresAt: createdAt.adding(seconds: settings.revertSeconds)
         )
-        // The owner's language, not that of the request: a thief may have made it.
+        // The owner's language, not the request's: the request may be a thief's.
         var mail = mail(
             carrying: code,
             record,
@@ -79,11 +80,11 @@ extension AccountOperations {
         return (MethodRevert(record, changes.before), message)
     }
 
-    /// Side writes of a change of `previous` into `user` that an administrator or the owner of a mailbox made: no code of before
-    /// undoes what they did to sign-in methods.
+    /// Side writes that void older codes after an administrator or the owner of a mailbox changed sign-in methods: no
+    /// earlier code undoes the change.
     ///
-    /// - `mailbox`: of the code that made the change. Codes that went elsewhere stay: the account may have moved to the mailbox of a
-    ///   thief. `nil` for an administrator, who settles every code.
+    /// - `mailbox`: of the code that made the change. Codes mailed to other addresses stay valid, because the account
+    ///   may have moved to a thief's mailbox. `nil` for an administrator, whose change voids every code.
     func settling(
         _ change: AccountChange,
         from previous: UserRecord,
@@ -96,8 +97,8 @@ extension AccountOperations {
         return [.settleReverts(of: changes.methods, of: user.id, sentTo: mailbox, tenant: user.tenant)]
     }
 
-    /// Side writes of a change of address that an administrator made: no revert code in a mailbox that the account has left undoes
-    /// anything. If it is the first address again, no code that went elsewhere is good for anything.
+    /// Side writes for an administrator's change of address: revert codes in mailboxes that the account has left become
+    /// void. If the address is the first one again, all codes mailed elsewhere become void.
     func voidingFormerMailboxes(
         from previous: UserRecord,
         to user: UserRecord,
@@ -111,11 +112,11 @@ extension AccountOperations {
         return [.voidReverts(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now)]
     }
 
-    /// The mail that tells the owner of a proven address that a mailed code changed the sign-in methods. No code goes with it. Nothing
-    /// where suspended methods are mailed, which says so too.
+    /// The mail that reports to the owner of a proven address that a mailed code changed the sign-in methods. It
+    /// carries no code. Empty if a mail about suspended methods already reports the change.
     ///
-    /// - `isUndone`: the code was one of `REVERT_SIGN_IN_METHOD_CHANGE` in another mailbox. Otherwise the reader of this one has
-    ///   reset the password.
+    /// - `isUndone`: true if another mailbox used a `REVERT_SIGN_IN_METHOD_CHANGE` code; false if this mailbox reset
+    ///   the password.
     func changeNotice(
         _ write: AccountWrite,
         changedBy change: AccountChange,
@@ -135,7 +136,7 @@ extension AccountOperations {
             locale: mailLocale(previous.profile.language),
             changed: Mail.Changed(changes, at: now, until: nil, isUndone: isUndone)
         )
-        // One event, one such mail: it has the event's id.
+        // An event has at most one such mail, so the mail takes the event's id.
         let message = try mail.message(
             id: write.event.id,
             tenant: previous.tenant,

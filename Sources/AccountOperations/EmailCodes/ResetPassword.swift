@@ -2,11 +2,11 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Sets a new password by a mailed code (`accounts:resetPassword`): rows R.
+    /// Sets a new password with a mailed code (`accounts:resetPassword`): rules R.
     ///
-    /// Every session ends and every outstanding code of the account is void: whoever else got in is out. Of many callers
-    /// at once with one code, one succeeds. A refused password leaves the code as it was.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// Ends every session and voids every outstanding code of the account, so that an intruder loses access. If many
+    /// callers present one code at once, one succeeds. A refused password does not consume the code.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func resetPassword(
         _ text: String,
         newPassword: String,
@@ -14,12 +14,12 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> EmailCodeRecord {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        // A look first: hashing for a code that is good for nothing would be work for whoever sends nonsense.
+        // Checked before hashing, so that invalid codes cause no hashing work.
         let code = try await usableEmailCode(use, as: [.passwordReset])
         let preview = try await judge(code).verdict
         if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
         if let objection = objection(toNew: newPassword, for: code.email) { throw objection }
-        // The code is the account's.
+        // The code identifies its account, so the caller counts as known.
         let hash = try await passwords.hash(newPassword, for: HashCaller(network: client.network, isKnown: true))
 
         return try await retrying(effects) {
@@ -31,7 +31,7 @@ extension AccountOperations {
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
-                // Where the reset first proves the address, the change voids recovery codes as well.
+                // If the reset is the first proof of the address, the change voids recovery codes as well.
                 let void = AccountWrite.SideWrite.voidEmailCodes(
                     of: user.id,
                     tenant: tenant,

@@ -1,24 +1,24 @@
 import AccountLinking
 import AccountStore
 
-/// A code that brings sign-in methods back, judged with the account it is about.
+/// A code that restores sign-in methods, with the verdict about its account.
 struct JudgedRevert: Sendable {
-    /// The account as it was loaded; `nil` when it is gone.
+    /// The account as loaded; `nil` if it is deleted.
     let user: UserRecord?
     let verdict: Verdict<RevertDecision>
-    /// The methods as they come back.
+    /// The methods to restore.
     let before: RevertibleMethods
 
-    /// Effect of the code, unless it is refused.
+    /// Effect of the code; `nil` if it is refused.
     var reversal: MethodReversal? {
         if case .revert(_, let reversal) = verdict.decision { reversal } else { nil }
     }
 }
 
 extension AccountOperations {
-    /// Judges a code that brings sign-in methods back.
+    /// Decides about a code that restores sign-in methods.
     ///
-    /// `isUse`: false to show what the code does. The hash of a password is then not read.
+    /// - `isUse`: false to show the effect only. The password's hash is then not read.
     func judgeRevert(_ code: EmailCodeRecord, isUse: Bool) async throws -> JudgedRevert {
         var user: UserRecord?
         var before = RevertibleMethods.none
@@ -42,12 +42,14 @@ extension AccountOperations {
         return JudgedRevert(user: user, verdict: verdict, before: before)
     }
 
-    /// Brings the sign-in methods of before a change back by the code of its mail: rows U18 to U23.
+    /// Restores the sign-in methods from before a change, with the code of its mail: rules U18 to U23.
     ///
-    /// If the code went to a mailbox that the account has left, a mail tells the owner of the present one, if it is proven.
+    /// If the code was mailed to an address that the account has left, the owner of the present address gets a mail, if
+    /// that address is proven.
     ///
-    /// If many callers bring one code at once, the rules answer one of them. A change that runs beside it is judged anew, or undone by it.
-    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
+    /// If many callers present one code at once, the rules answer one of them. A concurrent change is decided again, or
+    /// is undone by the code.
+    /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> AppliedEmailCode {
         let judged = try await judgeRevert(code, isUse: true)
         let rule = judged.verdict.rule
@@ -66,12 +68,13 @@ extension AccountOperations {
                 sideWrites: [
                     .useUp(code, by: use.id, at: use.now),
                     .voidLaterReverts(than: code, of: user.id, at: use.now),
-                    // The session that made the change may have asked for others, and a conflict is how it would come back.
+                    // The session that made the change may have requested other codes, and could return through a
+                    // conflict.
                     .voidEmailCodes(of: user.id, tenant: user.tenant, .allButRecovery, at: use.now),
                     .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: use.now),
                 ]
             )
-            // A code in a mailbox that the account has left may be a thief's.
+            // If the account has left the code's mailbox, that mailbox may be a thief's.
             let notice =
                 user.email?.address == code.email ? [] : try changeNotice(write, changedBy: change, isUndone: true)
             let changes = MethodChanges(change, from: user, to: reverted)

@@ -11,23 +11,23 @@ package struct EmailCodeRequest: Sendable {
         case verifyAndChangeEmail(Subject, newAddress: EmailAddress)
     }
 
-    /// Whose address it is about.
+    /// The account whose address the code is about.
     package enum Subject: Sendable {
         case session(idToken: String)
-        /// The owner of an address: an administrator only.
+        /// The owner of an address. Only for administrators.
         case owner(of: EmailAddress)
     }
 
     package var action: Action
     package var settings: EmailCodeSettings
-    /// The language asked for, as sent.
+    /// The requested language, as sent.
     package var locale: String?
-    /// Administrators are told whether accounts exist, and their mails are neither limited nor counted. But with addresses
-    /// protected, the answer to a request for a reset is theirs too: as production.
+    /// True for administrators, who learn whether accounts exist and whose mails are not limited or counted. With
+    /// enumeration protection they get the protected answer to a password reset too, as in Firebase.
     package var isAdministrator: Bool
-    /// The link is answered and nothing is mailed. An administrator's right; the route checks it.
+    /// True to return the link instead of mailing it. The route checks that the caller is an administrator.
     package var returnsLink: Bool
-    /// The network address of the client, as far as it is known.
+    /// The client's network address, if known.
     package var clientAddress: String?
     package var tenant: TenantID
 
@@ -50,43 +50,41 @@ package struct EmailCodeRequest: Sendable {
     }
 }
 
-/// What is answered for a code.
+/// The answer to a request for a code.
 package struct SentEmailCode: Sendable {
-    /// The address the request was about, as clients see it.
+    /// The requested address, as clients see it.
     package let email: String
-    /// Only where the link is to be answered, and there is an account to reset the password of.
+    /// Set only if the request asks for the link and the code is not withheld.
     package let returned: (code: String, link: String)?
 }
 
 extension AccountOperations {
-    /// Makes a code and writes the mail that carries it into the outbox, in one transaction.
+    /// Makes a code and writes its mail to the outbox, in one transaction.
     ///
-    /// With enumeration protection a stranger gets the same answer for the same work whether or not an address has an
-    /// account: where nothing is to be sent, the same rows are written without anything in them that could be used.
+    /// With enumeration protection, a stranger gets the same answer after the same work whether or not an address has
+    /// an account. If there is nothing to send, the same rows are written without usable content.
     package func sendEmailCode(_ request: EmailCodeRequest) async throws -> SentEmailCode {
         if let denial = request.settings.denial(in: self) { throw denial }
         return try await send(try await plan(request), request)
     }
 
-    /// A code to be made.
     private struct Plan: Sendable {
         var kind: EmailCodeRecord.Kind
-        /// The address as the request names it, which the answer repeats: the account's spelling would show that there is an
-        /// account.
+        /// The address as requested. The answer repeats it, because the account's spelling would reveal the account.
         var answered: EmailAddress
-        /// The account's address in the account's spelling; where there is no account, the one that the request names.
+        /// The address in the account's spelling; without an account, the requested one.
         ///
-        /// A mail to the spelling of the request would let a stranger read it on a host that distinguishes spellings.
+        /// A mail host that distinguishes spellings may deliver the requested spelling to a stranger.
         var email: EmailAddress
         var newEmail: EmailAddress?
         var displayName: String?
         var user: UserID?
         var sessionEpoch: Int64?
-        /// The session that asks; `nil` where none has to.
+        /// The requesting session; `nil` if none is needed.
         var caller: AuthenticatedSession?
-        /// The code is void from the start and no mail carries it.
+        /// The code is void from the start and is not mailed.
         var isWithheld = false
-        /// The mail goes to the owner of the new address instead, and says that another account wants it.
+        /// The mail goes to the owner of the new address and reports that another account wants it.
         var warnsOwner = false
     }
 
@@ -151,7 +149,8 @@ extension AccountOperations {
         }
     }
 
-    /// Finds the account and its address, and the session that asks; `nil` for an administrator, who names the address.
+    /// Finds the account, its address, and the requesting session. The session is `nil` for an administrator, who names
+    /// the address.
     private func about(
         _ subject: EmailCodeRequest.Subject,
         tenant: TenantID,
@@ -173,7 +172,7 @@ extension AccountOperations {
         return try await plan(user, email.address, caller)
     }
 
-    /// Writes the code and its mail, within the limits: what is withheld counts as what is sent.
+    /// Writes the code and its mail, within the limits. Withheld mails count like sent ones.
     private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
@@ -203,7 +202,8 @@ extension AccountOperations {
         )
         shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
-        // The newcomer gets nothing, and the owner hears of it. A stranger's address hears nothing.
+        // If the address has an owner, the mail warns the owner and carries no code. A reserved address without owner
+        // gets no mail.
         let linkMail = mail
         if plan.warnsOwner {
             mail = Mail(
@@ -231,7 +231,7 @@ extension AccountOperations {
             ? []
             : project.settings.mailLimits.limiting(
                 .message(.mail),
-                // Each purpose by itself: mails that are of no use to their reader use up none that are.
+                // Each purpose has its own count: mails that are useless to the reader do not use up useful ones.
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
@@ -258,7 +258,6 @@ extension AccountOperations {
         return sent
     }
 
-    /// The mail that carries `code`.
     func mail(
         carrying code: NewEmailCode,
         _ record: EmailCodeRecord,

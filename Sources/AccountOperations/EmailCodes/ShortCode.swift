@@ -2,14 +2,14 @@ package import AccountLinking
 import AccountStore
 import Crypto
 
-/// Eight digits that travel by mail beside a link, to be typed in where the link cannot be opened. Few enough to be guessed,
-/// so they are sealed, not hashed, and wrong ones are counted.
+/// Eight digits in a mail beside its link, to type in where the link cannot be opened. They are few enough to guess, so
+/// they are sealed, not hashed, and wrong guesses are counted.
 enum ShortCode {
     private static let digits = 8
 
     static func new(_ effects: Effects) -> String { effects.newDigits(digits) }
 
-    /// Whether `typed` is the sealed code; spaces and hyphens do not count. Takes the same time wherever the two differ.
+    /// Returns true if `typed` is the sealed code, ignoring spaces and hyphens. Takes constant time.
     static func isRight(_ typed: String, _ sealed: [UInt8]?, context: String, sealer: Sealer) -> Bool {
         let digits = typed.filter { !" -".contains($0) }
         guard let sealed, let code = try? sealer.open(sealed, context: context) else { return false }
@@ -18,29 +18,29 @@ enum ShortCode {
 }
 
 extension ShortCodeRecord {
-    /// What its sealed code is bound to.
+    /// The authenticated context of the sealed code.
     var codeContext: String {
         ["short-code", tenant.rawValue, kind.rawValue, mailbox.canonical].joined(separator: "\u{1F}")
     }
 }
 
-/// A code that does what the link of the same mail does.
+/// A code with the same effect as the link of the mail.
 package struct ExchangedShortCode: Sendable {
     package let code: String
-    /// To the action page, in place of the mailed one.
+    /// The link to the action page, which replaces the mailed one.
     package let link: String
 }
 
 extension AccountOperations {
-    /// Exchanges the short code of the newest mail of a kind to a mailbox for another code of the link beside it, once. The
-    /// link is worth nothing any more then.
+    /// Exchanges the short code of the newest mail of a kind to a mailbox for a new code, once. The link in that mail
+    /// then becomes invalid.
     ///
-    /// A wrong guess is counted before it is answered, whether or not there is anything to guess at: five are answered,
-    /// however many come at once and from wherever. Until the next mail is asked for a right one is then refused as well; the
-    /// link works on. Beyond the limits on guesses none counts either, whichever mailbox it is at.
+    /// A wrong guess is counted before it is answered, also if no mail exists. At most 5 guesses are answered, from all
+    /// callers together. After that even the correct short code is refused until the next mail; the link stays valid.
+    /// Once the limits on guesses are reached, guesses are refused without being counted.
     ///
-    /// - `locale`: the language of the link, as asked for.
-    /// - `clientAddress`: who guesses, as limits count.
+    /// - `locale`: the requested language of the link.
+    /// - `clientAddress`: the guessing client, as limits count.
     package func exchangeShortCode(
         _ typed: String,
         of kind: EmailCodeRecord.Kind,

@@ -3,11 +3,11 @@ import AccountStore
 import Synchronization
 
 extension AccountOperations {
-    /// How many messages an inspection looks at.
+    /// Messages that an inspection reads.
     private static let inspectedMessagesMax: Int64 = 1000
 
-    /// The mails that carry codes which can still be used, and the links that were answered to administrators, the oldest
-    /// first. For development: it opens what is sealed.
+    /// The mails with codes that can still be used, and the links returned to administrators, oldest first. For
+    /// development: it opens sealed messages.
     package func mailsWithUsableCodes(tenant: TenantID) async throws -> [Mail] {
         let waiting = try await datedMails(tenant: tenant)
         let answered = answeredLinks?.all(tenant: tenant) ?? []
@@ -17,12 +17,12 @@ extension AccountOperations {
         return mails.filter { mail in mail.code.map { usable.contains(NewEmailCode.hash(of: $0)) } ?? false }
     }
 
-    /// The mails that prove conflicts, the oldest first; what they carry may have been used. For development.
+    /// The mails that prove conflicts, oldest first. Their codes may be consumed. For development.
     package func mailsThatProveConflicts(tenant: TenantID) async throws -> [Mail] {
         try await waitingMails(tenant: tenant).filter { $0.template == .conflictProof }
     }
 
-    /// The mails that only tell something, the oldest first. For development.
+    /// The mails that carry no code, oldest first. For development.
     package func notices(tenant: TenantID) async throws -> [Mail] {
         try await waitingMails(tenant: tenant).filter { $0.code == nil }
     }
@@ -40,8 +40,8 @@ extension AccountOperations {
     }
 }
 
-/// The newest links that were answered to administrators (`returnOobLink`) and so wait in no outbox. For development, where
-/// test suites look for their codes. In memory: a restart forgets them.
+/// The newest links returned to administrators (`returnOobLink`), which no outbox holds. For development, where test
+/// suites look for codes. In memory: lost on a restart.
 final class ReturnedLinks: Sendable {
     private static let countMax = 1000
 
@@ -60,7 +60,7 @@ final class ReturnedLinks: Sendable {
         }
     }
 
-    /// The oldest first.
+    /// Oldest first.
     func all(tenant: TenantID) -> [(createdAt: Timestamp, mail: Mail)] {
         answered.withLock { answered in
             answered.filter { $0.tenant == tenant }.map { ($0.createdAt, $0.mail) }

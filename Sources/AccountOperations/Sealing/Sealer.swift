@@ -3,8 +3,8 @@ import FoundationEssentials
 
 /// Seals secrets for storage with AES-256-GCM under a key-encryption key.
 ///
-/// A sealed value names the key it was sealed with, so keys can be rotated: the first key seals, all of them open. The
-/// context is authenticated with it, which binds a value to its row: moved elsewhere, it does not open.
+/// A sealed value names its key, so that keys can be rotated: the first key seals, all keys open. The context is
+/// authenticated, which binds a value to its row: in another row it does not open.
 package struct Sealer: Sendable {
     /// A key-encryption key: 32 bytes under a name of 1 to 255 bytes.
     package struct Key: Sendable {
@@ -18,12 +18,12 @@ package struct Sealer: Sendable {
         }
     }
 
-    /// Why a value did not open. Never says more: it may be an attacker's.
+    /// The reason why a value did not open. It has no details, because the value may be an attacker's.
     package enum OpeningFailure: Error, Sendable, Hashable {
         case malformed
-        /// Sealed under a key that is not configured (any more).
+        /// Sealed under a key that is not configured.
         case unknownKey(String)
-        /// Changed, or moved to another context.
+        /// Modified, or moved to another context.
         case notAuthentic
     }
 
@@ -32,14 +32,14 @@ package struct Sealer: Sendable {
     private static let version: UInt8 = 1
 
     /// - Parameters:
-    ///   - sealingKey: seals everything new.
-    ///   - olderKeys: still open what they sealed.
+    ///   - sealingKey: seals new values.
+    ///   - olderKeys: open existing values.
     package init(sealingKey: Key, olderKeys: [Key] = []) {
         self.sealingKey = sealingKey
         self.keys = Dictionary((olderKeys + [sealingKey]).map { ($0.id, $0) }) { _, last in last }
     }
 
-    /// - Throws: only when the system has no randomness to give.
+    /// - Throws: only if the system has no randomness.
     package func seal(_ plaintext: [UInt8], context: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(
             plaintext,
@@ -50,7 +50,7 @@ package struct Sealer: Sendable {
         return [Self.version, UInt8(keyID.count)] + keyID + box.nonce + box.ciphertext + box.tag
     }
 
-    /// A digest of `text` that only a holder of the first key can make: 32 bytes. With another first key it is another one.
+    /// A 32-byte digest of `text` that only a holder of the first key can make. It changes with the first key.
     package func digest(_ text: String, context: String) -> [UInt8] {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: sealingKey.bytes),
@@ -77,7 +77,7 @@ package struct Sealer: Sendable {
     }
 }
 
-/// Whatever prints a key, or what holds one, prints its name.
+/// Prints the name instead of the key.
 extension Sealer.Key: CustomStringConvertible, CustomReflectable {
     package var description: String { "key \(id)" }
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }

@@ -1,15 +1,15 @@
 package import AccountLinking
 
-/// This process's clock beside PostgreSQL's.
+/// This process's clock compared with PostgreSQL's.
 ///
-/// PostgreSQL read its clock at some moment between `before` and `after`. So the difference lies between two bounds, and a
-/// slow answer widens them: it never passes for a wrong clock.
+/// PostgreSQL reads its clock at some moment between `before` and `after`. So the difference has two bounds, and a slow
+/// answer widens them instead of appearing as a wrong clock.
 package struct ClockComparison: Sendable, Hashable {
-    /// This process's time when it asked.
+    /// This process's time before the query.
     package let before: Timestamp
     /// PostgreSQL's time.
     package let database: Timestamp
-    /// This process's time when it had the answer.
+    /// This process's time after the answer.
     package let after: Timestamp
 
     /// Largest difference between two clocks that count as synchronised.
@@ -21,21 +21,22 @@ package struct ClockComparison: Sendable, Hashable {
         self.after = after
     }
 
-    /// Asks PostgreSQL, and reads this process's clock around that.
-    /// - Throws: what `databaseClock` throws.
+    /// Reads PostgreSQL's clock, and this process's clock before and after.
+    /// - Throws: the errors of `databaseClock`.
     package init(_ effects: Effects, _ databaseClock: () async throws -> Timestamp) async throws {
         before = effects.now()
         database = try await databaseClock()
         after = effects.now()
     }
 
-    /// The earlier of the two clocks: what it calls over, both do.
+    /// The earlier of the two clocks. What has expired by it has expired by both.
     package var earlier: Timestamp { min(before, database, after) }
 
-    /// Seconds by which this process's clock is ahead, by the middle of the round trip; negative if it is behind.
+    /// Seconds by which this process's clock is ahead, measured at the middle of the round trip. Negative if it is
+    /// behind.
     package var secondsAhead: Double { (microseconds(to: before) + microseconds(to: after)) / 2e6 }
 
-    /// Why this process must not delete anything, and what to do; `nil` while the clocks may be within the limit.
+    /// The reason why this process must not delete rows, with the fix; `nil` while the clocks may be within the limit.
     package var disagreement: ClockSkew? {
         let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
         let max = Double(Self.differenceSecondsMax)
@@ -49,7 +50,7 @@ package struct ClockComparison: Sendable, Hashable {
     }
 }
 
-/// A difference between two clocks that is too large to delete by either.
+/// A difference between two clocks that is too large for deletions.
 package struct ClockSkew: Error, Sendable, Hashable, CustomStringConvertible {
     /// Negative if this process's clock is behind.
     package let secondsAhead: Int64

@@ -1,30 +1,29 @@
 package import AccountLinking
 package import AccountStore
 
-/// Counts the conflicts that have ended, and deletes what nothing will ask for any more, a bounded number of rows at a
-/// time, until nothing is left.
+/// Counts ended conflicts and deletes expired rows, in batches of bounded size, until none is left.
 ///
-/// After each full batch a run rests for as long as the batch took, so it takes at most half of one connection's time. A run
-/// ends: it deletes what was over when it began.
+/// After each full batch a run rests for as long as the batch took, so it takes at most half of one connection's time.
+/// A run ends, because it deletes only what had expired when it began.
 ///
-/// Any number of servers may do so at once: what one of them is deleting the others skip. What stays for good: accounts
-/// and all that belongs to them, and sessions that go on.
+/// Any number of servers may purge at once: each skips rows that another is deleting. Accounts, everything that belongs
+/// to them, and live sessions are never deleted.
 ///
-/// Something is over once it is so by this process's clock and by PostgreSQL's. If the two differ by more than
-/// `ClockComparison.differenceSecondsMax`, a run deletes nothing: one server whose clock is a month ahead would delete for
-/// all servers what people can still bring back.
+/// A row has expired once both this process's clock and PostgreSQL's say so. If the clocks differ by more than
+/// `ClockComparison.differenceSecondsMax`, a run deletes nothing: a server whose clock is a month ahead would delete
+/// what users can still restore.
 package struct Purge: Sendable {
-    /// What a run deleted.
+    /// The result of a run.
     package struct Report: Sendable, Hashable {
         package var rows: [AccountStore.Purgeable: Int] = [:]
         package var sessions = 0
-        /// Measured before anything was deleted.
+        /// Measured before the first deletion.
         package let clocks: ClockComparison
 
         package var total: Int { sessions + rows.values.reduce(0, +) }
     }
 
-    /// Batches of one kind before it is the turn of the next kind: a backlog of one kind holds up no other.
+    /// Batches of one kind before the next kind's turn, so that a backlog of one kind does not delay others.
     package static let batchesMax = 10
 
     private let store: AccountStore
@@ -35,14 +34,13 @@ package struct Purge: Sendable {
     private let metrics: OperationMetrics
     private let databaseClock: @Sendable () async throws -> Timestamp
     private let rest: @Sendable (Duration) async throws -> Void
-    /// Where the walk through all sessions stands; it begins anew at the end.
+    /// Position of the scan of all sessions. It restarts at the end.
     private var place = AccountStore.SessionCursor.beginning
 
-    ///
-    /// - `keepSeconds`: how long things stay after they expired, so that their holders are told so.
+    /// - `keepSeconds`: time for which expired rows stay, so that their holders get the answer "expired".
     /// - `rowsMax`: rows in one batch.
-    /// - `databaseClock`: PostgreSQL's, unless a test moves it.
-    /// - `rest`: waits between two batches, for as long as the first took; what it throws ends the run.
+    /// - `databaseClock`: PostgreSQL's clock, unless a test replaces it.
+    /// - `rest`: waits between two batches for as long as the first took. An error of it ends the run.
     package init(
         store: AccountStore,
         project: ProjectCache,
@@ -63,13 +61,13 @@ package struct Purge: Sendable {
         self.rest = rest
     }
 
-    /// Deletes all that is due; nothing while the clocks disagree.
-    /// - Throws: what the database could not do; what was deleted before stays deleted.
+    /// Deletes all expired rows; nothing while the clocks disagree.
+    /// - Throws: a database error. Earlier deletions stay.
     package mutating func run() async throws -> Report {
         var report = Report(clocks: try await ClockComparison(effects, databaseClock))
         guard report.clocks.disagreement == nil else { return report }
         let now = report.clocks.earlier
-        // Before any of them is deleted.
+        // Counted before any of them is deleted.
         while try await resting({ try await countEndedConflicts(at: now) == rowsMax }) {}
         var kinds = AccountStore.Purgeable.allCases
         while !kinds.isEmpty {
@@ -101,8 +99,8 @@ package struct Purge: Sendable {
         return report
     }
 
-    /// Runs a batch, and rests where it was full.
-    /// - Returns: what the batch returned: true if it was full, so that there may be more.
+    /// Runs a batch, and rests if it was full.
+    /// - Returns: `true` if the batch was full, so that there may be more.
     private func resting(_ batch: () async throws -> Bool) async throws -> Bool {
         let start = ContinuousClock.now
         guard try await batch() else { return false }
@@ -116,7 +114,8 @@ package struct Purge: Sendable {
         return ended.count
     }
 
-    /// Sessions that the project's lifetimes ended go as late as what expired, so that raising a lifetime is not too late.
+    /// Sessions past the project's lifetimes are deleted as late as expired rows, so that raising a lifetime still
+    /// saves them.
     private func sessionCutoffs(at now: Timestamp) -> SessionCutoffs {
         let lifetimes = project.settings.sessionLifetimes
         return SessionCutoffs(
@@ -125,17 +124,15 @@ package struct Purge: Sendable {
         )
     }
 
-    /// What ended before then goes; `nil`: nothing does.
+    /// Rows that ended before this time are deleted; `nil` deletes none.
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
-        // Somebody may still ask, and be told that it is over.
+        // The holder may still ask and gets the answer "expired".
         case .conflicts, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
             .webhookMessages, .merges:
             now.adding(seconds: -keepSeconds)
-        // A count that is forgotten counts no more, nor does a mail whose place is free; a key that is published no more is
-        // only a risk; an answer that is over is told to nobody; a method that is gone is kept by nobody; a sign-in that
-        // is over is like one that never began; a token that has ended is refused anyway; a short code that is over is like one
-        // that was never sent; what can be undone no more is not there to be read; an address that is kept for nobody is free.
+        // An expired row of these kinds counts as absent, so it is deleted at once. A signing key that is not published
+        // any more is only a risk.
         case .passwordAttempts, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails, .providerFlows,
             .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
