@@ -5,25 +5,25 @@ package import JSON
 package struct CustomToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
-    /// Claims of the session it starts; an object, or `nil` when there are none.
+    /// Claims of the session that the token starts: an object, or `nil`.
     package var claims: JSONValue?
 }
 
-/// Tells whether a backend that this project trusts signed a custom token.
+/// Verifies custom tokens, which trusted backends sign.
 ///
-/// Production knows registered service accounts only; development also takes unsigned tokens.
+/// Production accepts registered service accounts only; development also accepts unsigned tokens.
 package protocol CustomTokenVerifier: Sendable {
-    /// The token's contents.
-    /// - Throws: `Denial`, if it is not accepted: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
-    ///   `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`; or what the database could not do.
+    /// Returns the token's contents.
+    /// - Throws: `Denial` if the token is refused: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
+    ///   `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`; or a database error.
     func verify(_ token: String, at now: Timestamp) async throws -> CustomToken
 }
 
 extension CustomToken {
-    /// Longer text is no token.
+    /// Longer text is not a token.
     static let bytesMax = 16_384
 
-    /// Reads the payload of a token whose origin has been judged.
+    /// Reads the payload of a token whose origin was verified.
     static func read(_ payload: JSONValue) throws(Denial) -> CustomToken {
         guard let name = payload["uid"]?.string ?? payload["user_id"]?.string, !name.isEmpty else {
             throw Denial.missingIdentifier

@@ -1,10 +1,10 @@
 package import AccountLinking
 import JSON
 
-/// The custom tokens that `concord dev` accepts besides signed ones: unsigned tokens and bare JSON, whatever their
+/// The custom tokens that `concord dev` accepts in addition to signed ones: unsigned tokens and bare JSON, with any
 /// issuer and expiry.
 ///
-/// INVARIANT: constructed by the `dev` command and by tests only; `serve` has no way to reach it.
+/// INVARIANT: only the `dev` command and tests construct it; `serve` cannot reach it.
 package struct DevelopmentCustomTokens: CustomTokenVerifier {
     private let signed: ServiceAccountTokens
 
@@ -29,7 +29,7 @@ package struct DevelopmentCustomTokens: CustomTokenVerifier {
         return try CustomToken.read(payload)
     }
 
-    /// The payload of a token that says `alg: none` and has no signature; `nil` for any other.
+    /// The payload of a token with `alg: none` and no signature; `nil` for any other.
     private static func unsignedPayload(of token: String) -> JSONValue? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2].isEmpty,

@@ -5,12 +5,12 @@ import CryptoExtras
 import FoundationEssentials
 import JSON
 
-/// Verifies what registered service accounts signed: custom tokens, and assertions that ask for a bearer token.
+/// Verifies tokens that registered service accounts signed: custom tokens, and assertions that request a bearer token.
 package struct ServiceAccountTokens: CustomTokenVerifier {
     /// The audience of every custom token (firebase.google.com/docs/auth/admin/create-custom-tokens).
     package static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-    /// How far the clock of a backend may be ahead, in seconds.
+    /// Seconds by which a backend's clock may be ahead.
     private static let skewSecondsMax: Int64 = 300
 
     private let store: AccountStore
@@ -26,7 +26,7 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         return try CustomToken.read(assertion.payload)
     }
 
-    /// An assertion whose signature, issuer, audience and times hold.
+    /// An assertion with a valid signature, issuer, audience and times.
     struct Assertion: Sendable {
         let account: ServiceAccountRecord
         let payload: JSONValue
@@ -44,7 +44,7 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
             let payload = Base64URL.decode(parts[1]).flatMap({ try? JSONValue(parsing: $0) }),
             let signature = Base64URL.decode(parts[2]), payload.object != nil
         else { throw Denial.invalidCustomToken(reason: "Invalid assertion format") }
-        // The registered key says which algorithm there is; the header may only agree.
+        // The registered key determines the algorithm. The header must agree.
         guard header["alg"]?.string == "RS256" else {
             throw Denial.invalidCustomToken(reason: "The token must be signed with RS256")
         }
@@ -74,15 +74,15 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         return Assertion(account: account, payload: payload)
     }
 
-    /// The accounts one of which may have signed: that of the key that is named, or else those of the issuer, as the Admin
-    /// SDKs for Node, Java and Go name no key (`kid` is optional, RFC 7515 §4.1.4).
+    /// The accounts that may have signed: the one of the named key, otherwise those of the issuer. The Admin SDKs for
+    /// Node, Java and Go name no key (`kid` is optional, RFC 7515 §4.1.4).
     private func accounts(keyID: String?, issuer: String?) async throws -> [ServiceAccountRecord] {
         if let keyID { return try await store.serviceAccount(keyID: keyID).map { [$0] } ?? [] }
         guard let issuer else { return [] }
         return try await store.newestServiceAccounts(email: issuer)
     }
 
-    /// Whether `issuer` is a service account's name that ends in another project than this one.
+    /// Returns true if `issuer` is the name of a service account of another project.
     private func namesAnotherProject(_ issuer: String) -> Bool {
         let suffix = ".iam.gserviceaccount.com"
         guard let at = issuer.firstIndex(of: "@"), issuer.hasSuffix(suffix) else { return false }
@@ -91,7 +91,7 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
 }
 
 extension ServiceAccountRecord {
-    /// Whether `signature` is one of the account's key (RFC 7518 §3.3).
+    /// Returns true if the account's key made `signature` (RFC 7518 §3.3).
     fileprivate func hasSigned(_ digest: SHA256.Digest, as signature: [UInt8]) throws -> Bool {
         try _RSA.Signing.PublicKey(derRepresentation: Data(publicKey)).isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: signature),

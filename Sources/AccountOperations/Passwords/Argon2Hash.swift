@@ -19,7 +19,7 @@ package struct Argon2Hash: Sendable, Hashable {
     let salt: [UInt8]
     let hash: [UInt8]
 
-    /// `nil` beyond what is borne: 64 MiB, 16 passes and 16 lanes.
+    /// `nil` beyond the limits: 64 MiB, 16 passes and 16 lanes.
     package init?(
         variant: Variant,
         version: Int,
@@ -55,7 +55,7 @@ package struct Argon2Hash: Sendable, Hashable {
         guard let numbers = phc.numbers("m", "t", "p") else { return nil }
         self.init(
             variant: variant,
-            // What has no version is older than the field.
+            // A hash without a version is older than the field.
             version: phc.version ?? 0x10,
             memoryKiB: numbers[0],
             passes: numbers[1],
@@ -92,7 +92,7 @@ package struct Argon2Hash: Sendable, Hashable {
                         context.t_cost = UInt32(passes)
                         context.m_cost = UInt32(memoryKiB)
                         context.lanes = UInt32(lanes)
-                        // Threads are what `PasswordHasher` counts.
+                        // `PasswordHasher` bounds the number of threads.
                         context.threads = 1
                         context.version = UInt32(version)
                         return argon2_ctx(&context, variant.type)

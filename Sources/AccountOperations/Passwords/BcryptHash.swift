@@ -4,10 +4,10 @@ import CCrypt
 package struct BcryptHash: Sendable, Hashable {
     let text: String
 
-    /// Doublings of the work. Above this one sign-in would take a core for seconds.
+    /// Logarithms of the work. A higher cost would occupy a core for seconds.
     static let costs = 4...14
 
-    /// `nil` for another algorithm, or a cost that is not borne.
+    /// `nil` for another algorithm, or a cost outside `costs`.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count == 60, ["$2a$", "$2b$", "$2y$"].contains(text.prefix(4)), bytes[6] == UInt8(ascii: "$"),
@@ -20,7 +20,7 @@ package struct BcryptHash: Sendable, Hashable {
     private static let alphabet = Set("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     func matches(_ password: [UInt8]) throws(PasswordHasher.HashingFailed) -> Bool {
-        // bcrypt looks at no more, and libxcrypt takes no phrase of 512 bytes.
+        // bcrypt uses 72 bytes at most, and libxcrypt refuses a phrase of 512 bytes.
         let phrase = password.prefix(72).map { CChar(bitPattern: $0) } + [0]
         var data = crypt_data()
         let size = Int32(MemoryLayout<crypt_data>.size)

@@ -1,9 +1,9 @@
-/// The 10,000 commonest passwords of at least `WeakPassword.lengthMin` characters, which a guesser tries first
+/// The 10,000 most common passwords of at least `WeakPassword.lengthMin` characters, which an attacker tries first
 /// (NIST SP 800-63B-4 §3.1.1.2).
 ///
-/// The list is text of the program, searched where it lies: it costs no time at the start and no memory of its own.
+/// The list is a constant of the program and is searched in place: it costs no time at start and no heap memory.
 enum CommonPasswords {
-    /// Returns true if `password` is in the list. Upper and lower case are the same: guessers try both.
+    /// Returns true if `password` is in the list, ignoring case: attackers try both.
     static func contains(_ password: String) -> Bool {
         let wanted = Array(password.lowercased().utf8)
         // A separator in the password would match across two entries.

@@ -2,7 +2,7 @@ package import AccountStore
 import Crypto
 import FoundationEssentials
 
-/// A digest that was used to hash passwords. All of them are too fast for it, which is why a sign-in replaces such a hash.
+/// A digest that was used to hash passwords. All of them are too fast for that, so a sign-in replaces such a hash.
 package enum DigestFunction: String, Sendable, Hashable, CaseIterable {
     case md5
     case sha1
@@ -38,7 +38,7 @@ package enum DigestFunction: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What of password and salt comes first (`passwordHashOrder`).
+/// Order of password and salt (`passwordHashOrder`).
 package enum HashInputOrder: String, Sendable, Hashable, CaseIterable {
     case saltFirst = "sp"
     case passwordFirst = "ps"
@@ -48,10 +48,10 @@ package enum HashInputOrder: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A digest of salt and password, and of what came out, again and again: `$sha256$i=…,o=sp$salt$hash`.
+/// A digest of salt and password, applied repeatedly: `$sha256$i=…,o=sp$salt$hash`.
 package struct DigestHash: Sendable, Hashable {
     let function: DigestFunction
-    /// How often the function is applied in all.
+    /// Number of applications of the function.
     let rounds: Int
     let order: HashInputOrder
     let salt: [UInt8]

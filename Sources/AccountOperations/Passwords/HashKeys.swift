@@ -1,9 +1,10 @@
 package import AccountStore
 import JSON
 
-/// The secrets that imported hashes share: a signer key, with its salt separator. Each is sealed once, and hashes name it.
+/// The secrets that imported hashes share: a signer key with its salt separator. Each is sealed and stored once, and
+/// hashes name it.
 package struct HashKeys: Sendable {
-    /// As many different ones are kept as there may be.
+    /// The maximum of different secrets is stored (`HashKeyRecord.countMax`).
     package struct TooMany: Error, Sendable {}
 
     let store: AccountStore
@@ -19,20 +20,19 @@ package struct HashKeys: Sendable {
         self.effects = effects
     }
 
-    /// `nil` when there is none. One round trip.
+    /// Returns `nil` if there is none. One round trip.
     func key(_ id: HashKeyID) async throws -> HashKey? {
         try await store.hashKey(id).map(opened)
     }
 
-    /// The ids of all there are.
     func ids() async throws -> Set<HashKeyID> {
         Set(try await store.hashKeys().map(\.id))
     }
 
-    /// What names these secrets; they are kept unless they are already. Of many who keep the same at once each is told the
-    /// same name.
+    /// Returns the id of these secrets, and stores them first if they are new. Callers that store the same secrets at
+    /// once get the same id.
     ///
-    /// `key` and `saltSeparator`: at most `lengthMax` bytes each.
+    /// - `key` and `saltSeparator`: at most `lengthMax` bytes each.
     func id(of key: [UInt8], saltSeparator: [UInt8]) async throws -> HashKeyID {
         while true {
             let records = try await store.hashKeys()
@@ -41,7 +41,7 @@ package struct HashKeys: Sendable {
                 do {
                     known = try opened(record)
                 } catch is Sealer.OpeningFailure {
-                    // One that was sealed under another key must not keep all later imports out.
+                    // A secret that was sealed under another key must not block later imports.
                     continue
                 }
                 if known.key.equalsInConstantTime(key), known.saltSeparator.equalsInConstantTime(saltSeparator) {

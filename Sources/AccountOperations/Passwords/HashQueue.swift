@@ -1,13 +1,14 @@
 /// The caller whose password is hashed, as the queue shares its places.
 package struct HashCaller: Sendable, Hashable {
-    /// The network whose callers wait in one line: an IPv4 address, or the site of an IPv6 client, because one host may call from
-    /// every network of a site. Callers of unknown networks are in one line.
+    /// The network whose callers share one line: an IPv4 address, or the site of an IPv6 client, because one host may
+    /// call from every network of a site. Callers of unknown networks share one line.
     package let network: String
-    /// The account knows the caller: by a session, a code, a device or a network from which it was signed in to lately.
+    /// True if the account was recently signed in to from the caller's device or network, or if a session or a code
+    /// identifies the caller.
     package let isKnown: Bool
     package let isAdministrator: Bool
 
-    /// A request of the operator's, or a command.
+    /// An operator's request, or a command.
     package static let administrator = HashCaller(line: "administrator", isKnown: true, isAdministrator: true)
 
     /// - `network`: as limits count.
@@ -24,16 +25,16 @@ package struct HashCaller: Sendable, Hashable {
 
 /// The passwords that wait to be hashed: a bounded queue in which networks take turns.
 ///
-/// Known callers and strangers are two lanes that take turns, and in each lane the networks do, so that a network with many
-/// callers delays the next one of another network by one turn. When no place is free, the newest caller of the network that
-/// waits with most makes room for a caller of a network with fewer, so that one network fills the queue only as long as no
-/// other comes. Some places are for known callers alone, and a few for administrators: strangers, and known callers, from however many
-/// networks leave them free.
+/// Known callers and strangers have a lane each. The lanes take turns, and so do the networks of a lane. So a network
+/// with many callers delays another network's next caller by one turn. If the queue is full, the newest caller of the
+/// longest line is refused in favor of a caller whose network has fewer, so one network fills the queue only while no
+/// other calls. Strangers cannot use the places reserved for known callers, and only administrators can use theirs,
+/// however many networks call.
 ///
-/// The first caller of a network is never displaced, and a network that comes later takes its turn later. So a caller that is
-/// first of its network is served after at most two turns of each network that waits with it.
+/// The first caller of a network is never displaced, and a network that arrives later has a later turn. So the first
+/// caller of a network is served after at most two turns of each waiting network.
 ///
-/// Pure: each function returns what the shell does next. `PasswordHasher` is the shell.
+/// Pure: each function returns the next actions of the shell, `PasswordHasher`.
 package struct HashQueue: Sendable {
     package struct Ticket: Sendable, Hashable {
         package let number: UInt64
@@ -44,9 +45,9 @@ package struct HashQueue: Sendable {
     }
 
     package enum Refusal: String, Sendable, Hashable, CaseIterable {
-        /// No place was free, and no other network waited with more.
+        /// The queue is full, and no other network has a longer line.
         case full
-        /// It gave its place to a caller of a network with fewer.
+        /// The place went to a caller of a network with fewer callers.
         case displaced
     }
 
@@ -55,9 +56,9 @@ package struct HashQueue: Sendable {
         case refuse(Ticket, Refusal)
     }
 
-    /// The networks of known callers, or of strangers, that wait.
+    /// The waiting networks of known callers, or of strangers.
     private struct Lane: Sendable {
-        /// The networks in the order of their turns; none without callers.
+        /// Networks in the order of their turns. Each has a caller.
         var turns: [String] = []
         var lines: [String: [Ticket]] = [:]
         /// Callers that wait or are served.
@@ -65,7 +66,7 @@ package struct HashQueue: Sendable {
 
         func waiting(from network: String) -> Int { lines[network]?.count ?? 0 }
 
-        /// The network with most callers; of several, the one that is served next.
+        /// The network with the most callers; among several, the one with the next turn.
         var longest: String? {
             var longest: String?
             for network in turns where waiting(from: network) > longest.map(waiting(from:)) ?? 0 { longest = network }
@@ -78,7 +79,7 @@ package struct HashQueue: Sendable {
             accepted += 1
         }
 
-        /// Takes the first caller of the network whose turn it is.
+        /// Removes the first caller of the network whose turn it is.
         mutating func next() -> Ticket? {
             guard let network = turns.first else { return nil }
             turns.removeFirst()
@@ -91,7 +92,7 @@ package struct HashQueue: Sendable {
             return ticket
         }
 
-        /// Takes a caller out of its line; `nil` for the newest.
+        /// Removes a caller from its line; the newest if `ticket` is `nil`.
         mutating func remove(_ ticket: Ticket? = nil, from network: String) -> Ticket? {
             guard var line = lines[network],
                 let index = ticket.map({ line.firstIndex(of: $0) }) ?? line.indices.last
@@ -106,9 +107,9 @@ package struct HashQueue: Sendable {
 
     private let threadCount: Int
     private let placesMax: Int
-    /// Places that strangers do not get.
+    /// Places that strangers cannot use.
     package let reservedPlaces: Int
-    /// Reserved places for administrators only: any caller can be known to an account of their own.
+    /// Reserved places for administrators only: any caller can be known to their own account.
     package let administratorPlaces: Int
     private var known = Lane()
     private var strangers = Lane()
@@ -120,8 +121,7 @@ package struct HashQueue: Sendable {
     /// Callers that wait.
     package var waiting: Int { known.accepted + strangers.accepted - running }
 
-    ///
-    /// - `threadCount`: callers that are served at once.
+    /// - `threadCount`: callers served at once.
     /// - `placesMax`: callers that wait or are served.
     package init(threadCount: Int, placesMax: Int) {
         self.threadCount = threadCount
@@ -130,7 +130,7 @@ package struct HashQueue: Sendable {
         administratorPlaces = placesMax / 16
     }
 
-    /// A caller comes: it is served, waits, takes another's place, or is refused.
+    /// Adds a caller, who is served, waits, displaces another, or is refused.
     package mutating func enter(_ ticket: Ticket, _ caller: HashCaller) -> [Action] {
         var actions: [Action] = []
         if !hasRoom(for: caller) {
@@ -143,7 +143,7 @@ package struct HashQueue: Sendable {
         return actions + start()
     }
 
-    /// A caller was served.
+    /// Ends the service of a caller.
     package mutating func finish(_ ticket: Ticket) -> [Action] {
         guard let caller = callers.removeValue(forKey: ticket) else { return [] }
         self[keyPath: lane(of: caller)].accepted -= 1
@@ -151,8 +151,8 @@ package struct HashQueue: Sendable {
         return start()
     }
 
-    /// A caller goes away.
-    /// - Returns: `false` when it did not wait (any more).
+    /// Removes a waiting caller.
+    /// - Returns: `false` if the caller does not wait.
     package mutating func leave(_ ticket: Ticket) -> Bool {
         guard let caller = callers[ticket],
             self[keyPath: lane(of: caller)].remove(ticket, from: caller.network) != nil
@@ -171,8 +171,8 @@ package struct HashQueue: Sendable {
         return caller.isKnown || strangers.accepted < placesMax - reservedPlaces
     }
 
-    /// Takes the newest caller of the network that waits with most, if the network of `caller` still waits with fewer then.
-    /// A stranger displaces no known caller.
+    /// Removes the newest caller of the longest line, if the line of `caller` is still shorter afterwards. A stranger
+    /// displaces no known caller.
     private mutating func displace(for caller: HashCaller) -> Ticket? {
         let waiting = self[keyPath: lane(of: caller)].waiting(from: caller.network)
         let ofStrangers = strangers.longest.map { (network: $0, count: strangers.waiting(from: $0)) }

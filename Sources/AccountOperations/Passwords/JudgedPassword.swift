@@ -1,25 +1,26 @@
 import AccountLinking
 import AccountStore
 
-/// A password that was compared with its account's.
+/// A password, compared with that of its account.
 struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
     let decision: DecisionRecord
-    /// The client that gave it, and what was counted.
+    /// The client that sent the password, and its counts.
     let attempt: PasswordAttempt
-    /// Has to be written with whatever the verdict allows: it undoes the write if the client was locked meanwhile.
+    /// Must be part of the verdict's write: it fails the write if the client was locked meanwhile.
     let unlocked: AccountWrite.SideWrite
-    /// The hash that the password matches, where it is not like those made here.
+    /// The hash that the password matches, if its parameters are outdated.
     let outdatedHash: String?
 }
 
 extension AccountOperations {
-    /// Compares a password with the one of the account that owns `email`, within the limits of `PasswordThrottling`.
+    /// Compares a password with that of the account that owns `email`, within the limits of `PasswordThrottling`.
     ///
-    /// A wrong password is counted before it is answered, and a right one counts only with `sideWrites` applied. So in
-    /// the order of commits no more passwords are answered than the limit allows, however many come at once.
-    /// - Throws: `FactsMoved` if the address was locked while the password was compared, `PasswordHasher.Overloaded`, or what the database could not do.
+    /// A wrong password is counted before it is answered, and a correct one is valid only if `unlocked` is written with
+    /// it. So in commit order no more passwords are answered than the limit allows, however many arrive at once.
+    /// - Throws: `FactsMoved` if the address was locked during the comparison, `PasswordHasher.Overloaded`, or a
+    ///   database error.
     func judge(
         _ password: String,
         of email: EmailAddress,
@@ -39,7 +40,7 @@ extension AccountOperations {
             user: facts.user,
             at: start
         )
-        // A locked client costs no hash: a flood of guesses is also a flood of work.
+        // A locked client's password is not hashed, because a flood of guesses would be a flood of work.
         let matches =
             attempt.isLocked ? false : try await verify(password, against: facts.passwordHash, for: attempt.hashCaller)
         let question = SignInWithPasswordQuestion(
@@ -66,8 +67,9 @@ extension AccountOperations {
         )
     }
 
-    /// Call it before an answer that only a right password gets and that is not applied with `JudgedPassword.unlocked`.
-    /// - Throws: `FactsMoved` if the client was locked meanwhile: its password has to be judged again.
+    /// Call it before an answer that only a correct password gets and that is not written with
+    /// `JudgedPassword.unlocked`.
+    /// - Throws: `FactsMoved` if the client was locked meanwhile. The password must then be judged again.
     func requireStillUnlocked(_ attempt: PasswordAttempt) async throws {
         let counts = try await store.passwordCounts(
             of: attempt.address,
@@ -80,7 +82,7 @@ extension AccountOperations {
         }
     }
 
-    /// Whether `password` matches `hash`, as `PasswordHasher.verify`. Reads the secret that the hash names, where it names one.
+    /// Calls `PasswordHasher.verify` with the shared secret that the hash names, if it names one.
     func verify(_ password: String, against hash: String?, for caller: HashCaller) async throws -> Bool {
         var key: HashKey?
         if let id = hash.flatMap(PasswordHash.init)?.keyID {
@@ -89,10 +91,10 @@ extension AccountOperations {
         return try await passwords.verify(password, against: hash, key: key, for: caller)
     }
 
-    /// What replaces an outdated hash of a password that was found right, with whatever the sign-in writes; `nil` where
-    /// there is no time for it now: the next sign-in does it.
+    /// The side write that replaces an outdated hash of a correct password; `nil` if the hash is current or the queue
+    /// is full. In the latter case the next sign-in replaces it.
     ///
-    /// `newHash`: made once for all attempts.
+    /// - `newHash`: made once for all attempts.
     func rehashing(
         _ password: String,
         _ judged: JudgedPassword,

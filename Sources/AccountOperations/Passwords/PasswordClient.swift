@@ -2,15 +2,15 @@ import AccountLinking
 import AccountStore
 import JSON
 
-/// The client that sends a password, as far as its request says.
+/// The client that sends a password, as far as its request identifies it.
 package struct PasswordClient: Sendable, Hashable {
-    /// The network, as limits count: an IPv4 address, or the /64 of an IPv6 address. Clients of unknown networks count as
-    /// one network.
+    /// The network, as limits count: an IPv4 address, or the /64 of an IPv6 address. Clients of unknown networks count
+    /// as one network.
     package var network: String
-    /// The secret of a device on which an account was signed in to; of any account.
+    /// The secret of a device on which any account was signed in to.
     package var deviceSecret: String?
 
-    /// The network; `nil` where it is unknown, so that no limit counts by it.
+    /// The network; `nil` if it is unknown, so that no limit counts by it.
     var address: String? { network.isEmpty ? nil : network }
 
     package static let unknown = PasswordClient(network: nil)
@@ -21,16 +21,16 @@ package struct PasswordClient: Sendable, Hashable {
     }
 }
 
-/// A device on which an account was signed in to. The client keeps it sealed, beside its refresh token; nothing of it is
-/// stored here.
+/// A device on which an account was signed in to. The client stores it sealed, beside its refresh token. Concord stores
+/// nothing of it.
 ///
-/// It ends with the sessions of its account, by their epoch, and opens nothing: it only keeps wrong passwords of others from
-/// holding the device off.
+/// It becomes invalid when the sessions of its account end, because it contains their epoch. It grants no access: it
+/// only prevents that wrong passwords of other clients lock the device out.
 struct KnownDevice: Sendable, Hashable {
     var user: UserID
     var epoch: Int64
-    /// Digest of the sign-in on the device, by which the device's own wrong passwords are counted: one, however often its session
-    /// refreshes.
+    /// Digest of the sign-in on the device. The device's own wrong passwords are counted by it, under one id however
+    /// often the session refreshes.
     var id: String
     var expiresAt: Timestamp
 
@@ -41,14 +41,14 @@ struct KnownDevice: Sendable, Hashable {
     init(of user: UserRecord, in session: SessionRecord, sealer: Sealer, at now: Timestamp) {
         self.user = user.id
         epoch = user.sessionEpoch
-        // A session that goes on from another is no other device: its holder may open as many as it likes.
+        // A session that continues another is the same device. Otherwise its holder could open any number of devices.
         let signIn = session.lifetimeStart.map { String($0.secondsSinceEpoch) } ?? Base64URL.encode(session.id)
         let name = [user.tenant.rawValue, user.id.rawValue, signIn].joined(separator: "\u{1F}")
         id = Base64URL.encode(sealer.digest(name, context: "password-device"))
         expiresAt = now.adding(seconds: PasswordThrottling.knownSeconds)
     }
 
-    /// `nil` for anything this service did not make.
+    /// `nil` for a text that Concord did not make.
     init?(_ secret: String, sealer: Sealer) {
         guard secret.utf8.count <= Self.lengthMax, let sealed = Base64URL.decode(secret),
             let bytes = try? sealer.open(sealed, context: Self.context), let content = try? JSONValue(parsing: bytes),
@@ -71,23 +71,23 @@ struct KnownDevice: Sendable, Hashable {
         return Base64URL.encode(try sealer.seal(content, context: Self.context))
     }
 
-    /// Returns true if the device was signed in to `user`, and the sessions of that time have not been ended since.
+    /// Returns true if `user` signed in on the device and the sessions of that time have not been ended.
     func isKnown(to user: UserRecord?, at now: Timestamp) -> Bool {
         guard let user else { return false }
         return user.id == self.user && user.sessionEpoch == epoch && now < expiresAt
     }
 }
 
-/// A password before it is compared: the client it comes from, and the counts that hold that client.
+/// A password before it is compared, with its client and the counts that may lock the client.
 struct PasswordAttempt: Sendable {
     let address: EmailAddress
     let tenant: TenantID
     let source: AttemptSource
     let counts: FailedAttemptCounts
     let caller: AttemptOrigin
-    /// The account knows the client: it has a place among those of the hash queue that strangers do not get.
+    /// A client that the account knows uses places of the hash queue that strangers cannot.
     let hashCaller: HashCaller
-    /// The network is known, and for long enough yet.
+    /// True if the network is known and its entry needs no renewal.
     private let isRemembered: Bool
 
     init(
@@ -121,16 +121,16 @@ struct PasswordAttempt: Sendable {
 
     var isLocked: Bool { throttling.contains { counts[$0].isLocked } }
 
-    /// The counts that hold the client, in the order in which every writer locks their rows.
+    /// The counts that may lock the client, in the order in which every writer locks their rows.
     var throttleKeys: [ThrottleKey] { throttling.compactMap { ThrottleKey($0, of: address, by: source) } }
 
-    /// Undoes a write where the client was locked meanwhile.
+    /// Fails a write if the client was locked meanwhile.
     func unlocked(at now: Timestamp) -> AccountWrite.SideWrite {
         .requireUnlocked(throttleKeys, tenant: tenant, at: now)
     }
 
-    /// Forgets the wrong passwords before the right one: the client's own, and those of all strangers, which are in a row no
-    /// more. Remembers the network. Nothing where there is nothing to forget and the network is known.
+    /// Resets the counts of wrong passwords before a correct one: the client's own, and that of all strangers. Stores
+    /// the network as known. Empty if the counts are zero and the network is known.
     func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.SideWrite] {
         var sideWrites: [AccountWrite.SideWrite] = []
         func forget(_ count: AttemptCounter) {
@@ -149,19 +149,19 @@ struct PasswordAttempt: Sendable {
 }
 
 extension AccountOperations {
-    /// How the passwords of `client` are counted, and the device it shows.
+    /// The ids by which passwords of `client` are counted, and the device whose secret it sends.
     func source(of client: PasswordClient) -> (source: AttemptSource, device: KnownDevice?) {
         let device = client.deviceSecret.flatMap { KnownDevice($0, sealer: sealer) }
         let network = Base64URL.encode(sealer.digest(client.network, context: "password-network"))
         return (AttemptSource(network: network, device: device?.id), device)
     }
 
-    /// The secret by which the device of a sign-in is known at the next one.
+    /// The secret that identifies the device of a sign-in at its next sign-in.
     package func newDeviceSecret(of signedIn: SignedIn) throws -> String {
         try newDeviceSecret(of: signedIn.user, in: signedIn.tokens.session)
     }
 
-    /// The secret by which the device that has `session` is known at its next sign-in.
+    /// The secret that identifies the device of `session` at its next sign-in.
     func newDeviceSecret(of user: UserRecord, in session: SessionRecord) throws -> String {
         try KnownDevice(of: user, in: session, sealer: sealer, at: effects.now()).secret(sealer)
     }

@@ -2,10 +2,11 @@ package import AccountStore
 import Crypto
 import JSON
 
-/// A stored hash of a password: the algorithm, its parameters, the salt and the hash, in one text that describes itself.
+/// A stored password hash: algorithm, parameters, salt and hash in one self-describing text.
 ///
-/// The text is a PHC string or, for bcrypt, that of crypt(3); where neither has a name for an algorithm, Concord's own in
-/// the form of a PHC string (docs/guides/import-export.md). A secret that many users share stands in none of them: `k` names it.
+/// The text is a PHC string or, for bcrypt, that of crypt(3). Algorithms without a name in either use Concord's own
+/// names in a PHC string (docs/guides/import-export.md). A secret that many users share is not part of the text: `k`
+/// names it.
 package enum PasswordHash: Sendable, Hashable {
     case argon2(Argon2Hash)
     case bcrypt(BcryptHash)
@@ -14,9 +15,9 @@ package enum PasswordHash: Sendable, Hashable {
     case pbkdf2(PBKDF2Hash)
     case digest(DigestHash)
     case hmac(HMACHash)
-    // The next one goes here.
+    // Add the next algorithm here.
 
-    /// `nil` for what none of the algorithms can check, or only at a cost that is not borne.
+    /// `nil` for text that no algorithm can check, or whose cost is beyond the limits.
     package init?(_ text: String) {
         if let bcrypt = BcryptHash(text) {
             self = .bcrypt(bcrypt)
@@ -52,7 +53,7 @@ package enum PasswordHash: Sendable, Hashable {
         }
     }
 
-    /// The shared secret that it takes to check it; `nil` for most.
+    /// The shared secret that the check needs; `nil` for most algorithms.
     package var keyID: HashKeyID? {
         switch self {
         case .firebaseScrypt(let hash): hash.keyID
@@ -61,8 +62,8 @@ package enum PasswordHash: Sendable, Hashable {
         }
     }
 
-    /// Whether `password` has this hash, in a time that says nothing about where it differs.
-    /// - Throws: what the library could not do; `PasswordHasher.MissingKey` where `key` is not the one it names.
+    /// Returns true if `password` has this hash, in constant time.
+    /// - Throws: an error of the library, or `PasswordHasher.MissingKey` if `key` is not the one that the hash names.
     func matches(_ password: [UInt8], key: HashKey?) throws -> Bool {
         switch self {
         case .argon2(let hash): try hash.matches(password)
@@ -81,25 +82,25 @@ package enum PasswordHash: Sendable, Hashable {
     }
 }
 
-/// A secret that many hashes share: opened, and so never stored or logged.
+/// A secret that many hashes share, opened. Never stored or logged.
 package struct HashKey: Sendable {
     let id: HashKeyID
     let key: [UInt8]
-    /// Of Firebase's scrypt only.
+    /// Only for Firebase's scrypt.
     let saltSeparator: [UInt8]
 }
 
-/// A PHC string, which is `$id$v=…$name=value,…$salt$hash` with base64 of the standard alphabet without padding. The salt may
-/// be empty.
+/// A PHC string: `$id$v=…$name=value,…$salt$hash`, with unpadded base64 of the standard alphabet. The salt may be
+/// empty.
 struct PHCString: Sendable, Hashable {
     var id: String
     var version: Int?
-    /// In the order in which they stand.
+    /// In the order of the text.
     var parameters: [(name: String, value: String)]
     var salt: [UInt8]
     var hash: [UInt8]
 
-    /// Bytes; no hash that is worth storing is longer.
+    /// Bytes. No useful hash is longer.
     static let textMax = 8192
 
     init(
@@ -145,12 +146,12 @@ struct PHCString: Sendable, Hashable {
         return "$\(id)\(version)$\(list)$\(salt)$\(hash)"
     }
 
-    /// The values of exactly these parameters, in this order; `nil` where there are others.
+    /// The values of exactly these parameters in this order; `nil` if there are others.
     func values(_ names: String...) -> [String]? {
         parameters.map(\.name) == names ? parameters.map(\.value) : nil
     }
 
-    /// As `values`, each a decimal number.
+    /// Like `values`, each a decimal number.
     func numbers(_ names: String...) -> [Int]? {
         guard parameters.map(\.name) == names else { return nil }
         let numbers = parameters.compactMap { Self.number($0.value) }
@@ -170,7 +171,7 @@ struct PHCString: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// Compares in a time that says nothing about where the two differ. Lengths are no secret.
+    /// Compares in constant time. Lengths are not secret.
     func equalsInConstantTime(_ other: [UInt8]) -> Bool {
         SymmetricKey(data: self) == SymmetricKey(data: other)
     }

@@ -3,20 +3,20 @@ package import Metrics
 import NIOPosix
 import Synchronization
 
-/// Hashes and verifies passwords on threads of its own, behind a bounded queue: a flood of logins slows logins, never
-/// lookups, and a flood from one network does not keep other networks out (`HashQueue`).
+/// Hashes and verifies passwords on separate threads, behind a bounded queue. A flood of sign-ins slows sign-ins but
+/// not lookups, and a flood from one network does not lock other networks out (`HashQueue`).
 ///
 /// New hashes are Argon2id with 19 MiB, two passes and one lane (OWASP Password Storage Cheat Sheet; RFC 9106).
 package final class PasswordHasher: Sendable {
-    /// The queue is full; the caller should answer 503 and let the client come back.
+    /// The queue is full. The caller should answer 503, so that the client retries.
     package struct Overloaded: Error, Sendable {}
 
-    /// The library could not hash, which only lack of memory explains.
+    /// The library failed to hash, which only lack of memory explains.
     package struct HashingFailed: Error, Sendable {
         package let code: Int32
     }
 
-    /// The hash names a secret that is not there.
+    /// The hash names a secret that does not exist.
     package struct MissingKey: Error, Sendable {}
 
     private static let memoryKiB: UInt32 = 19 * 1024
@@ -25,10 +25,10 @@ package final class PasswordHasher: Sendable {
     private static let saltBytes = 16
     private static let hashBytes = 32
 
-    /// A password that waits or is worked on.
+    /// A password that waits or is being hashed.
     private struct Job: Sendable {
         let ticket: HashQueue.Ticket
-        /// Hashes, and returns what gives the result to the caller.
+        /// Hashes, and returns a closure that resumes the caller with the result.
         let run: @Sendable () -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -53,12 +53,11 @@ package final class PasswordHasher: Sendable {
     private let state: Mutex<State>
     private let metrics: PasswordHasherMetrics
     private let randomBytes: @Sendable (Int) -> [UInt8]
-    /// Verified when there is no hash to verify, so that an unknown address takes as long as a known one.
+    /// Verified if there is no hash, so that an unknown address takes as long as a known one.
     private let dummyHash: PasswordHash
 
-    ///
-    /// - `threadCount`: how many passwords are hashed at once, each on a core and in 19 MiB.
-    /// - `queueMax`: how many may wait or be worked on before `Overloaded`.
+    /// - `threadCount`: passwords hashed at once, each with one core and 19 MiB.
+    /// - `queueMax`: passwords that may wait or be hashed before `Overloaded`.
     package init(
         threadCount: Int,
         queueMax: Int,
@@ -73,7 +72,7 @@ package final class PasswordHasher: Sendable {
         self.threads.start()
     }
 
-    /// What waits fails, and what comes later.
+    /// Fails the waiting passwords and refuses later ones.
     package func shutDown() async {
         let waiting = state.withLock { state in
             state.isShutDown = true
@@ -85,17 +84,17 @@ package final class PasswordHasher: Sendable {
         try? await threads.shutdownGracefully()
     }
 
-    /// The hash of `password`, in the PHC string format.
+    /// The hash of `password`, as a PHC string.
     /// - Throws: `Overloaded`, `HashingFailed`.
     package func hash(_ password: String, for caller: HashCaller) async throws -> String {
         let salt = randomBytes(Self.saltBytes)
         return try await run(for: caller) { try Self.argon2id(Array(password.utf8), salt: salt) }
     }
 
-    /// Whether `password` matches `hash`. With no hash the answer is no, after the same work; with one that is not like
-    /// those made here, after at least that work.
+    /// Returns true if `password` matches `hash`. Without a hash the result is false after the same work. A hash with
+    /// other parameters takes at least that work.
     ///
-    /// `key`: the secret that the hash names.
+    /// - `key`: the secret that the hash names.
     /// - Throws: `Overloaded`, `HashingFailed`, `MissingKey`.
     package func verify(
         _ password: String,
@@ -116,7 +115,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Whether `hash` is not like those made here: to be replaced when its password is known.
+    /// Returns true if `hash` has other parameters than new hashes. It should be replaced at the next sign-in.
     package func isOutdated(_ hash: String) -> Bool {
         PasswordHash(hash).map { !Self.isLikeNew($0) } ?? false
     }
@@ -179,16 +178,16 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Works on `job`, and on what waits then, on this thread.
+    /// Runs `job`, then waiting jobs, on this thread.
     private func work(_ job: Job) {
         var next: Job? = job
         while let job = next {
             let answer = job.run()
-            // One ended, so at most one starts.
+            // One job ended, so at most one starts.
             next = state.withLock { state in
                 Self.jobs(of: state.queue.finish(job.ticket), in: &state).first?.1
             }
-            // After the place is free: the caller may come again at once.
+            // Resumed after its place is free, because the caller may return at once.
             answer()
         }
     }
@@ -205,7 +204,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Sets what of the metrics is known by looking.
+    /// Updates the gauges.
     package func report() {
         let (busy, queued) = state.withLock { ($0.queue.running, $0.queue.waiting) }
         metrics.busy.set(busy)

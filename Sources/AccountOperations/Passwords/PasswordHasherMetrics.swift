@@ -1,6 +1,5 @@
 import Metrics
 
-/// What hashing passwords measures.
 package struct PasswordHasherMetrics: Sendable {
     let queued: Meter
     let busy: Meter

@@ -1,19 +1,19 @@
 import AccountLinking
 import JSON
 
-/// The rules of the project for passwords beyond `WeakPassword` (`passwordPolicyConfig`).
+/// The project's rules for passwords, in addition to `WeakPassword` (`passwordPolicyConfig`).
 package struct PasswordPolicy: Sendable, Hashable {
-    /// Whether new passwords must meet the policy; otherwise it is only shown.
+    /// True if new passwords must meet the policy; otherwise clients only display it.
     package var isEnforced = false
-    /// Whether a password that does not meet it cannot sign in either (`forceUpgradeOnSignin`).
+    /// True if a password that does not meet the policy cannot sign in either (`forceUpgradeOnSignin`).
     package var appliesAtSignIn = false
-    /// Characters, where the policy is enforced.
+    /// Characters, if the policy is enforced.
     package var lengthMin = WeakPassword.lengthMin
-    /// Characters of every new password, where no enforced policy says another number.
+    /// Characters of every new password, unless an enforced policy has another number.
     package var unenforcedLengthMin = WeakPassword.lengthMin
-    /// Characters as clients are told: no fewer than what is asked for.
+    /// Characters that clients display: never fewer than required.
     package var shownLengthMin: Int { isEnforced ? lengthMin : max(lengthMin, unenforcedLengthMin) }
-    /// True if a new password must not be one of the first that a guesser tries.
+    /// True if a new password must not be one that attackers try first.
     package var refusesCommon = false
     /// Characters.
     package var lengthMax = WeakPassword.lengthMax
@@ -22,10 +22,10 @@ package struct PasswordPolicy: Sendable, Hashable {
     package var needsDigit = false
     package var needsSymbol = false
 
-    /// What counts as a symbol; the list clients are given.
+    /// The characters that count as symbols. Clients get the list.
     package static let symbols = Array("^$*.[]{}()?\"!@#%&/\\,><':;|_~")
 
-    /// What a password lacks, in words for the person who types it.
+    /// A requirement that a password does not meet, in words for the person who types it.
     package enum Requirement: Sendable, Hashable {
         case atLeast(characters: Int)
         case atMost(characters: Int)
@@ -48,7 +48,7 @@ package struct PasswordPolicy: Sendable, Hashable {
 
     package init() {}
 
-    /// Reads `passwordPolicyConfig`; `lengthMin` is the project's where that says nothing.
+    /// Reads `passwordPolicyConfig`. `lengthMin` is the project's, used if the policy has none.
     init(stored: JSONValue?, lengthMin: Int64? = nil, refusesCommon: Bool = false) {
         self.refusesCommon = refusesCommon
         if let lengthMin { unenforcedLengthMin = Int(lengthMin) }
@@ -64,7 +64,7 @@ package struct PasswordPolicy: Sendable, Hashable {
         needsSymbol = options?["containsNonAlphanumericCharacter"]?.bool ?? false
     }
 
-    /// What `password` lacks; empty when nothing, whether or not the policy is enforced.
+    /// The requirements that `password` does not meet, whether or not the policy is enforced.
     package func missing(in password: String) -> [Requirement] {
         var missing: [Requirement] = []
         if password.count < lengthMin { missing.append(.atLeast(characters: lengthMin)) }
@@ -78,13 +78,12 @@ package struct PasswordPolicy: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// The reason why `password` must not become the password of an account with the address `email`; `nil` when it may.
+    /// The reason why `password` must not become the password of an account with the address `email`; `nil` if it may.
     ///
-    /// Administrators are asked as well, as in production. Passwords that are there already, and hashes that are imported, are
-    /// judged by nothing here.
+    /// Applies to administrators too, as in Firebase. Existing passwords and imported hashes are not checked here.
     func objection(toNew password: String, for email: EmailAddress?) -> Denial? {
         let policy = project.settings.passwordPolicy
-        // A policy that is enforced says in its own words what is missing.
+        // An enforced policy has its own words for missing requirements.
         if policy.isEnforced, let denial = policyObjection(to: password) { return denial }
         if WeakPassword.isTooLong(password) { return .passwordTooLong }
         let lengthMin = policy.isEnforced ? WeakPassword.lengthMin : policy.unenforcedLengthMin
@@ -92,8 +91,8 @@ extension AccountOperations {
         return policy.refusesCommon && isGuessedFirst(password, for: email) ? .commonPassword : nil
     }
 
-    /// Returns true if `password` is one of the commonest, or is the account's address, its local part, or the app's name
-    /// or id, in upper or lower case.
+    /// Returns true if `password` is one of the most common, or is the account's address, its local part, or the app's
+    /// name or id, ignoring case.
     private func isGuessedFirst(_ password: String, for email: EmailAddress?) -> Bool {
         let password = password.lowercased()
         let settings = project.settings
@@ -102,7 +101,7 @@ extension AccountOperations {
         return CommonPasswords.contains(password) || words.contains { $0?.lowercased() == password }
     }
 
-    /// Why `password`, though it is right, does not sign in; `nil` when it does.
+    /// The reason why a correct `password` does not sign in; `nil` if it does.
     func objection(toSignInWith password: String) -> Denial? {
         project.settings.passwordPolicy.appliesAtSignIn ? policyObjection(to: password) : nil
     }

@@ -14,7 +14,7 @@ package struct ScryptHash: Sendable, Hashable {
     let salt: [UInt8]
     let hash: [UInt8]
 
-    /// `nil` beyond what is borne: 128 MiB at once, and four times OWASP's greatest work.
+    /// `nil` beyond the limits: 128 MiB at once, and four times OWASP's greatest work.
     package init?(logN: Int, blockSize: Int, parallelism: Int, salt: [UInt8], hash: [UInt8]) {
         guard (1...20).contains(logN), (1...16).contains(blockSize), (1...64).contains(parallelism),
             logN < 16 * blockSize, blockSize << logN <= 1 << 20, (blockSize * parallelism) << logN <= 1 << 22,
@@ -51,7 +51,7 @@ package struct ScryptHash: Sendable, Hashable {
 package struct FirebaseScryptHash: Sendable, Hashable {
     /// `memoryCost`: the logarithm of N.
     let logN: Int
-    /// `rounds`, which are scrypt's block size.
+    /// `rounds`: scrypt's block size.
     let blockSize: Int
     let keyID: HashKeyID
     let salt: [UInt8]

@@ -4,10 +4,10 @@ import AccountLinking
 package enum WeakPassword {
     /// Characters.
     package static let lengthMin = 6
-    /// Characters; longer text is refused, so that hashing stays bounded.
+    /// Characters. Longer text is refused, so that hashing time is bounded.
     package static let lengthMax = 4096
 
-    /// Whether `password` is too short or too long to be stored.
+    /// Returns true if `password` is too short or too long to be stored.
     static func applies(to password: String) -> Bool { isTooLong(password) || password.count < lengthMin }
 
     static func isTooLong(_ password: String) -> Bool {
