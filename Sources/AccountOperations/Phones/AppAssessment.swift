@@ -1,11 +1,11 @@
 package import IdentityProviders
 import JSON
 
-/// The site keys by which apps get tokens of reCAPTCHA Enterprise, which scores whoever uses them and shows nothing.
+/// The site keys with which apps get tokens of reCAPTCHA Enterprise, which scores users without showing a challenge.
 package struct AssessmentKeys: Sendable, Hashable {
-    /// The Google Cloud project that the keys are of.
+    /// The Google Cloud project of the keys.
     package var project: String
-    /// `nil`: apps of that kind get none.
+    /// `nil`: apps of that kind get no tokens.
     package var web: String?
     package var iOS: String?
     package var android: String?
@@ -17,7 +17,7 @@ package struct AssessmentKeys: Sendable, Hashable {
         self.android = android
     }
 
-    /// The key of whoever says to be `clientType`. Apps for Android say it in a way of their own, or not at all.
+    /// The site key for `clientType`. Apps for Android send that type or none.
     package func siteKey(for clientType: String?) -> String? {
         switch clientType {
         case "CLIENT_TYPE_WEB": web
@@ -28,11 +28,11 @@ package struct AssessmentKeys: Sendable, Hashable {
     }
 }
 
-/// Has tokens of reCAPTCHA Enterprise assessed (cloud.google.com/recaptcha/docs, "Create an assessment"). A token is good
+/// Assesses tokens of reCAPTCHA Enterprise (cloud.google.com/recaptcha/docs, "Create an assessment"). A token is valid
 /// once.
 package struct AssessmentVerifier: AppVerifying {
     private static let tokenBytesMax = 16_384
-    /// What SDKs ask tokens for: one for another step shows nothing about this one.
+    /// The actions for which SDKs request tokens. A token for another action proves nothing here.
     private static let actions: Set = ["sendVerificationCode", "mfaSmsEnrollment", "mfaSmsSignIn"]
 
     private let keys: AssessmentKeys
@@ -42,10 +42,9 @@ package struct AssessmentVerifier: AppVerifying {
     private let http: any HTTPFetching
     private let timeout: Duration
 
-    ///
     /// - `apiKey`: of the Google Cloud project; never shown.
-    /// - `base`: where the API is reached, without a slash at the end.
-    /// - `scoreMin`: from 0, surely a robot, to 1, surely a person; a request that scores less is not believed.
+    /// - `base`: URL of the API, without a slash at the end.
+    /// - `scoreMin`: from 0, certainly a robot, to 1, certainly a person. A request with a lower score is refused.
     package init(
         keys: AssessmentKeys,
         apiKey: String,
@@ -62,8 +61,8 @@ package struct AssessmentVerifier: AppVerifying {
         self.timeout = timeout
     }
 
-    /// - Throws: `ProviderUnavailable` when there is no usable answer, also when our key is not taken: that is nobody's
-    /// fault who uses the app.
+    /// - Throws: `ProviderUnavailable` if there is no usable answer, also if Google refuses our key: this is not the
+    ///   app user's fault.
     package func isGenuine(_ request: AppRequest) async throws -> Bool {
         guard case .assessment(let token, let clientType, _) = request.credential,
             token.utf8.count <= Self.tokenBytesMax, let siteKey = keys.siteKey(for: clientType)

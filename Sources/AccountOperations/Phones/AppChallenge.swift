@@ -1,14 +1,14 @@
 package import IdentityProviders
 import JSON
 
-/// The challenge by which a person shows to be using an app, as a rule without noticing: reCAPTCHA v2, or what speaks like
-/// it.
+/// The challenge that shows that a person uses an app, usually unnoticed: reCAPTCHA v2, or a service with the same
+/// protocol.
 package struct AppChallenge: Sendable, Hashable {
-    /// Names the project to the challenge's script; public.
+    /// Identifies the project to the challenge's script. Public.
     package var siteKey: String
-    /// The script that shows the challenge.
+    /// URL of the script that shows the challenge.
     package var scriptURL: String
-    /// Where that script takes more from: scripts, frames and pictures (origins, RFC 6454).
+    /// Origins from which that script loads scripts, frames and pictures (RFC 6454).
     package var origins: [String]
 
     package init(siteKey: String, scriptURL: String, origins: [String]) {
@@ -18,15 +18,16 @@ package struct AppChallenge: Sendable, Hashable {
     }
 }
 
-/// Asks whoever issued a challenge's token whether it was solved (developers.google.com/recaptcha, "Verifying the user's
-/// response"). A token is good once, and so is the question.
+/// Asks the issuer of a challenge's token whether the challenge was solved (developers.google.com/recaptcha, "Verifying
+/// the user's response"). A token can be verified once.
 package struct RecaptchaVerifier: AppVerifying {
     private let secret: String
     private let address: String
     private let http: any HTTPFetching
     private let timeout: Duration
 
-    /// `secret`: shared with the issuer; never shown. `address`: where it is asked.
+    /// - `secret`: shared with the issuer; never shown.
+    /// - `address`: URL of the verification.
     package init(secret: String, address: String, http: any HTTPFetching, timeout: Duration) {
         self.secret = secret
         self.address = address
@@ -34,8 +35,8 @@ package struct RecaptchaVerifier: AppVerifying {
         self.timeout = timeout
     }
 
-    /// - Throws: `ProviderUnavailable` when there is no usable answer, also when the issuer does not take our secret: that
-    /// is nobody's fault who uses the app.
+    /// - Throws: `ProviderUnavailable` if there is no usable answer, also if the issuer refuses our secret: this is not
+    ///   the app user's fault.
     package func isGenuine(_ request: AppRequest) async throws -> Bool {
         guard case .recaptcha(let token) = request.credential, token.utf8.count <= Self.tokenBytesMax else {
             return false

@@ -4,16 +4,16 @@ import Crypto
 import JSON
 import Postgres
 
-/// A request for a silent push, by which an app for iOS shows to be on a device (`accounts:verifyIosClient`).
+/// A request for a silent push, with which an app for iOS proves that it runs on a device (`accounts:verifyIosClient`).
 package struct AppPushRequest: Sendable {
-    /// What Apple's push service calls the app on its device by, in hexadecimal.
+    /// Apple's name for the app on its device, in hexadecimal.
     package var deviceToken: String
-    /// Whether the app was built for development.
+    /// True if the app was built for development.
     package var usesSandbox: Bool
     package var iOSBundleID: String?
-    /// The API key that the app calls with.
+    /// The API key with which the app calls.
     package var apiKey: String?
-    /// The network address of the client, as far as it is known.
+    /// The client's network address, if known.
     package var clientAddress: String?
 
     package init(
@@ -31,19 +31,19 @@ package struct AppPushRequest: Sendable {
     }
 }
 
-/// A push that is on its way.
+/// The answer to a request for a push.
 package struct RequestedAppPush: Sendable, Hashable {
-    /// The public half of what the push brings.
+    /// The public half of the push's content.
     package let receipt: String
-    /// How long an app waits for it before it tries something else.
+    /// Seconds for which an app waits for the push before it tries something else.
     package let waitSeconds: Int64
 }
 
 extension AccountOperations {
-    /// Pushes a receipt and its secret to an app. Presenting both later proves that the app got the push.
+    /// Pushes a receipt and its secret to an app. Presenting both later proves that the app received the push.
     ///
-    /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK gives up.
-    /// - Throws: what the database could not do, or `Contention`.
+    /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK stops.
+    /// - Throws: a database error, or `Contention`.
     package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> RequestedAppPush {
         guard let bundleID = request.iOSBundleID, apps.pushTopics.contains(bundleID),
             let device = AppPush.device(request.deviceToken)
@@ -83,7 +83,7 @@ extension AccountOperations {
     }
 }
 
-/// A silent push as the outbox holds it, sealed.
+/// A silent push. The outbox holds it sealed.
 struct AppPush: Sendable, Hashable {
     var device: String
     var bundleID: String
@@ -91,7 +91,7 @@ struct AppPush: Sendable, Hashable {
     var receipt: String
     var secret: String
 
-    /// A push costs nothing and reaches nobody's eyes; its bounds keep a stranger from having a phone woken all day.
+    /// A push is free and invisible. These limits prevent that a stranger wakes a phone all day.
     static let limits = [
         MessageLimit(.recipient, windowSeconds: 3600, countMax: 20),
         MessageLimit(.address, windowSeconds: 60, countMax: 50),
@@ -99,14 +99,14 @@ struct AppPush: Sendable, Hashable {
         MessageLimit(.project, windowSeconds: 60, countMax: 3000),
     ]
 
-    /// A device's token in one form; `nil` for what is none. Tokens have 32 bytes, and Apple says that they may grow.
+    /// A device's token in one form; `nil` for an invalid one. Tokens have 32 bytes, and Apple says that they may grow.
     static func device(_ text: String) -> String? {
         guard (2...400).contains(text.utf8.count), let bytes = Hexadecimal.decode(Array(text.lowercased().utf8))
         else { return nil }
         return Hexadecimal.encode(bytes)
     }
 
-    /// The payload of the push. The SDK recognizes it by this key and does not pass it on.
+    /// The payload of the push. The SDK recognizes it by this key and hides it from the app.
     var payload: [UInt8] {
         JSONWriter.object { writer in
             writer.field("aps", object: { $0.field("content-available", 1) })
@@ -132,7 +132,7 @@ struct AppPush: Sendable, Hashable {
 }
 
 extension AppPush {
-    /// `nil` for what `plaintext` did not make.
+    /// `nil` for bytes that `plaintext` did not make.
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext), let device = value["to"]?.string,
             let bundleID = value["bundleId"]?.string, let usesSandbox = value["isSandbox"]?.bool,
@@ -142,8 +142,8 @@ extension AppPush {
     }
 }
 
-/// What a pushed secret is compared with. It is sealed into the receipt itself, so that any server can judge the pair, as
-/// often as the app presents it, and nothing is stored.
+/// The public half of a push, with the digest of the pushed secret sealed in. Any server can verify the pair, as often
+/// as the app presents it, and nothing is stored.
 struct AppReceipt: Sendable {
     let bundleID: String
     let apiKey: String
@@ -170,7 +170,7 @@ struct AppReceipt: Sendable {
         return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
     }
 
-    /// `nil` for anything this service did not seal.
+    /// `nil` for a text that Concord did not seal.
     init?(_ text: String, sealer: Sealer) {
         guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),
             let content = try? sealer.open(sealed, context: Self.context),
@@ -187,7 +187,7 @@ struct AppReceipt: Sendable {
     }
 }
 
-/// Believes an app that presents what was pushed to it, for a week: SDKs keep the pair and push no more.
+/// Accepts an app that presents a pushed receipt and secret, for a week. SDKs store the pair and request no other push.
 package struct AppReceiptVerifier: AppVerifying {
     private let sealer: Sealer
     private let effects: Effects

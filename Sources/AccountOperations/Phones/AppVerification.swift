@@ -3,28 +3,28 @@ package import AccountLinking
 /// The proof that a request comes from an app of the project (docs/guides/phone.md, "Who may ask").
 package enum AppCredential: Sendable, Hashable {
     case none
-    /// Of a challenge that a person has solved.
+    /// Token of a solved challenge.
     case recaptcha(token: String)
-    /// Of an assessment (reCAPTCHA Enterprise).
+    /// Token of an assessment (reCAPTCHA Enterprise).
     case assessment(token: String, clientType: String?, version: String?)
-    /// It could not get one.
+    /// The app could not get a token for an assessment.
     case unassessed
-    /// What a silent push brought to the app.
+    /// Content of a silent push.
     case push(receipt: String, secret: String)
     case playIntegrity(token: String)
-    /// Nobody answers for these any more.
+    /// Always refused: SafetyNet is discontinued.
     case safetyNet
 }
 
-/// A request that an app has to answer for.
+/// A request that needs proof of the app.
 package struct AppRequest: Sendable, Hashable {
     package var credential: AppCredential
-    /// The number that is to be sent a message.
+    /// The number that gets the message.
     package var number: PhoneNumber
-    /// As the app says itself; only what a credential is bound to. So is the API key that it calls with.
+    /// The app's own claim. Credentials are bound to it and to the API key.
     package var iOSBundleID: String?
     package var apiKey: String?
-    /// The network address of the client, as far as it is known.
+    /// The client's network address, if known.
     package var clientAddress: String?
 
     package init(
@@ -42,26 +42,28 @@ package struct AppRequest: Sendable, Hashable {
     }
 }
 
-/// Judges credentials of one form. A port: each form has its own.
+/// Verifies credentials of one form.
 package protocol AppVerifying: Sendable {
-    /// Whether the credential shows that an app of the project asks. Never while a transaction or a connection is held.
-    /// - Throws: when that could not be found out.
+    /// Returns true if the credential proves that an app of the project sends the request. Never called while a
+    /// transaction or a connection is held.
+    /// - Throws: an error if there is no answer.
     func isGenuine(_ request: AppRequest) async throws -> Bool
 }
 
-/// Who judges which form; where nobody does, a credential of that form is worth nothing.
+/// The verifier of each form of credential. A form without a verifier is refused.
 package struct AppVerifiers: Sendable {
     package var recaptcha: (any AppVerifying)?
-    /// What people are shown for it; `nil` where there is nothing to be shown.
+    /// The challenge that people are shown; `nil` if there is none.
     package var challenge: AppChallenge?
     package var assessments: (any AppVerifying)?
-    /// What apps get tokens for assessments with; `nil` where there are none.
+    /// The site keys with which apps get tokens for assessments; `nil` if there are none.
     package var assessmentKeys: AssessmentKeys?
     package var pushes: (any AppVerifying)?
-    /// The apps for iOS that can be pushed to: bundle identifiers.
+    /// Bundle identifiers of the apps for iOS that get pushes.
     package var pushTopics: Set<String>
     package var playIntegrity: (any AppVerifying)?
-    /// Whether real numbers are sent messages for whoever asks. What that costs is bounded by the limits on messages alone.
+    /// True if requests without proof of the app may send messages to real numbers. Only the limits on messages then
+    /// bound the cost.
     package var acceptsUnverified: Bool
 
     package init(
@@ -84,10 +86,10 @@ package struct AppVerifiers: Sendable {
         self.acceptsUnverified = acceptsUnverified
     }
 
-    /// Whether an assessment is all that a browser can show: there is no challenge to fall back on.
+    /// True if browsers can only present an assessment, because there is no challenge.
     package var needsAssessments: Bool { assessmentKeys != nil && recaptcha == nil }
 
-    /// Whether the operator pays somebody to judge `request`.
+    /// True if the operator pays for the verification of `request`.
     func isPaid(_ request: AppRequest) -> Bool {
         switch request.credential {
         case .assessment: assessments != nil && !acceptsUnverified
@@ -95,12 +97,12 @@ package struct AppVerifiers: Sendable {
         }
     }
 
-    /// Why `request` is not believed; `nil` when it is.
+    /// The reason why `request` is refused; `nil` if it is accepted.
     func denial(of request: AppRequest) async throws -> PhoneDenial? {
         if acceptsUnverified { return nil }
         switch request.credential {
         case .none where needsAssessments, .unassessed where needsAssessments: return .missingRecaptchaToken
-        // After which SDKs show the challenge.
+        // After this answer SDKs show the challenge.
         case .unassessed where assessmentKeys != nil: return .invalidAppCredential
         case .none, .unassessed:
             return request.iOSBundleID == nil ? .missingAppCredential : .missingClientIdentifier
@@ -128,7 +130,7 @@ package struct AppVerifiers: Sendable {
     }
 }
 
-/// Accepts every credential. Development only: the SDKs send made-up tokens to an emulator.
+/// Accepts every credential. Development only: SDKs send made-up tokens to an emulator.
 package struct DevelopmentAppVerifier: AppVerifying {
     package init() {}
 

@@ -1,28 +1,28 @@
 package import AccountLinking
 import CPhoneNumber
 
-/// A number that somebody can be given, and where.
+/// An assignable number and its region.
 package struct DialableNumber: Sendable, Hashable {
     package let number: PhoneNumber
-    /// ISO 3166-1 alpha-2; `001` for a number of no country.
+    /// ISO 3166-1 alpha-2; `001` for a number without a country.
     package let region: String
 }
 
-/// Why a number cannot be sent a message.
+/// The reason why a number cannot get a message.
 package enum PhoneNumberDefect: Error, Sendable, Hashable, CaseIterable {
-    /// Not `+`, digits and visual separators, or too long to be looked at.
+    /// Has other characters than `+`, digits and visual separators, or is too long to check.
     case malformed
     case unknownCountryCode
     case tooShort
     case tooLong
-    /// In a range that nobody is given.
+    /// In an unassigned range.
     case unassigned
 }
 
-/// The world's numbering plans, as libphonenumber has them (docs/guides/phone.md says as of when).
+/// The world's numbering plans, from libphonenumber (docs/guides/phone.md names its date).
 package enum NumberingPlan {
-    /// The number that `text` is, in its canonical form: without visual separators and without a trunk prefix after the
-    /// country code. Takes some ten microseconds; the first call of a process some milliseconds.
+    /// Returns the number in `text` in its canonical form: without visual separators and without a trunk prefix after
+    /// the country code. Takes about 10 µs; the first call of a process takes a few ms.
     package static func judge(_ text: String) -> Result<DialableNumber, PhoneNumberDefect> {
         let digits = text.unicodeScalars.filter { !PhoneNumber.separators.contains($0) }
         guard digits.first == "+", (2...32).contains(digits.count),

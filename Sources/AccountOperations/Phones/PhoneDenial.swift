@@ -1,10 +1,10 @@
-/// What is wrong with a request about a number, apart from what policy refuses.
+/// A defect of a request about a number. Refusals by policy are `Refusal`.
 package enum PhoneDenial: Sendable, Hashable {
     case invalidNumber(PhoneNumberDefect)
 
     // The app.
     case missingAppCredential
-    /// The same of an app for iOS.
+    /// The same for an app for iOS.
     case missingClientIdentifier
     case invalidAppCredential
     case captchaCheckFailed
@@ -13,18 +13,18 @@ package enum PhoneDenial: Sendable, Hashable {
     case appNotVerified
 
     // The messages.
-    /// The number, or whoever calls, has had as many as there are.
+    /// The number or the caller reached its limit.
     case tooManyMessages
-    /// The project has.
+    /// The project reached its limit.
     case quotaExceeded
 
-    // What came back. A session that is used is the same as an unknown one, to whoever presents it.
+    // The response. A used session and an unknown one get the same answer.
     case invalidSession
     case sessionExpired
     /// Counted.
     case invalidCode
-    /// Five codes were wrong: the right one counts no more, another may be asked for.
+    /// Five codes were wrong. The correct one is refused too; the user must request a new one.
     case tooManyAttempts
-    /// Unknown, used, expired, or of another number.
+    /// Unknown, used, expired, or for another number.
     case invalidTemporaryProof
 }

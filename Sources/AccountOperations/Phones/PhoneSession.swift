@@ -3,8 +3,8 @@ import AccountStore
 import Crypto
 import JSON
 
-/// What a client holds of a verification: the id it is found by, and a secret. `sessionInfo` and `temporaryProof` on the
-/// wire: 64 characters of base64url.
+/// A client's handle to a verification: its id and a secret. `sessionInfo` and `temporaryProof` on the wire: 64
+/// characters of base64url.
 struct PhoneSession: Sendable {
     private static let idBytes = 16
     private static let secretBytes = 32
@@ -17,7 +17,7 @@ struct PhoneSession: Sendable {
         secret = effects.randomBytes(Self.secretBytes)
     }
 
-    /// `nil` for what was never made here.
+    /// `nil` for a text that Concord did not make.
     init?(_ text: String) {
         guard text.utf8.count == 64, let bytes = Base64URL.decode(text[...]),
             bytes.count == Self.idBytes + Self.secretBytes
@@ -28,10 +28,10 @@ struct PhoneSession: Sendable {
 
     var text: String { Base64URL.encode(id + secret) }
 
-    /// What the database knows of it.
+    /// The digest that the database stores.
     var digest: [UInt8] { Array(SHA256.hash(data: secret)) }
 
-    /// Whether it is one of the verification's, in a time that says nothing about which.
+    /// Returns true if this session belongs to the verification. Constant time.
     func presents(_ verification: PhoneVerificationRecord) -> Bool {
         let digest = SHA256.hash(data: secret)
         return verification.sessionDigests.reduce(false) { digest.equals($1) || $0 }
@@ -39,25 +39,25 @@ struct PhoneSession: Sendable {
 }
 
 extension PhoneVerificationRecord {
-    /// What its sealed code is bound to.
+    /// The authenticated context of the sealed code.
     var codeContext: String {
         ["phone-code", tenant.rawValue, Base64URL.encode(id)].joined(separator: "\u{1F}")
     }
 }
 
-/// One request that presents a verification: what its attempts share, made before the first.
+/// One request that presents a verification: the values that its attempts share, made before the first attempt.
 struct PhoneVerificationUse: Sendable {
     let session: PhoneSession
     let tenant: TenantID
     let now: Timestamp
-    /// Marks the verification as used by this request.
+    /// Marks the verification as consumed by this request.
     let id: AccountEvent.ID
 }
 
 extension AccountOperations {
-    /// The verification that `use` presents, while it can be used for `purpose`.
+    /// Returns the verification that `use` presents, if it can be used for `purpose`.
     ///
-    /// `user`: whose second factor it is about; `nil` for the other purposes.
+    /// - `user`: the owner of the second factor; `nil` for other purposes.
     func usableVerification(
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -74,9 +74,10 @@ extension AccountOperations {
         }
     }
 
-    /// As `usableVerification`, once `code` is right. A wrong one is counted before it is answered, and a right one counts
-    /// only once the verification is used up: so no more are compared than there may be, however many come at once.
-    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
+    /// Like `usableVerification`, after a check of `code`. A wrong code is counted before it is answered, and a correct
+    /// one is valid only once the verification is consumed. So no more codes are compared than the limit allows,
+    /// however many arrive at once.
+    /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func usableVerification(
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -91,7 +92,7 @@ extension AccountOperations {
             }
             right = opened
         } else {
-            // Fictional when it was asked for; what the project says now counts.
+            // The number was fictional at the request. The project's present code for it is valid.
             guard let fictional = project.settings.testPhoneNumbers[found.number] else {
                 throw Denial.phone(.invalidSession)
             }

@@ -2,16 +2,15 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Hands the silent pushes of the outbox over.
+/// Hands the outbox's silent pushes to the sender.
 package struct PushChannel: OutboxChannel {
     private let sender: any PushSending
     private let effects: Effects
     private let timeout: Duration
     package let concurrencyMax: Int
 
-    ///
-    /// - `timeout`: for handing over one push.
-    /// - `concurrencyMax`: pushes under way at once.
+    /// - `timeout`: for one push.
+    /// - `concurrencyMax`: pushes sent at once.
     package init(_ sender: any PushSending, timeout: Duration, concurrencyMax: Int, effects: Effects = .system) {
         self.sender = sender
         self.effects = effects

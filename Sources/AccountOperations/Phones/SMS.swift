@@ -3,12 +3,12 @@ import AccountStore
 import JSON
 import Postgres
 
-/// A text message with a code, as the outbox holds it, sealed.
+/// A text message with a code. The outbox holds it sealed.
 package struct SMS: Sendable, Hashable {
     package var to: PhoneNumber
     package var text: String
     package var code: String
-    /// The session that the message was sent for: who looks at messages of development finds it by that.
+    /// The session of the message. In development, readers find messages by it.
     package var sessionInfo: String
     /// A BCP 47 tag.
     package var locale: String
@@ -31,7 +31,7 @@ package struct SMS: Sendable, Hashable {
         self.locale = locale
     }
 
-    /// `nil` for what `plaintext` did not make.
+    /// `nil` for bytes that `plaintext` did not make.
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext), let to = value["to"]?.string.flatMap(PhoneNumber.init),
             let text = value["text"]?.string, let code = value["code"]?.string,
@@ -42,7 +42,7 @@ package struct SMS: Sendable, Hashable {
 }
 
 extension SMS {
-    /// - Returns: `nil` for a message that does not open, or is no text message.
+    /// - Returns: `nil` for a message that does not open or is no text message.
     init?(opening message: WaitingMessage, tenant: TenantID, sealer: Sealer) {
         guard
             let plaintext = OutboxMessage.plaintext(
@@ -56,30 +56,30 @@ extension SMS {
     }
 }
 
-/// What messages say, by language: as short as can be, so that a message is one segment, of 160 characters where the
-/// alphabet of GSM has them all and of 70 where not (3GPP TS 23.040 §9.2.3.24.1).
+/// The texts of messages, by language. They are short, so that a message is one segment: 160 characters of the GSM
+/// alphabet, or 70 of others (3GPP TS 23.040 §9.2.3.24.1).
 enum SMSText {
     private static let codePlace = "%LOGIN_CODE%"
     private static let appPlace = "%APP_NAME%"
-    /// Longer names are cut, so that the message stays one segment.
+    /// Longer names are truncated, so that the message stays one segment.
     static let appNameCharactersMax = 24
 
-    /// The languages of the pages. The first is spoken where no other is asked for.
+    /// The languages of the pages. The first is the default.
     static let texts: [(language: String, text: String)] = [
         ("en", "\(codePlace) is your verification code for \(appPlace)."),
         ("zh-TW", "\(codePlace) 是您在 \(appPlace) 的驗證碼。"),
         ("th", "\(codePlace) คือรหัสยืนยันของคุณสำหรับ \(appPlace)"),
     ]
 
-    /// `template`: the project's own, in whatever language; one that has no place for the code is no template.
+    /// - `template`: the project's own text, in any language. Ignored if it has no place for the code.
     static func text(code: String, appName: String, locale: String, template: String?) -> String {
         var text = texts.first { speaks($0.language, locale) }?.text ?? texts[0].text
         if let template, template.contains(codePlace) { text = template }
         return text.replacing(appPlace, with: appName.prefix(appNameCharactersMax)).replacing(codePlace, with: code)
     }
 
-    /// Whether somebody who asked for `locale` reads `language`: its first subtags are the same (RFC 4647 §3.4), and
-    /// Chinese as it is written in Taiwan is read wherever the traditional script is.
+    /// Returns true if a reader of `locale` reads `language`: the first subtags are equal (RFC 4647 §3.4). Text in the
+    /// traditional script as written in Taiwan suits every reader of that script.
     private static func speaks(_ language: String, _ locale: String) -> Bool {
         let subtags = locale.lowercased().split(separator: "-")
         if language == "zh-TW" {
@@ -90,10 +90,10 @@ enum SMSText {
 }
 
 extension AccountOperations {
-    /// How many messages an inspection looks at.
+    /// Messages that an inspection reads.
     private static let inspectedMessagesMax: Int64 = 1000
 
-    /// The messages whose codes can still be used, the oldest first. For development: it opens what is sealed.
+    /// The messages with codes that can still be used, oldest first. For development: it opens sealed messages.
     package func messagesWithUsableCodes(tenant: TenantID) async throws -> [SMS] {
         let waiting = try await store.waitingMessages(.sms, countMax: Self.inspectedMessagesMax, tenant: tenant)
         let messages = waiting.compactMap { SMS(opening: $0, tenant: tenant, sealer: sealer) }

@@ -2,16 +2,15 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Hands the text messages of the outbox over.
+/// Hands the outbox's text messages to the sender.
 package struct SMSChannel: OutboxChannel {
     private let sender: any SMSSending
     private let effects: Effects
     private let timeout: Duration
     package let concurrencyMax: Int
 
-    ///
-    /// - `timeout`: for handing over one message.
-    /// - `concurrencyMax`: messages under way at once.
+    /// - `timeout`: for one message.
+    /// - `concurrencyMax`: messages sent at once.
     package init(_ sender: any SMSSending, timeout: Duration, concurrencyMax: Int, effects: Effects = .system) {
         self.sender = sender
         self.effects = effects

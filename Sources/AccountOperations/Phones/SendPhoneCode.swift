@@ -4,17 +4,17 @@ import Postgres
 
 /// A request for a code to sign in or to link with (`accounts:sendVerificationCode`).
 package struct PhoneCodeRequest: Sendable {
-    /// As typed; `nil` where none was sent.
+    /// The number as typed; `nil` if none was sent.
     package var number: String?
     package var credential: AppCredential
     package var iOSBundleID: String?
-    /// The API key that the app calls with.
+    /// The API key with which the app calls.
     package var apiKey: String?
-    /// The language asked for, as sent.
+    /// The requested language, as sent.
     package var locale: String?
-    /// The network address of the client, as far as it is known.
+    /// The client's network address, if known.
     package var clientAddress: String?
-    /// Whose address that is, as limits count.
+    /// The subscriber of that address, as limits count.
     package var subscriber: String?
 
     package init(
@@ -36,25 +36,25 @@ package struct PhoneCodeRequest: Sendable {
     }
 }
 
-/// A number that a code is asked for.
+/// A number that is to get a code.
 struct PhoneRecipient: Sendable {
     let number: PhoneNumber
-    /// The project holds its code, and nothing is sent.
+    /// True if the project configures the number's code. Nothing is sent.
     let isFictional: Bool
-    /// Whether the project sends messages to where it is.
+    /// True if the project sends messages to the number's region.
     let isRegionAllowed: Bool
 }
 
-/// A code that is to go to a number, once everything is right.
+/// A code to send to a number, after all checks.
 struct PreparedPhoneCode: Sendable {
     var number: PhoneNumber
-    /// The project holds its code, and nothing is sent.
+    /// True if the project configures the number's code. Nothing is sent.
     var isFictional = false
     var purpose: PhoneVerificationRecord.Purpose
-    /// Whose second factor it is about.
+    /// The owner of the second factor.
     var user: UserID?
     var locale: String?
-    /// Who asked, as limits count.
+    /// The requesting subscriber, as limits count.
     var subscriber: String?
     var tenant: TenantID
 }
@@ -62,15 +62,15 @@ struct PreparedPhoneCode: Sendable {
 extension AccountOperations {
     /// Sends a code to a number, with the checks in the order of docs/reference/protocol.md, "Phone verification".
     ///
-    /// A fictional number is asked for no app, counted against no limit and sent nothing.
-    /// - Returns: what the client presents with the code (`sessionInfo`).
-    /// - Throws: what the verifier of the app or the database could not do, or `Contention`.
+    /// For a fictional number no app is verified, no limit counts, and nothing is sent.
+    /// - Returns: `sessionInfo`, which the client presents with the code.
+    /// - Throws: an error of the app's verifier or the database, or `Contention`.
     package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> String {
         func refusal(owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal>? {
             let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
-        // Asked first as if nobody had the number: where that is refused, nothing is looked at.
+        // Decided first as if the number had no owner: if that is refused, nothing is read.
         if let refusal = refusal(owner: nil, isRegionAllowed: true) {
             throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
@@ -92,7 +92,7 @@ extension AccountOperations {
         )
     }
 
-    /// The number that was typed, as far as it can be told without asking anybody.
+    /// Judges the typed number without network or database.
     func judge(_ number: String?) throws(Denial) -> PhoneRecipient {
         let settings = project.settings
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
@@ -114,9 +114,9 @@ extension AccountOperations {
         )
     }
 
-    /// The number of a request, once an app answers for it; a fictional one is asked for none.
+    /// Returns the request's number after the app's credential is verified. A fictional number needs no credential.
     ///
-    /// `refusal`: what the rules say, given whether messages go to where the number is.
+    /// - `refusal`: the verdict of the rules, given whether the project sends messages to the number's region.
     func appraise(
         _ request: PhoneCodeRequest,
         tenant: TenantID,
@@ -139,8 +139,8 @@ extension AccountOperations {
         return addressee
     }
 
-    /// Counts an assessment before it is asked for: what is refused by it sends no message, and costs money all the same.
-    /// There may be as many as there may be messages.
+    /// Counts an assessment before it is requested, because a refused one costs money too. The limits are those of
+    /// messages.
     private func countAssessment(for subscriber: String?, tenant: TenantID) async throws {
         let now = effects.now()
         let limits = project.settings.messageLimits.filter { $0.scope != .recipient }
@@ -153,8 +153,8 @@ extension AccountOperations {
         }
     }
 
-    /// Stores a verification with the message that carries its code, within the limits; or, where such a message is under
-    /// way, adds a session to that one. Of many callers at once one sends.
+    /// Stores a verification and the message with its code, within the limits. If such a message is already on its way,
+    /// adds a session to its verification instead. If many callers ask at once, one of them sends.
     /// - Returns: `sessionInfo`.
     func send(_ order: PreparedPhoneCode) async throws -> String {
         let now = effects.now()
@@ -189,7 +189,8 @@ extension AccountOperations {
         let message = try message(carrying: code, verification, session, locale: order.locale)
         let limits = project.settings.messageLimits.limiting(
             .message(.sms),
-            // Each purpose by itself: a stranger who asks for codes to sign in uses up no second factor's.
+            // Each purpose has its own count: a stranger who requests sign-in codes does not use up those for a second
+            // factor.
             to: "\(order.purpose.rawValue) \(order.number.rawValue)",
             from: order.subscriber
         )
@@ -228,7 +229,7 @@ extension AccountOperations {
         }
     }
 
-    /// The message that development shows where a fictional number is sent none; `nil` in production.
+    /// The message that development shows for a fictional number, which gets none; `nil` in production.
     private func developmentMessage(
         to order: PreparedPhoneCode,
         _ verification: PhoneVerificationRecord,
@@ -271,7 +272,6 @@ extension AccountOperations {
 }
 
 extension MessageLimit.Scope {
-    /// What is said where such a limit is reached.
     fileprivate var denial: PhoneDenial {
         switch self {
         case .recipient, .address: .tooManyMessages

@@ -2,13 +2,13 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// What a client needs to set an authenticator app up (`totpSessionInfo`).
+/// The data with which a client sets up an authenticator app (`totpSessionInfo`).
 package struct TOTPEnrollment: Sendable {
     /// Base32.
     package let sharedKey: String
     package let codeDigits: Int
     package let periodSeconds: Int64
-    /// What the client goes on with (`sessionInfo`).
+    /// The handle with which the client continues (`sessionInfo`).
     package let sessionInfo: String
     package let endsAt: Timestamp
 }
@@ -34,17 +34,17 @@ package struct FinishEnrollment: Sendable {
     }
 }
 
-/// What was shown to be one's own, and can become a second factor.
+/// A proven method that can become a second factor.
 private struct NewFactor: Sendable {
     let method: SecondFactor.Method
-    /// Of an app, with the step whose code it showed.
+    /// The secret of an app, and the time step of the code that it showed.
     let secret: (bytes: [UInt8], step: Int64)?
-    /// What has to be written with it.
+    /// Side writes that must be part of the enrollment.
     let sideWrites: [AccountWrite.SideWrite]
 }
 
 extension AccountOperations {
-    /// Sends a code to a number that is to become a second factor (`mfaEnrollment:start`).
+    /// Sends a code to a number that will become a second factor (`mfaEnrollment:start`).
     /// - Returns: `sessionInfo`.
     package func startEnrollment(
         _ request: PhoneCodeRequest,
@@ -76,11 +76,13 @@ extension AccountOperations {
         )
     }
 
-    /// Enrols what the code shows to be the user's own: rows G. Every other session ends; the answer's one has shown both. The
-    /// account's address is told, and can take the factor off again: the session may be stolen. If a code can take a first
-    /// address back, that one is told as well.
+    /// Enrolls the factor whose code the user shows: rules G. Every other session ends. The new session has proven both
+    /// factors.
     ///
-    /// `locale`: the language of that mail, as sent.
+    /// The account's address gets a mail with a code that removes the factor, because the session may be stolen. If a
+    /// code can restore a first address, that address gets such a mail too.
+    ///
+    /// - `locale`: the requested language of the mails.
     package func finishEnrollment(
         _ request: FinishEnrollment,
         idToken: String,
@@ -151,8 +153,8 @@ extension AccountOperations {
         }
     }
 
-    /// Takes a second factor off the account of a session: rows G. Every other session ends, and the answer's one carries no
-    /// second factor.
+    /// Removes a second factor from the account of a session: rules G. Every other session ends, and the new session
+    /// carries no second factor.
     package func withdrawSecondFactor(
         _ factor: String,
         idToken: String,
@@ -185,7 +187,7 @@ extension AccountOperations {
         }
     }
 
-    /// - Throws: `FactsMoved`, `Denial`, or what the database could not do.
+    /// - Throws: `FactsMoved`, `Denial`, or a database error.
     private func apply(
         _ verdict: Verdict<UpdateDecision>,
         to user: UserRecord,
@@ -206,8 +208,8 @@ extension AccountOperations {
         )
     }
 
-    /// Asked first, before anything is looked at.
-    /// - Throws: a denial if the project lets nobody enrol such a factor.
+    /// Called before anything is read.
+    /// - Throws: a denial if the project does not allow such a factor.
     private func requireEnrollable(_ kind: SecondFactorKind) throws(Denial) {
         guard !policy.enrollableSecondFactors.contains(kind) else { return }
         switch kind {
@@ -216,7 +218,7 @@ extension AccountOperations {
         }
     }
 
-    /// - Throws: a denial if the session cannot enrol such a factor, as the account stands now.
+    /// - Throws: a denial if the session cannot enroll such a factor on the account as it is now.
     private func requireEnrollable(_ method: SecondFactor.Method, by caller: AuthenticatedSession) throws {
         let now = effects.now()
         guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.factorEnrolled) }

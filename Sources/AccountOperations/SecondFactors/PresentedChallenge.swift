@@ -2,9 +2,9 @@ import AccountLinking
 import AccountStore
 import JSON
 
-/// A handle to a stored challenge: `mfaPendingCredential`, and `sessionInfo` of a TOTP enrolment.
+/// A handle to a stored challenge: `mfaPendingCredential`, and `sessionInfo` of a TOTP enrollment.
 ///
-/// A sealed box over the user and the row, so that nobody can make one or read whose account it names.
+/// User and row are sealed, so that no client can forge a handle or read the account in it.
 struct FactorChallengeHandle: Sendable {
     let tenant: TenantID
     let user: UserID
@@ -26,7 +26,7 @@ struct FactorChallengeHandle: Sendable {
         return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
     }
 
-    /// `nil` for anything this service did not seal.
+    /// `nil` for a text that Concord did not seal.
     init?(_ text: String, sealer: Sealer) {
         guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),
             let content = try? sealer.open(sealed, context: Self.context),
@@ -40,14 +40,14 @@ struct FactorChallengeHandle: Sendable {
     }
 }
 
-/// A challenge that somebody presents, with what was begun.
+/// A presented challenge, with its opened content.
 struct PresentedChallenge: Sendable {
     let challenge: FactorChallenge
     let content: [UInt8]
 }
 
 extension AccountOperations {
-    /// A challenge that is to be stored, over `content`, which it seals.
+    /// A new challenge over `content`, which it seals.
     func newChallenge(
         _ purpose: FactorChallenge.Purpose,
         of user: UserRecord,
@@ -73,7 +73,7 @@ extension AccountOperations {
         return challenge
     }
 
-    /// The challenge behind a handle, while it can be used for `purpose`; otherwise why not. One round trip.
+    /// The challenge of a handle if it can be used for `purpose`, and its state. One round trip.
     func usableChallenge(
         _ handle: String,
         for purpose: FactorChallenge.Purpose,
@@ -91,14 +91,14 @@ extension AccountOperations {
 }
 
 extension FactorChallenge {
-    /// What its content is bound to.
+    /// The authenticated context of the content.
     fileprivate var contentContext: String {
         ["factor-challenge", tenant.rawValue, user.rawValue, Base64URL.encode(id)].joined(separator: "\u{1F}")
     }
 }
 
 extension SecondFactorID {
-    /// What the secret of the factor is bound to.
+    /// The authenticated context of the factor's secret.
     func secretContext(of user: UserID, tenant: TenantID) -> String {
         ["totp-secret", tenant.rawValue, user.rawValue, rawValue].joined(separator: "\u{1F}")
     }

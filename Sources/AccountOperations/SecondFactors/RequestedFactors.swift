@@ -3,13 +3,13 @@ package import AccountLinking
 /// A second factor as an administrator describes it (`mfa.enrollments`, `mfaInfo`).
 package struct FactorDescription: Sendable {
     package enum Method: Sendable {
-        /// As it was sent.
+        /// The number as sent.
         case phone(String)
-        /// One that its user has enrolled: its secret nobody else knows.
+        /// An app that its user has enrolled. Only that user has the secret.
         case totp
     }
 
-    /// Made here unless given.
+    /// Generated if `nil`.
     package var id: SecondFactorID?
     package var method: Method
     package var displayName: String?
@@ -21,7 +21,7 @@ package struct FactorDescription: Sendable {
     }
 }
 
-/// The second factors that an account is to have, free of what is wrong with any account.
+/// The second factors that an administrator wants an account to have, checked as far as possible without the account.
 struct RequestedFactors: Sendable {
     private let factors: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)]
 
@@ -29,8 +29,8 @@ struct RequestedFactors: Sendable {
         self.factors = factors
     }
 
-    /// The factors in place of `enrolled`; one that stays keeps when it was enrolled. `nil` where one is an app that the user
-    /// has not enrolled under its name.
+    /// Returns the factors that replace `enrolled`. A factor that stays keeps its enrollment time. Returns `nil` if one
+    /// is an app that the user has not enrolled under its id.
     func replacing(_ enrolled: [SecondFactor], at now: Timestamp) -> [SecondFactor]? {
         var wanted: [SecondFactor] = []
         for (id, method, displayName) in factors {
@@ -49,8 +49,8 @@ struct RequestedFactors: Sendable {
 }
 
 extension AccountOperations {
-    /// The factors that an administrator describes, as far as they can be judged without the account. Of several with
-    /// one number the first counts.
+    /// The factors that an administrator describes, checked as far as possible without the account. Of several factors
+    /// with the same number the first counts.
     func wanted(_ described: [FactorDescription]) throws(Denial) -> RequestedFactors {
         var wanted: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)] = []
         for factor in described {
@@ -65,7 +65,7 @@ extension AccountOperations {
             guard let id = factor.id ?? SecondFactorID(effects.newLocalID()) else { continue }
             guard !wanted.contains(where: { $0.id == id }) else { throw Denial.secondFactor(.duplicateID) }
             wanted.append((id, method, factor.displayName))
-            // More than there may be is refused by the rules, however many more.
+            // The rules refuse more than the maximum, so the rest need not be read.
             if wanted.count > SecondFactor.countMax { break }
         }
         return RequestedFactors(wanted)

@@ -1,15 +1,15 @@
-/// What is wrong with a request about a second factor, apart from what policy refuses.
+/// A defect of a request about a second factor. Refusals by policy are `Refusal`.
 package enum SecondFactorDenial: Sendable, Hashable {
-    /// Unknown, used, expired, of another purpose, or of an account whose sessions have ended since.
+    /// Unknown, used, expired, for another purpose, or of an account whose sessions have ended since.
     case invalidPendingCredential
-    /// Five codes were wrong: sign in anew.
+    /// Five codes were wrong. The user must sign in again.
     case tooManyAttempts
-    /// The factor is of another kind than what was sent for it.
+    /// The response has another kind than the factor.
     case unsupportedKind
-    /// An administrator gives a number that is none.
+    /// An administrator sent an invalid number.
     case invalidPhoneNumber
-    /// An administrator names one enrolment twice.
+    /// An administrator sent the same enrollment id twice.
     case duplicateID
-    /// An administrator enrols what only its user can: a secret has two ends.
+    /// An administrator tried to enroll an app, which only its user can: the app must have the secret.
     case notForAdministrators
 }

@@ -1,13 +1,13 @@
 package import AccountLinking
 import JSON
 
-/// What the bearer token of a service account says (RFC 6750). Opaque to whoever holds it.
+/// The claims of a service account's bearer token (RFC 6750). Opaque to clients.
 ///
-/// Issuer and audience are not those of ID tokens, so that neither is ever taken for the other.
+/// Issuer and audience differ from those of ID tokens, so that one token never passes for the other.
 package struct AccessTokenClaims: Sendable, Hashable {
-    /// The account's name.
+    /// The service account's e-mail.
     package var email: String
-    /// The key that asked; the token is good while it is registered.
+    /// The requesting key. The token is valid while the key is registered.
     package var keyID: String
     package var expiresAt: Timestamp
 

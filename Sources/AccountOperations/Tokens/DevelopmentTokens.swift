@@ -30,7 +30,7 @@ package struct DevelopmentTokens: Sendable {
 
     package init() {}
 
-    /// A token around `payload`, the text of a JSON object that has members.
+    /// Returns a token with `payload`, the text of a JSON object that has members.
     func mint(_ payload: [UInt8], signedBy key: SigningKey) throws -> String {
         let signature = Base64URL.encode(try key.signature(over: Self.signingInput(payload)))
         var sealed = Array(payload.dropLast())
@@ -45,7 +45,7 @@ package struct DevelopmentTokens: Sendable {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].elementsEqual(Self.encodedHeader.utf8), parts[2].isEmpty,
             let sealed = Base64URL.decode(parts[1]),
-            // Neither a key id nor a signature has a comma in it.
+            // Key ids and signatures contain no comma.
             let comma = sealed.lastIndex(of: UInt8(ascii: ","))
         else { return nil }
         let claim = sealed[comma...]

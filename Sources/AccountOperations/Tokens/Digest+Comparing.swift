@@ -1,9 +1,9 @@
 import Crypto
 
 extension Digest {
-    /// Whether the digest is these bytes, in a time that says nothing about where they differ.
+    /// Returns true if the digest equals `bytes`. Constant time.
     func equals(_ bytes: [UInt8]) -> Bool {
-        // `==` between a digest and bytes is constant-time in swift-crypto; lengths are not secret.
+        // swift-crypto compares a digest and bytes in constant time. Lengths are not secret.
         self == bytes
     }
 }

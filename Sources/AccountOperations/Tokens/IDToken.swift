@@ -2,34 +2,34 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// The claims of a verified ID token that the service itself uses.
+/// The claims of a verified ID token that Concord uses.
 package struct VerifiedIDToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
-    /// When the sign-in happened. In `auth_time`, unless sessions of the account ended since (`concord.auth_time`).
+    /// Time of the sign-in: `concord.auth_time` if present, otherwise `auth_time`.
     package var authTime: Timestamp
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
-    /// The session epoch the token was minted under.
+    /// The session epoch of the account when the token was minted.
     package var sessionEpoch: Int64
-    /// The id of the session the token was issued to; `nil` in tokens of older versions.
+    /// The id of the token's session; `nil` in tokens of older versions.
     package var session: [UInt8]?
     package var signInProvider: String
     package var secondFactor: SessionRecord.SecondFactor?
 
-    /// Whether its session began as a guest's.
+    /// True if the session began as a guest's.
     var isAnonymous: Bool { signInProvider == "anonymous" }
 }
 
-/// The claims of an ID token: how they are laid out, and how they are read back.
+/// Writes and reads the claims of ID tokens.
 enum IDTokenClaims {
-    /// Names an administrator or developer may not set; a subset of those that are overwritten.
+    /// Names that administrators and developers may not set: a subset of `reservedNames`.
     static let forbiddenNames: Set<String> = [
         "iss", "aud", "sub", "iat", "exp", "nbf", "jti", "nonce", "azp", "acr", "amr", "cnf", "auth_time", "firebase",
         "at_hash", "c_hash",
     ]
 
-    /// Names the service writes itself after everything else, so that no custom claim survives under them.
+    /// Names that Concord writes after all others, so that no custom claim has them.
     private static let reservedNames: Set<String> = forbiddenNames.union([
         "user_id", "email", "email_verified", "phone_number", "provider_id", "concord",
         DevelopmentTokens.claim,
@@ -86,9 +86,9 @@ enum IDTokenClaims {
         }
     }
 
-    /// The sign-in as Admin SDKs may see it, which take a token for a revoked one if its `auth_time` is before the
-    /// account's `validSince`: a session that began after a revocation is none that was revoked, however long ago its user
-    /// signed in at the provider.
+    /// The sign-in time for Admin SDKs, which take a token for revoked if its `auth_time` is before the account's
+    /// `validSince`. A session that began after a revocation was not revoked, even if its user signed in at the
+    /// provider long before.
     private static func shownAuthTime(of session: SessionRecord, _ user: UserRecord) -> Int64 {
         let revoked = min(user.validSince.secondsSinceEpoch, session.start.secondsSinceEpoch)
         return max(session.authTime.secondsSinceEpoch, revoked)
@@ -111,7 +111,7 @@ enum IDTokenClaims {
         }
     }
 
-    /// What `decode` reads out of the payload.
+    /// The result of `decode` for the payload.
     static func verified(for user: UserRecord, session: SessionRecord, issuedAt: Timestamp) -> VerifiedIDToken {
         let now = issuedAt.secondsSinceEpoch
         return VerifiedIDToken(
@@ -127,7 +127,7 @@ enum IDTokenClaims {
         )
     }
 
-    /// `nil` when the payload is not one of ours.
+    /// Returns `nil` if Concord did not make the payload.
     static func decode(_ payload: [UInt8], issuer: String, audience: String) -> VerifiedIDToken? {
         guard let claims = try? JSONValue(parsing: payload), let firebase = claims["firebase"],
             claims["iss"]?.string == issuer, claims["aud"]?.string == audience,

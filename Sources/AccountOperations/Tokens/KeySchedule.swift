@@ -1,18 +1,18 @@
 import AccountLinking
 import AccountStore
 
-/// When signing keys are made, when each signs, and how long it is published. Pure: it looks at keys and at the time.
+/// Decides when signing keys are made, when each signs, and how long it is published. Pure.
 ///
-/// A key is published a day before it signs, so that every verifier has it by then; it signs for thirty days; and it
-/// stays published until the last token it signed has expired.
+/// A key is published a day before it signs, so that every verifier has it by then. It signs for 30 days. It stays
+/// published until the last token it signed has expired.
 struct KeySchedule: Sendable, Hashable {
     static let signingSeconds: Int64 = 30 * 86_400
-    /// Longer than any cache of the published keys, ours and the verifiers', may be stale.
+    /// Longer than any cache of the published keys, Concord's or a verifier's, is stale.
     static let leadSeconds: Int64 = 86_400
-    /// Covers clocks that disagree, and a server that takes note of the next key late.
+    /// Covers clocks that disagree, and servers that load the next key late.
     static let marginSeconds: Int64 = 3600
 
-    /// The longest life of a token these keys sign.
+    /// The longest life of a token that these keys sign.
     let tokenSeconds: Int64
 
     init(_ purpose: SigningKeyRecord.Purpose) {
@@ -22,31 +22,31 @@ struct KeySchedule: Sendable, Hashable {
         }
     }
 
-    /// What is to be done with a set of keys.
+    /// The state of a set of keys, and the next step.
     struct Plan: Sendable, Hashable {
-        /// The generation that signs now; `nil` when there is no key.
+        /// The generation that signs now; `nil` if there is no key.
         var signing: Int64?
-        /// The generations whose signatures count now, the oldest first.
+        /// The generations whose signatures are valid now, oldest first.
         var published: [Int64]
-        /// The key that is due; `nil` when none is.
+        /// The key to make now; `nil` if none is due.
         var next: NextKey?
     }
 
     struct NextKey: Sendable, Hashable {
         var generation: Int64
         var signsFrom: Timestamp
-        /// Until when the generation before it stays published.
+        /// The time at which the previous generation stops being published.
         var previousPublishedUntil: Timestamp?
     }
 
-    /// The plan for the keys of one purpose at `now`. Total: every set of keys has exactly one.
+    /// The plan for the keys of one purpose at `now`. Total: every set of keys has exactly one plan.
     ///
-    /// `algorithm`: what new keys are made for. A newest key of another algorithm is replaced early, but not before it
-    /// signs: servers that are told different algorithms make at most one key a day between them.
+    /// - `algorithm`: of new keys. A newest key of another algorithm is replaced early, but only once it signs. So
+    ///   servers with different configured algorithms together make at most one key a day.
     func plan(_ keys: [SigningKeyRecord], algorithm: String, at now: Timestamp) -> Plan {
         let keys = keys.sorted { $0.generation < $1.generation }
         guard let newest = keys.last else {
-            // The very first signs at once: there is nobody yet who could know an older one.
+            // The first key signs at once, because no verifier has an older one.
             return Plan(
                 signing: nil,
                 published: [],

@@ -1,98 +1,97 @@
 import AccountLinking
 
-/// How long what is issued here is good for, and what is presented may be: every bound and every default, in seconds.
+/// Lifetimes of everything that Concord issues or accepts, with bounds and defaults, in seconds.
 package enum Lifetimes {
     static let idTokenSeconds: Int64 = 3600
 
-    /// Bounds of the age that a project may set for sessions: at least that of an ID token, which a third party accepts anyway.
+    /// Bounds of the age that a project may set for sessions: at least that of an ID token, which third parties accept
+    /// anyway.
     static let sessionSecondsBounds: ClosedRange<Int64> = idTokenSeconds...5 * 366 * 86_400
 
-    /// Bounds of the inactivity that a project may set for sessions: at least two lives of an ID token. An app refreshes when its ID
-    /// token expires, so with one life the session of somebody who uses it would end at the same instant.
+    /// Bounds of the inactivity that a project may set for sessions: at least two lives of an ID token. An app
+    /// refreshes when its ID token expires, so with one life a session in use would end at the same instant.
     static let inactivitySecondsBounds: ClosedRange<Int64> = 2 * idTokenSeconds...sessionSecondsBounds.upperBound
 
-    /// Counts of refused sign-ins are kept for so long.
+    /// Retention of the counts of refused sign-ins.
     static let signInRefusalSeconds: Int64 = 90 * 86_400
 
-    /// What a client may ask for; without asking it gets the longest.
+    /// The lifetimes that a client may request; the longest is the default.
     package static let sessionCookieSeconds: ClosedRange<Int64> = 300...14 * 86_400
 
-    /// The bearer token of a service account.
+    /// Life of a service account's bearer token.
     static let accessTokenSeconds: Int64 = 3600
 
-    /// The longest that a provider's ID token is accepted: a day, and the minute that clocks may differ by at either end.
+    /// The longest accepted life of a provider's ID token: a day, plus a minute of clock difference at either end.
     static let providerTokenSecondsMax: Int64 = 86_400 + 120
 
-    /// The longest a custom token, or an assertion of a service account, may live.
+    /// The longest life of a custom token or of a service account's assertion.
     static let assertionSecondsMax: Int64 = 3600
 
-    /// How long a conflict waits for its owner, unless the project says otherwise.
+    /// Default time for which a conflict waits for its owner.
     static let conflictSeconds: Int64 = 3600
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
-    /// How long a method that a takeover or a reset took off can come back, unless the project says otherwise; 0: it is gone
-    /// at once.
+    /// Default time for which a suspended method can be restored. 0 deletes it at once.
     static let quarantineSeconds: Int64 = 30 * 86_400
     static let quarantineSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
-    /// How long the receivers of webhooks have to agree to a merge, and how long it can be undone, unless the project says
-    /// otherwise.
+    /// Default time for webhook receivers to approve a merge, and default time for which a merge can be undone.
     static let mergeAnswerSeconds: Int64 = 60
     static let mergeAnswerSecondsBounds: ClosedRange<Int64> = 1...86_400
     static let mergeUndoSeconds: Int64 = 30 * 86_400
     static let mergeUndoSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
-    /// How long a mail about a merge that was undone waits for the relay.
+    /// Time for which a mail about an undone merge is retried.
     static let undoNoticeSeconds: Int64 = 30 * 86_400
 
-    /// For how many days decisions are kept, unless the project says otherwise; 0 keeps them for good. A day at least: who
-    /// lost the answer of a commit looks for its event.
+    /// Default retention of decisions in days; 0 keeps them forever. At least a day, because a writer whose commit got
+    /// no answer searches for its event.
     static let decisionDays: Int64 = 400
     static let decisionDaysBounds: ClosedRange<Int64> = 0...36_500
 
-    /// How long a sign-in on a provider's own page may take, signing up there included.
+    /// Time for a sign-in on a provider's page, sign-up there included.
     static let providerFlowSeconds: Int64 = 3600
 
-    /// Seconds for which a code sent to a number is valid, unless the project says otherwise.
+    /// Default lifetime of a code sent to a number.
     static let phoneCodeSeconds: Int64 = 600
     static let phoneCodeSecondsBounds: ClosedRange<Int64> = 60...3600
 
-    /// Seconds in which a number gets no second message, unless the project says otherwise.
+    /// Default time in which a number gets no second message.
     static let messageWindowSeconds: Int64 = 30
     static let messageWindowSecondsBounds: ClosedRange<Int64> = 0...600
 
-    /// Seconds for which a temporary proof is valid: the proof of a number that another account owned.
+    /// Lifetime of a temporary proof: the proof of a number that another account owned.
     static let temporaryProofSeconds: Int64 = 3600
 
-    /// How long an app waits for a silent push before it has a challenge solved: what somebody waits for who has switched
-    /// background refresh off.
+    /// Time for which an app waits for a silent push before it shows a challenge. Users who have switched background
+    /// refresh off wait that long.
     static let appPushSeconds: Int64 = 10
 
-    /// Seconds for which the receipt of a silent push proves the app.
+    /// Time for which the receipt of a silent push proves the app.
     static let appReceiptSeconds: Int64 = 7 * 86_400
 
-    /// How long a sign-in waits for its second factor.
+    /// Time for which a sign-in waits for its second factor.
     static let pendingSignInSeconds: Int64 = 900
 
-    /// How long the secret of a second factor that is being set up waits for its first code.
+    /// Time for which the secret of a new second factor waits for its first code.
     static let factorEnrollmentSeconds: Int64 = 900
 
-    /// How long the answer to a request that may be repeated is kept.
+    /// Retention of the answer to an idempotent request.
     static let storedResponseSeconds: Int64 = 86_400
 
-    /// Seconds in which a mail can bring back the sign-in methods from before a change: a weekend away, and no longer. Until then the
-    /// mailbox alone undoes what a session did.
+    /// Default time in which a mail can restore the sign-in methods from before a change. It covers a weekend and no
+    /// more, because until then the mailbox alone undoes what a session did.
     static let revertSeconds: Int64 = 3 * 86_400
     static let revertSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
-    /// Seconds for which a mailed code is valid, unless the project says otherwise.
+    /// Default lifetime of a mailed code.
     static func codeSeconds(_ kind: EmailCodeRecord.Kind) -> Int64 {
         switch kind {
         case .passwordReset: 3600
         case .emailSignIn: 6 * 3600
         case .verifyEmail, .verifyAndChangeEmail: 3 * 86_400
         case .recoverEmail: 30 * 86_400
-        // Long enough to be read, and no longer: as long as it lives, the mailbox alone gets past the new factor.
+        // No longer than needed to read it: while the code lives, the mailbox alone gets past the new factor.
         case .revertSecondFactorAddition: 7 * 86_400
         case .revertSignInMethodChange: revertSeconds
         }

@@ -1,27 +1,27 @@
 package import AccountLinking
 import JSON
 
-/// What a refresh token carries: where its session is, and the secret that proves possession.
+/// The content of a refresh token: the session, and the secret that proves possession.
 ///
-/// Opaque to clients. The user id is in it so that the session is found on one shard; changing it names a session whose
-/// secret does not match.
+/// Opaque to clients. It contains the user id so that one shard finds the session. A modified user id names a session
+/// whose secret does not match.
 package struct RefreshToken: Sendable {
     var tenant: TenantID
     var user: UserID
     /// 16 bytes.
     var session: [UInt8]
-    /// 32 bytes; stored only as SHA-256.
+    /// 32 bytes. Stored only as SHA-256.
     var secret: [UInt8]
 
     private static let version: UInt8 = 1
     static let sessionBytes = 16
     static let secretBytes = 32
 
-    /// What a client keeps.
+    /// The text that the client stores.
     package var encoded: String {
         let tenant = Array(tenant.rawValue.utf8)
         let user = Array(user.rawValue.utf8)
-        // Both lengths fit: a tenant id and a user id have at most 128 characters, a user id at most 512 bytes.
+        // Both lengths fit: tenant ids and user ids have at most 128 characters, user ids at most 512 bytes.
         var bytes: [UInt8] = [Self.version, UInt8(truncatingIfNeeded: tenant.count)]
         bytes += tenant
         bytes += [UInt8(user.count >> 8), UInt8(user.count & 0xFF)]
@@ -39,18 +39,19 @@ package struct RefreshToken: Sendable {
         self.secret = secret
     }
 
-    /// The id of a session as it stands in ID tokens and lists; `nil` for text that is none.
+    /// The id of a session from its text in ID tokens and lists; `nil` for other text.
     static func sessionID(_ text: String) -> [UInt8]? {
         Base64URL.decode(text).flatMap { $0.count == sessionBytes ? $0 : nil }
     }
 
-    /// `nil` for anything this service did not make.
+    /// `nil` for a text that Concord did not make.
     init?(_ encoded: String) {
         guard encoded.utf8.count <= 2048, var rest = Base64URL.decode(encoded)?[...],
             rest.popFirst() == Self.version, let tenantLength = rest.popFirst(),
             rest.count >= Int(tenantLength) + 2,
             let tenant = String(validating: rest.prefix(Int(tenantLength)), as: UTF8.self),
-            // A user's id is checked; this one is what a stranger wrote, and is looked for.
+            // User ids are checked elsewhere. This tenant id is client input and is sent to PostgreSQL, which refuses a
+            // zero byte.
             !tenant.utf8.contains(0)
         else { return nil }
         rest = rest.dropFirst(Int(tenantLength))

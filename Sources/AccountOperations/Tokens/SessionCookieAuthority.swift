@@ -2,9 +2,9 @@ import AccountLinking
 import JSON
 import Synchronization
 
-/// Mints session cookies, with keys of their own, and publishes the public halves.
+/// Mints session cookies with separate keys, and publishes their public halves.
 ///
-/// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
+/// Safe to use from any task. Rotation replaces the key set as a whole.
 package final class SessionCookieAuthority: Sendable {
     private let issuer: String
     private let development: DevelopmentTokens?
@@ -17,21 +17,20 @@ package final class SessionCookieAuthority: Sendable {
         self.keys = Mutex(keys)
     }
 
-    /// Puts another key set into use.
     package func replaceKeys(_ newKeys: TokenAuthority.KeySet) {
         keys.withLock { $0 = newKeys }
     }
 
-    /// A cookie with every claim of an ID token but its issuer and its times.
+    /// A cookie with every claim of an ID token except issuer and times.
     ///
-    /// `idToken`: verified before.
-    /// - Returns: `nil` when the text is no token at all.
+    /// - `idToken`: already verified.
+    /// - Returns: `nil` if the text is not a token.
     func mint(fromVerified idToken: String, lifetimeSeconds: Int64, at now: Timestamp) throws -> String? {
         let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
             var claims = try JSONValue(parsing: payload).object
         else { return nil }
-        // The ID token's own signature in development; the cookie gets another.
+        // In development the ID token carries its own signature; the cookie gets another.
         claims[DevelopmentTokens.claim] = nil
         claims["iss"] = .string(issuer)
         claims["iat"] = .integer(now.secondsSinceEpoch)

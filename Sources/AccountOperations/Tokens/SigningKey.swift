@@ -10,7 +10,7 @@ package struct SigningKey: Sendable {
     package enum Algorithm: String, Sendable, CaseIterable {
         /// ECDSA on P-256 with SHA-256: 14 µs a signature.
         case es256 = "ES256"
-        /// RSASSA-PKCS1-v1_5 with SHA-256 and 2048 bits, for verifiers that insist: 444 µs a signature.
+        /// RSASSA-PKCS1-v1_5 with SHA-256 and 2048 bits, for verifiers that require it: 444 µs a signature.
         case rs256 = "RS256"
     }
 
@@ -29,16 +29,16 @@ package struct SigningKey: Sendable {
     /// The X.509 certificate, DER.
     package let certificate: [UInt8]
     private let privateKey: PrivateKey
-    /// Made once: a verification should not pay for it.
+    /// Computed once, because verification is frequent.
     private let publicKey: PublicKey
     /// The JOSE header of every token of this key, byte for byte.
     let header: [UInt8]
-    /// `header` as a token starts with it, the dot included.
+    /// `header` as it begins a token, with the dot.
     private let encodedHeader: String
 
     /// A new key with a self-signed certificate, which Admin SDKs expect for every key id.
     ///
-    /// `validity`: the certificate's lifetime; a signature is judged by the key set, never by these dates.
+    /// - `validity`: of the certificate. Verifiers use the key set and ignore these dates.
     package static func generate(
         id: String,
         algorithm: Algorithm,
@@ -83,7 +83,7 @@ package struct SigningKey: Sendable {
         )
     }
 
-    /// Reads back what `privateKeyBytes` gave. `nil` when the bytes are no such key.
+    /// Restores a key from `privateKeyBytes`; `nil` if the bytes are not such a key.
     package init?(id: String, algorithm: Algorithm, privateKeyBytes: [UInt8], certificate: [UInt8]) {
         let key: PrivateKey?
         switch algorithm {
@@ -136,7 +136,7 @@ package struct SigningKey: Sendable {
         }
     }
 
-    /// Whether `signature` is this key's over `signingInput`.
+    /// Returns true if this key made `signature` over `signingInput`.
     func verifies(_ signature: [UInt8], over signingInput: some Sequence<UInt8>) -> Bool {
         let input = Array(signingInput)
         switch publicKey {

@@ -6,7 +6,7 @@ import Postgres
 
 /// Loads the signing keys of a purpose, and makes the next one when it is due.
 package struct SigningKeys: Sendable {
-    /// A stored key did not open or is no key: the key-encryption key is wrong, or somebody edited the row.
+    /// A stored key did not open or is malformed: the key-encryption key is wrong, or the row was edited.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
         package let keyID: String
         package let reason: String
@@ -14,7 +14,7 @@ package struct SigningKeys: Sendable {
         package var description: String { "signing key \(keyID) cannot be read: \(reason)" }
     }
 
-    /// Longer than any token signed with it lives: ID tokens an hour, session cookies two weeks.
+    /// Longer than the life of any token: ID tokens live an hour, session cookies two weeks.
     private static let certificateLifetimeSeconds: Int64 = 10 * 365 * 86_400
 
     private let store: AccountStore
@@ -37,9 +37,10 @@ package struct SigningKeys: Sendable {
         self.projectID = projectID
     }
 
-    /// The key set of `purpose` now; makes the key that `KeySchedule` says is due. To be called again now and then.
+    /// Returns the current key set of `purpose`, and makes the next key if `KeySchedule` says that it is due. Call it
+    /// periodically.
     ///
-    /// Of several servers that make the same generation at once one wins, and all of them use its key.
+    /// If several servers make the same generation at once, one wins and all use its key.
     /// - Throws: `PostgresError`; `Unreadable`.
     package func load(_ purpose: SigningKeyRecord.Purpose) async throws -> TokenAuthority.KeySet {
         let schedule = KeySchedule(purpose)
@@ -60,16 +61,16 @@ package struct SigningKeys: Sendable {
         return TokenAuthority.KeySet(signing: signing, published: published)
     }
 
-    /// The stored keys of `purpose`, the oldest first.
+    /// The stored keys of `purpose`, oldest first.
     private func stored(_ purpose: SigningKeyRecord.Purpose) async throws -> [SigningKeyRecord] {
         try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
     }
 
-    /// Opens the newest key of each purpose, as a server does before it answers: whoever cannot must seal nothing, because no
-    /// server would open it.
+    /// Opens the newest key of each purpose, as a server does at start. A process that cannot open them must not seal
+    /// anything, because no server could open it.
     ///
-    /// A project that no server has started on yet has no keys. Nothing tells a wrong key-encryption key from the right one
-    /// then, and `sealer` is taken for good: making the keys here would give a command a say in their algorithm.
+    /// Before the first server starts there are no keys. Then nothing reveals a wrong key-encryption key, and `sealer`
+    /// is accepted. Commands do not make keys, because they would choose the algorithm.
     /// - Throws: `PostgresError`; `Unreadable`.
     package static func check(_ store: AccountStore, _ sealer: Sealer) async throws {
         for keys in Dictionary(grouping: try await store.signingKeys(), by: \.purpose).values {

@@ -4,15 +4,15 @@ import Crypto
 import JSON
 import Synchronization
 
-/// Mints and verifies ID tokens with the keys it was given; publishes their public halves.
+/// Mints and verifies ID tokens with the given keys, and publishes their public halves.
 ///
-/// Safe to use from any task. The key set is replaced as a whole when keys are rotated.
+/// Safe to use from any task. Rotation replaces the key set as a whole.
 package final class TokenAuthority: Sendable {
-    /// Why a token is not accepted. Never says more to a caller.
+    /// The reason why a token is refused. Callers learn no more.
     package enum Rejection: Error, Sendable, Hashable {
-        /// Undecodable, signed by nobody we know, or for somebody else.
+        /// Undecodable, not signed by a published key, or for another audience.
         case invalid
-        /// Ours, but past its hour.
+        /// Valid, but expired.
         case expired(VerifiedIDToken)
     }
 
@@ -30,8 +30,8 @@ package final class TokenAuthority: Sendable {
 
     private struct State {
         var keys: KeySet
-        /// Tokens that were minted here or whose signature was found good, by SHA-256 of the text. Everything that can change about a token or
-        /// its user is checked again every time.
+        /// Tokens that were minted here or whose signature was valid, by SHA-256 of the text. Facts that can change
+        /// about a token or its user are checked again each time.
         var verified: [SHA256Digest: VerifiedIDToken] = [:]
         var verifiedBefore: [SHA256Digest: VerifiedIDToken] = [:]
 
@@ -39,8 +39,8 @@ package final class TokenAuthority: Sendable {
             verified[digest] ?? verifiedBefore[digest]
         }
 
-        /// Two generations instead of a list in order of use: constant work, bounded memory. Nothing is remembered of a key
-        /// that has been taken out of use meanwhile.
+        /// Two generations instead of a list in order of use: constant work, bounded memory. Tokens of a key that was
+        /// retired meanwhile are not cached.
         mutating func remember(_ token: VerifiedIDToken, for digest: SHA256Digest, signedBy key: SigningKey) {
             guard keys.published.contains(where: { $0.id == key.id }) else { return }
             if verified.count >= TokenAuthority.cachedTokensMax {
@@ -51,9 +51,9 @@ package final class TokenAuthority: Sendable {
         }
     }
 
-    /// Two generations of at most this many tokens are remembered: about 10 MiB when full.
+    /// Two generations of at most this many tokens are cached: about 10 MiB when full.
     private static let cachedTokensMax = 16_384
-    /// Longer text is no token of ours: everything that goes into one has a bound, what a provider says of its user included
+    /// Longer text is not a token of Concord: everything in a token has a bound, also the attributes from a provider
     /// (`OpenIDConnect.attributesBytesMax`).
     private static let tokenBytesMax = 65_536
 
@@ -62,7 +62,6 @@ package final class TokenAuthority: Sendable {
     private let development: DevelopmentTokens?
     private let state: Mutex<State>
 
-    ///
     /// - `projectID`: the audience of every token, and the end of its issuer.
     /// - `development`: the form of ID tokens in development; `nil` signs each as a JWT and refuses every other form.
     package init(projectID: String, keys: KeySet, development: DevelopmentTokens? = nil) {
@@ -72,7 +71,7 @@ package final class TokenAuthority: Sendable {
         self.state = Mutex(State(keys: keys))
     }
 
-    /// Puts another key set into use; where other keys are published, what was verified with the old ones is forgotten.
+    /// Replaces the key set. If the published keys differ, clears the cache of verified tokens.
     package func replaceKeys(_ keys: KeySet) {
         state.withLock { state in
             let isSamePublished = state.keys.published.map(\.id) == keys.published.map(\.id)
@@ -94,14 +93,14 @@ package final class TokenAuthority: Sendable {
             issuedAt: now
         )
         let token = try development?.mint(payload, signedBy: key) ?? key.sign(payload)
-        // SDKs look the account up with a token as soon as they have it.
+        // SDKs look up the account as soon as they have a token.
         let verified = IDTokenClaims.verified(for: user, session: session, issuedAt: now)
         let digest = SHA256.hash(data: Array(token.utf8))
         state.withLock { $0.remember(verified, for: digest, signedBy: key) }
         return token
     }
 
-    /// Checks signature, issuer, audience and expiry. Whether the session still lives is for `decideAccess` to say.
+    /// Checks signature, issuer, audience and expiry. `decideAccess` decides whether the session lives.
     package func verifyIDToken(_ token: String, at now: Timestamp) throws(Rejection) -> VerifiedIDToken {
         guard token.utf8.count <= Self.tokenBytesMax else { throw .invalid }
         let bytes = Array(token.utf8)
@@ -120,25 +119,27 @@ package final class TokenAuthority: Sendable {
         return verified
     }
 
-    /// The signed payload of a token in the form of development, and the key; `nil` for any other token, and outside development.
+    /// The signed payload of a token in the form of development, and its key; `nil` for any other token, and outside
+    /// development.
     private func developmentPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
         development?.verifiedPayload(of: token, keys: state.withLock { $0.keys.published })
     }
 
-    /// The payload of a token that one of the keys signed, whatever it says, and the key; `nil` for any other.
+    /// The payload of a token that a published key signed, with any claims, and the key; `nil` for any other.
     private func verifiedPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2])
         else { return nil }
         let keys = state.withLock { $0.keys.published }
-        // The header is compared, not interpreted: an algorithm the key was not made for is never tried.
+        // The header is compared, not interpreted, so that only the key's own algorithm is used.
         guard let key = keys.first(where: { $0.header == header }) else { return nil }
         let signingInput = token.dropLast(parts[2].count + 1)
         return key.verifies(signature, over: signingInput) ? (payload, key) : nil
     }
 
-    /// A token that lets a service account act as administrator until it expires or the account's key is taken away.
+    /// A token that lets a service account act as administrator until the token expires or the account's key is
+    /// removed.
     package func mintAccessToken(_ claims: AccessTokenClaims) throws -> String {
         let key = state.withLock { $0.keys.signing }
         return try key.sign(claims.payload(project: audience))
