@@ -6,9 +6,8 @@ import JSON
 import Postgres
 import Testing
 
-/// Many callers at once, through two servers on one database: what is true afterwards is read from the database.
+/// Many concurrent callers through two servers on one database. The results are read from the database.
 struct AdministrationRaces {
-    /// Two services over one database.
     private func withTwoServices(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         _ body: (TestService, TestService) async throws -> Void
@@ -30,7 +29,7 @@ struct AdministrationRaces {
         if case .denied(let denial) = outcome { denial } else { nil }
     }
 
-    /// `nil` for a caller who was told to come back later.
+    /// `nil` if contention refused the caller.
     private func orLater<Value>(_ body: () async throws -> Outcome<Value>) async throws -> Outcome<Value>? {
         do {
             return try await body()
@@ -50,7 +49,7 @@ struct AdministrationRaces {
 
     private struct UnexpectedDenial: Error {}
 
-    @Test func `of two last methods unlinked at once one stays`() async throws {
+    @Test func `when both last methods are unlinked at once, one stays`() async throws {
         var settings = ProjectSettings.developmentDefaults.object ?? [:]
         settings["concord"] = ["keepsLastSignInMethod": true]
         try await withTwoServices(settings: .object(settings)) { first, second in
@@ -62,7 +61,7 @@ struct AdministrationRaces {
 
             let outcomes = try await first.race(with: second) { service, caller in
                 var request = UpdateAccount()
-                // Each service is asked for both.
+                // Each service gets both requests.
                 request.removal.providers = [(caller / 2).isMultiple(of: 2) ? .password : .google]
                 return try await orLater { [request] in
                     try await outcome(
@@ -86,7 +85,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `of many accounts that take one address by update one has it`() async throws {
+    @Test func `when many accounts change to one address at once, one gets it`() async throws {
         try await withTwoServices { first, second in
             var tokens: [SignedIn] = []
             for number in 0..<8 { tokens.append(try await signUp(first, "user\(number)@example.com")) }
@@ -111,7 +110,7 @@ struct AdministrationRaces {
                 "SELECT count(*) FROM identifiers WHERE value = 'wanted@example.com'"
             )
             #expect(claims == 1)
-            // Every account still owns exactly the address it has, and the first address of the winner stays reserved.
+            // Every account owns exactly its address, and the winner's first address stays reserved.
             let owned = try await database.count(
                 "SELECT count(*) FROM identifiers WHERE kind = 'email' AND reserved_until IS NULL"
             )
@@ -137,7 +136,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `an account that is updated and deleted at once is whole or gone`() async throws {
+    @Test func `an account that is updated and deleted at once is never left half deleted`() async throws {
         try await withTwoServices { first, second in
             let user = try await signUp(first, "ann@example.com")
             let outcomes = try await first.race(with: second) { service, caller in
@@ -158,7 +157,7 @@ struct AdministrationRaces {
                 return updated.map(isSuccess) ?? false
             }
             #expect(outcomes.count == 64)
-            // Contention may have sent the deletion away; asked again it succeeds.
+            // Contention may have refused the deletion. A retry succeeds.
             _ = try await outcome(await first.operations.deleteAccount(user.user.id, tenant: .project))
             let database = first.database
             #expect(try await database.count("SELECT count(*) FROM users") == 0)
@@ -167,7 +166,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `custom tokens that create one account at once create one`() async throws {
+    @Test func `concurrent custom tokens for one new account create one account`() async throws {
         try await withTwoServices { first, second in
             let outcomes = try await first.race(with: second) { service, _ in
                 try await outcome(
@@ -184,7 +183,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `an administrator's creations of one address at once create one account`() async throws {
+    @Test func `concurrent creations of one address by an administrator create one account`() async throws {
         try await withTwoServices { first, second in
             let outcomes = try await first.race(with: second) { service, caller in
                 var request = CreateAccount()
@@ -200,7 +199,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `batch deletions that overlap delete every account once`() async throws {
+    @Test func `overlapping batch deletions delete every account once`() async throws {
         try await withTwoServices { first, second in
             var ids: [UserID] = []
             for number in 0..<120 {
@@ -212,13 +211,13 @@ struct AdministrationRaces {
             }
             let all = ids
             _ = try await first.race(with: second, count: 16) { service, caller in
-                // Each names half of them, beginning somewhere else.
+                // Each caller deletes half of the accounts, from a different start.
                 let mine = (0..<60).map { all[($0 + caller * 8) % all.count] }
                 do {
                     _ = try await service.operations.deleteAccounts(mine, force: true, tenant: .project)
                 } catch is Contention {}
             }
-            // Who was sent away comes back.
+            // Callers that contention refused retry.
             _ = try await first.operations.deleteAccounts(all, force: true, tenant: .project)
             let database = first.database
             #expect(try await database.count("SELECT count(*) FROM users") == 0)
@@ -228,7 +227,7 @@ struct AdministrationRaces {
         }
     }
 
-    @Test func `of password changes by one session at once one holds`() async throws {
+    @Test func `when one session changes the password many times at once, one change succeeds`() async throws {
         try await withTwoServices { first, second in
             let user = try await signUp(first, "ann@example.com")
             let outcomes = try await first.race(with: second, count: 16) { service, caller in

@@ -9,12 +9,12 @@ import Testing
 
 @testable import AccountOperations
 
-/// Silent pushes: what is asked for, what goes out, and what it is worth afterwards.
+/// Silent pushes: the request, the push, and the proof.
 struct AppPushTests {
     private static let bundleID = "com.example.app"
     private static let device = String(repeating: "0a", count: 32)
 
-    /// Keeps what it is given.
+    /// Records pushes.
     private final class Recorder: PushSending {
         let pushes = Mutex<[SilentPush]>([])
 
@@ -43,7 +43,7 @@ struct AppPushTests {
         )
     }
 
-    /// A service that can push to one app.
+    /// A service with push enabled for one app.
     private func with(_ body: @Sendable (AccountOperations, TestService) async throws -> Void) async throws {
         try await TestService.with { service in
             var operations = service.operations
@@ -83,7 +83,7 @@ struct AppPushTests {
         return denial == nil
     }
 
-    @Test func `an app that presents what was pushed to it is believed, for a week and on any server`() async throws {
+    @Test func `an app that presents its pushed secret is accepted for a week, on any server`() async throws {
         try await with { operations, service in
             let asked = try await operations.requestAppPush(request(), tenant: .project)
             let push = try #require(try await sent(operations).first)
@@ -144,7 +144,9 @@ struct AppPushTests {
             clientAddress: nil
         ),
     ])
-    func `what cannot be pushed to is told to go on with a challenge`(request: AppPushRequest) async throws {
+    func `a request that cannot be pushed gets the error that continues with a challenge`(
+        request: AppPushRequest
+    ) async throws {
         try await with { operations, service in
             let outcome = try await outcome(await operations.requestAppPush(request, tenant: .project))
             #expect(outcome.denial == .phone(.invalidAppCredential))
@@ -153,7 +155,7 @@ struct AppPushTests {
         }
     }
 
-    @Test func `a push that is late is not sent`() async throws {
+    @Test func `an expired push is not sent`() async throws {
         try await with { operations, service in
             _ = try await operations.requestAppPush(request(), tenant: .project)
             service.clock.advance(seconds: Lifetimes.appPushSeconds)
@@ -162,7 +164,7 @@ struct AppPushTests {
         }
     }
 
-    @Test func `of many requests for one device at once no more are pushed than one device is sent in an hour`()
+    @Test func `concurrent push requests for one device stay within its hourly limit`()
         async throws
     {
         try await with { operations, service in
@@ -170,7 +172,7 @@ struct AppPushTests {
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<64 {
                     var request = request
-                    // Whatever way it is written, it is one device.
+                    // Upper and lower case name the same device.
                     if number.isMultiple(of: 2) { request.deviceToken = request.deviceToken.uppercased() }
                     let asked = request
                     group.addTask {

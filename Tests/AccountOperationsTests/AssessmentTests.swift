@@ -7,11 +7,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// reCAPTCHA Enterprise as it is asked, by a peer that checks what Google checks.
+/// reCAPTCHA Enterprise against a peer that checks the request as Google does.
 struct AssessmentTests {
     private static let keys = AssessmentKeys(project: "my-project", web: "web-key", iOS: nil, android: "android-key")
 
-    /// Runs `body` with a verifier that asks a server which gives `answer`.
+    /// Runs `body` with a verifier whose server sends `answer`.
     private func with(
         timeout: Duration = .seconds(300),
         answer: @escaping @Sendable (LocalServer.Request) -> LocalServer.Reply,
@@ -42,7 +42,7 @@ struct AssessmentTests {
         )
     }
 
-    /// An answer as Google words it.
+    /// An answer in Google's format.
     private static func assessed(_ action: String, score: JSONValue, isValid: Bool = true) -> LocalServer.Reply {
         .json([
             "name": "projects/1/assessments/a", "event": [:],
@@ -51,7 +51,7 @@ struct AssessmentTests {
         ])
     }
 
-    @Test func `who scores enough for the step is believed, whatever app it is`() async throws {
+    @Test func `a token with a sufficient score for a phone action is accepted on every platform`() async throws {
         try await with { request in
             guard request.headers["x-goog-api-key"] == ["api-key"], request.method == .POST,
                 request.target == "/v1/projects/my-project/assessments"
@@ -78,7 +78,7 @@ struct AssessmentTests {
                 #expect(try await !verifier.isGenuine(try request(token)), "\(token)")
             }
             let asked = server.requests.count
-            // Nothing that could not be one is sent on.
+            // Invalid credentials are not sent to Google.
             #expect(try await !verifier.isGenuine(try request("just", "CLIENT_TYPE_IOS")))
             #expect(try await !verifier.isGenuine(try request("just", "CLIENT_TYPE_UNKNOWN")))
             #expect(try await !verifier.isGenuine(try request(String(repeating: "x", count: 16_385))))
@@ -96,7 +96,7 @@ struct AssessmentTests {
         .json(["tokenProperties": ["valid": true, "action": "sendVerificationCode"], "riskAnalysis": ["score": "1"]]),
         .text(String(repeating: " ", count: 5_000_000)), .init(stops: .beforeHead), .init(stops: .byClosing),
     ])
-    func `an assessment that cannot be had lets nobody in and turns nobody away`(
+    func `an unavailable assessment throws and neither accepts nor refuses the request`(
         reply: LocalServer.Reply
     ) async throws {
         try await with(timeout: .seconds(1)) { _ in

@@ -9,10 +9,9 @@ import PostgresCluster
 import Synchronization
 import Testing
 
-/// Plans of audits in a real database: what they repair, that they repair it once whatever happens meanwhile, and that it can
-/// be taken back.
+/// Plans of audits in a real database: their repairs, under concurrency, and their undo.
 struct AuditRepairTests {
-    /// What is done to accounts beside the damages of `AuditTests`, by the rule that has to find it.
+    /// Defects in addition to those of `AuditTests`, with the rule that finds each.
     private static let damages: [(rule: String, user: String, script: String)] = [
         (
             "method-older-than-proof", "user-0014",
@@ -90,11 +89,11 @@ struct AuditRepairTests {
         }
     }
 
-    // MARK: What a test does with plans
+    // MARK: Helpers for plans
 
     private static let plan = AppliedPlan.ID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0001)
 
-    /// A plan of everything that can be repaired, and what is left to people.
+    /// A plan of every possible repair, and the findings left to people.
     private static func planned(
         _ database: TestDatabase,
         terms: AuditTerms = AuditTests.terms
@@ -165,7 +164,7 @@ struct AuditRepairTests {
         return outcomes
     }
 
-    /// - Returns: what stays, by its number.
+    /// - Returns: the steps that were not undone, by number.
     private static func undo(_ store: AccountStore) async throws -> [Int64: UndoOutcome] {
         let undo = RepairUndo(store: store, effects: effects)
         var left: [Int64: UndoOutcome] = [:]
@@ -179,7 +178,7 @@ struct AuditRepairTests {
         return left
     }
 
-    /// Every row of every account, but for what only grows.
+    /// Every row of every account, without columns that only grow.
     private static func rows(_ database: TestDatabase) async throws -> [String] {
         let query: Query<String?> = """
             SELECT line FROM (
@@ -201,9 +200,9 @@ struct AuditRepairTests {
         return try await database.rows(query).compactMap { $0 }
     }
 
-    // MARK: The whole way
+    // MARK: Plan, repair and undo
 
-    @Test func `what is planned is repaired, a second audit finds none of it, and an undo restores all but codes`()
+    @Test func `a plan repairs its findings, a second audit does not find them, and an undo restores all but codes`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -216,13 +215,13 @@ struct AuditRepairTests {
                 let store = AccountStore(client: client)
                 let repairs = try Self.repairs(store)
                 let forecast = try await repairs.rehearse(steps, of: Self.plan)
-                #expect(try await Self.rows(database) == before, "a rehearsal changes nothing")
+                #expect(try await Self.rows(database) == before, "a rehearsal writes nothing")
                 let outcomes = try await Self.apply(steps, repairs, batch: 7)
                 let mailed = zip(steps, forecast).filter { $1.isOwnerMailed }.map { $0.0.rule }
                 #expect(mailed.sorted() == ["method-older-than-proof", "stale-number", "unused-password"])
                 #expect(outcomes == forecast.map(\.outcome) && outcomes.allSatisfy { $0 == .applied }, "\(outcomes)")
 
-                // What is found now was left to people, or hidden behind what was repaired.
+                // The remaining findings were left to people, or were hidden by repaired ones.
                 let repaired = Set(steps.map { "\($0.rule) \($0.user.rawValue)" })
                 let second = try await database.findings(AuditTests.terms)
                 let again = second.map { "\($0.rule) \($0.user.rawValue)" }
@@ -230,9 +229,12 @@ struct AuditRepairTests {
                 #expect(Set(left).isSubset(of: again), "\(left) \(again)")
                 let errors = second.filter { $0.severity == .error }.map { "\($0.rule) \($0.user.rawValue)" }
                 #expect(errors == ["identifier-without-claim user-0004", "unreadable-value user-0006"])
-                #expect(try await Self.apply(steps, repairs).allSatisfy { $0 == .appliedBefore }, "once and no more")
+                #expect(
+                    try await Self.apply(steps, repairs).allSatisfy { $0 == .appliedBefore },
+                    "a repeated plan applies nothing"
+                )
 
-                // Rows without an account, sessions, codes and conflicts do not come back.
+                // Rows without an account, sessions, codes and conflicts are not restored.
                 let final = steps.filter { !$0.repair.canBeUndone }
                 #expect(
                     try await Self.undo(store) == Dictionary(uniqueKeysWithValues: final.map { ($0.number, .final) })
@@ -255,13 +257,13 @@ struct AuditRepairTests {
             let versions = try await database.count("SELECT count(*) FROM users WHERE version > 1")
             #expect(
                 versions == Int64(Set(steps.filter { $0.version != nil }.map(\.user)).count),
-                "nobody else was touched"
+                "no other account changed"
             )
         }
     }
 
-    /// Held up between what it has read of the steps and who owns the address, while somebody else applies the step.
-    @Test func `what this very step has claimed meanwhile is no other's`() async throws {
+    /// This step waits between reading the steps and the address's owner, while another process applies it.
+    @Test func `an address claimed by a concurrent run of the same step does not count as taken`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let steps = try await Self.planned(database).steps.filter { $0.rule == "identifier-without-claim" }
@@ -293,7 +295,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `many who apply one plan at once repair everything once`() async throws {
+    @Test func `concurrent runs of one plan apply every repair once`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -318,7 +320,7 @@ struct AuditRepairTests {
                 )
                 #expect(events == Int64(steps.count))
                 #expect(try await database.count("SELECT count(*) FROM audit_steps") == Int64(steps.count))
-                // And as many who undo it.
+                // Concurrent undos.
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<8 { group.addTask { _ = try await Self.undo(store) } }
                     try await group.waitForAll()
@@ -336,7 +338,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `an account that has changed since is left alone, and told`() async throws {
+    @Test func `an account that changed after planning is skipped and reported`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -360,7 +362,7 @@ struct AuditRepairTests {
                 #expect(byUser["user-0012"] == [.skipped(.accountGone)])
                 #expect(byUser["ghost-2"] == [.skipped(.accountAppeared)])
                 #expect(byUser["user-0003"] == [.skipped(.identifierTaken)])
-                // Somebody took the other method by hand, without raising the version.
+                // The other method was deleted manually, without a new version.
                 #expect(byUser["user-0017"] == [.skipped(.lastSignInMethod)])
                 #expect(byUser["user-0015"] == [.unreadable])
                 #expect(outcomes.filter { $0 == .applied }.count == steps.count - 6, "\(outcomes)")
@@ -372,7 +374,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `accounts of tenants are repaired where they are, and a plan of one tenant touches no other`()
+    @Test func `accounts are repaired in their tenant, and a plan of one tenant changes no other`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -400,7 +402,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `a plan that somebody has edited takes nothing from its owner`() async throws {
+    @Test func `an edited plan takes nothing from an account`() async throws {
         try await TestDatabase.with { database in
             try await AuditTests.fill(database, count: 3)
             let before = try await Self.rows(database)
@@ -433,7 +435,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `a provider that was switched off since is no other method`() async throws {
+    @Test func `a provider disabled after planning does not count as another sign-in method`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -445,7 +447,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `what somebody has changed since a repair stays, and everything else is taken back`() async throws {
+    @Test func `an undo keeps later changes and restores everything else`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -474,12 +476,12 @@ struct AuditRepairTests {
                     WHERE user_id = 'user-0017' AND display_name = 'Ann'
                     """
                 )
-                #expect(named == 1, "a name of later stays, the password is back")
+                #expect(named == 1, "the later name stays, the password is restored")
             }
         }
     }
 
-    @Test func `an address that came after another was unproved gets no proof by an undo`() async throws {
+    @Test func `an undo gives no proof to an address that was set later`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -507,7 +509,8 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `the owner of what is suspended is told, and receivers of webhooks, also when it is back`() async throws
+    @Test func `a suspension and its undo are reported to webhook receivers, and the owner's mail is withdrawn`()
+        async throws
     {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
@@ -533,7 +536,7 @@ struct AuditRepairTests {
                 let steps = try await store.appliedSteps(of: Self.plan, before: .max >> 32, countMax: 1000)
                 #expect(steps.filter { $0.mail != nil }.count == 3)
                 _ = try await Self.undo(store)
-                // Nobody hears of what was put right again.
+                // The undo withdraws the unsent mails.
                 let withdrawn: Query<Int64?> = """
                     SELECT count(*) FROM outbox
                     WHERE state = 'discarded' AND sealed_payload IS NULL AND reason = 'undone' AND attempts = 0
@@ -548,7 +551,7 @@ struct AuditRepairTests {
         }
     }
 
-    @Test func `a plan and its rehearsal write nothing, not even to the log of the database`() async throws {
+    @Test func `a plan and its rehearsal write nothing, not even to the database's log`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("concord-plan-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let cluster = PostgresCluster(dataDirectory: folder, settings: .disposable)
@@ -557,7 +560,7 @@ struct AuditRepairTests {
             _ = try await cluster.createDatabase("audited")
             try await TestDatabase.migrated(connection.url(database: "audited")) { database in
                 try await Self.corpus(in: database)
-                // What is dead or unseen on a page is tidied by the first who reads it.
+                // The first reader of a page cleans up dead or unseen rows.
                 try await database.execute("VACUUM (FREEZE, ANALYZE)")
                 try await database.execute("CHECKPOINT")
                 try await database.withClient { client in
@@ -579,7 +582,7 @@ struct AuditRepairTests {
         try await cluster.stop()
     }
 
-    @Test func `plans and their steps go when their time is over, and can be undone no more`() async throws {
+    @Test func `plans and their steps are purged after the undo period and then cannot be undone`() async throws {
         try await TestDatabase.with { database in
             try await Self.corpus(in: database)
             let (steps, _) = try await Self.planned(database)
@@ -592,7 +595,10 @@ struct AuditRepairTests {
                     let early = end.adding(seconds: -1)
                     #expect(try await store.purge(kind, endedBefore: early, rowsMax: 1000) == 0)
                 }
-                #expect(try await store.purge(.auditPlans, endedBefore: end, rowsMax: 1000) == 0, "its steps go first")
+                #expect(
+                    try await store.purge(.auditPlans, endedBefore: end, rowsMax: 1000) == 0,
+                    "its steps are purged first"
+                )
                 #expect(try await store.purge(.journal, endedBefore: end, rowsMax: 10_000) > 0)
                 let outcome = try await RepairUndo(store: store, effects: Self.effects).undo(step, of: Self.plan)
                 #expect(outcome == .expired)

@@ -7,13 +7,12 @@ import Postgres
 import Synchronization
 import Testing
 
-/// Audits of accounts in a real database: what they find, that they read it whole and as of one instant, and that they
-/// write nothing.
+/// Audits of accounts in a real database: they find each defect, read one snapshot, and write nothing.
 struct AuditTests {
     static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
     static let terms = AuditTerms(policy: LinkPolicy(), isEnabled: { _ in true }, now: now)
 
-    /// Accounts `user-0001` and so on that are well, each with an address, a password and Google.
+    /// Makes accounts `user-0001` and so on without defects, each with an address, a password and Google.
     static func fill(_ database: TestDatabase, count: Int) async throws {
         try await database.execute(
             """
@@ -35,7 +34,7 @@ struct AuditTests {
         )
     }
 
-    /// What is done to one account each, by the rule that has to find it.
+    /// One defect for each account, with the rule that finds it.
     static let damages: [(rule: String, user: String, script: String)] = [
         (
             "record-without-user", "ghost-1",
@@ -132,7 +131,7 @@ struct AuditTests {
         ),
     ]
 
-    @Test func `accounts that are well have no finding, and each damage is found once`() async throws {
+    @Test func `healthy accounts have no finding, and each defect is found once`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 1000)
             #expect(try await database.findings(Self.terms, pageSize: 170, connections: 3) == [])
@@ -143,10 +142,12 @@ struct AuditTests {
         }
     }
 
-    @Test func `a conflict that was settled by linking tells of nobody else, one beside it does`() async throws {
+    @Test func `a linked conflict is no sign of a recycled address, but another conflict of the account is`()
+        async throws
+    {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 20)
-            // The address of user-0005 was proven between a conflict that was declined and one that was settled.
+            // The address of user-0005 was proven between a declined and a resolved conflict.
             try await database.execute(
                 "UPDATE users SET email_proven_at = to_timestamp(1799990002) WHERE user_id = 'user-0005'"
             )
@@ -171,7 +172,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `findings come in the same order however the accounts are read`() async throws {
+    @Test func `findings have the same order for every page size and number of connections`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 1000)
             for damage in Self.damages where !damage.script.isEmpty { try await database.execute(damage.script) }
@@ -184,10 +185,10 @@ struct AuditTests {
         }
     }
 
-    /// Stops a run after its `pages`th page, as a lost connection would.
+    /// Stops a run after a number of reports, as a lost connection would.
     private struct Stopped: Error {}
 
-    @Test func `a run that was stopped anywhere goes on where it was, and tells everything once`() async throws {
+    @Test func `a run that stops anywhere continues from there and reports every finding once`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 300)
             for damage in Self.damages where !damage.script.isEmpty && !damage.script.contains("user-0900") {
@@ -234,7 +235,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `one account, and those that something happened to since`() async throws {
+    @Test func `an audit can be limited to named accounts or to recently changed ones`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 50)
             for damage in Self.damages where !damage.script.isEmpty && !damage.script.contains("user-0900") {
@@ -258,7 +259,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `whatever changes during a run is not seen by it`() async throws {
+    @Test func `a run does not see changes made while it runs`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 200)
             let reported = Mutex<[Finding]>([])
@@ -278,7 +279,7 @@ struct AuditTests {
                         defer { changed = true }
                         return !changed
                     }
-                    // Blocks the reader that reports, and nothing else.
+                    // Blocks only the reader that reports.
                     if isFirst {
                         let connection = try PostgresConnection(database.configuration)
                         try connection.execute(script: "DELETE FROM identifiers; UPDATE users SET disabled = true")
@@ -290,7 +291,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `an audit writes nothing, not even to the log of the database`() async throws {
+    @Test func `an audit writes nothing, not even to the database's log`() async throws {
         try await TestDatabase.withServerOfItsOwn { database in
             try await Self.fill(database, count: 500)
             let written = try await database.walWritten { () async throws in
@@ -300,7 +301,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `every claim of nobody is found, however many there are`() async throws {
+    @Test func `every claim without an owner is found, however many there are`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(
                 """
@@ -315,19 +316,19 @@ struct AuditTests {
         }
     }
 
-    @Test func `a password that was just hashed is not weak`() async throws {
+    @Test func `a newly hashed password is not weak`() async throws {
         let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
         let hash = try await hasher.hash("correct horse", for: .administrator)
         await hasher.shutDown()
         #expect(hash.hasPrefix(AuditRule.currentPasswordScheme) && !hasher.isOutdated(hash))
     }
 
-    @Test func `accounts whose claims are missing are told among the others, in order, and who has the claims`()
+    @Test func `accounts with missing claims are found in order, with the owner of each claim`()
         async throws
     {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 900)
-            // Of each third account nobody has them, and of some of those somebody else.
+            // Every third account has no claims. Another account has some of them.
             try await database.execute(
                 """
                 DELETE FROM identifiers WHERE substr(user_id, 6)::int % 3 = 0;
@@ -351,10 +352,10 @@ struct AuditTests {
         }
     }
 
-    @Test func `tenants are told apart, in tables that they share and in those of one of them`() async throws {
+    @Test func `tenants are separated, in shared tables and in tables that only one uses`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 50)
-            // The same ids and addresses once more; and sessions, which only the other tenant has.
+            // The same ids and addresses in another tenant, and sessions, which only that tenant has.
             for (table, columns) in [
                 ("users", "user_id, session_epoch, email, email_proof, email_proven_at, valid_since, created_at"),
                 ("identifiers", "kind, value, user_id"), ("password_credentials", "user_id, hash, updated_at"),
@@ -384,11 +385,11 @@ struct AuditTests {
         }
     }
 
-    @Test func `rules are asked of a page of accounts at most, however wrong the database counts them`() async throws {
+    @Test func `a page has a bounded number of accounts, however wrong the database's estimate is`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 3000)
             let ids: [String?] = try await database.rows(#"SELECT user_id FROM users ORDER BY user_id COLLATE "C""#)
-            // One range of ids for all accounts, some, and one for each.
+            // One range of ids for all accounts, some ranges, and one for each account.
             for estimate in [1, 1000, 10_000_000] {
                 try await database.execute("UPDATE pg_class SET reltuples = \(estimate) WHERE oid = 'users'::regclass")
                 let snapshots = AccountSnapshots(
@@ -417,7 +418,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `what few accounts are, and how few methods were proven, is read as it is stored`() async throws {
+    @Test func `rare account attributes and rare proofs are read as stored`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 16)
             let proofs = UserRecord.Proof.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
@@ -464,7 +465,7 @@ struct AuditTests {
                     #expect(snapshot.methodProofs[.password]?.proof == (number == 15 ? nil : proof), "\(id)")
                     #expect(snapshot.unreadable == (number == 15 ? ["sign_in_methods.proof"] : []), "\(id)")
                 }
-                // Claims are read with the accounts only where all are.
+                // Claims are read with the accounts only in a full scan.
                 guard case .all = selection else { continue }
                 #expect(
                     accounts.values.flatMap(\.strayClaims) == [
@@ -476,7 +477,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `many more accounts than a page has are put together by what they share`() async throws {
+    @Test func `accounts that share a value are grouped across many pages`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 4000)
             try await database.execute(

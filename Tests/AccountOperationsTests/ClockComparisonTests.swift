@@ -5,7 +5,7 @@ import Testing
 
 /// Two clocks, read within one round trip.
 struct ClockComparisonTests {
-    /// Seconds of this process's clock around those of PostgreSQL's.
+    /// Times in seconds: this process's before, PostgreSQL's, this process's after.
     private func comparison(_ before: Int64, _ database: Int64, _ after: Int64) -> ClockComparison {
         ClockComparison(
             before: Timestamp(secondsSinceEpoch: before),
@@ -14,20 +14,20 @@ struct ClockComparisonTests {
         )
     }
 
-    /// This process's clock, PostgreSQL's, this process's; and whether they differ by too much.
+    /// This process's clock, PostgreSQL's, this process's; true if they differ by too much.
     private static let roundTrips: [(Int64, Int64, Int64, Bool)] = [
         (1000, 1000, 1000, false), (1120, 1000, 1120, false), (1121, 1000, 1121, true), (880, 1000, 880, false),
         (879, 1000, 879, true),
-        // An answer that took minutes: the clocks may well agree.
+        // The answer took minutes. The clocks may agree.
         (1000, 1001, 1900, false), (1000, 1899, 1900, false), (1100, 1000, 1900, false), (400, 1000, 990, false),
-        // It cannot explain as much as this.
+        // The round trip does not explain this difference.
         (1121, 1000, 1900, true), (100, 1000, 879, true),
-        // Set back while it waited.
+        // The clock was set back during the query.
         (1500, 1000, 1100, false), (1500, 1000, 1200, true),
     ]
 
     @Test(arguments: roundTrips)
-    func `a slow answer never passes for a wrong clock`(
+    func `a slow answer never counts as a wrong clock`(
         before: Int64,
         database: Int64,
         after: Int64,
@@ -36,7 +36,7 @@ struct ClockComparisonTests {
         #expect((comparison(before, database, after).disagreement != nil) == isTooLarge)
     }
 
-    @Test func `the middle of the round trip counts, and the earlier clock`() {
+    @Test func `the difference is measured at the middle of the round trip, and the earlier clock is used`() {
         let slow = comparison(1000, 1005, 1020)
         #expect(slow.secondsAhead == 5)
         #expect(slow.earlier == Timestamp(secondsSinceEpoch: 1000))
@@ -51,7 +51,7 @@ struct ClockComparisonTests {
     ]
 
     @Test(arguments: differences)
-    func `how far a clock is off is said in words, and what to do`(seconds: Int64, words: String) {
+    func `the error names the difference in words and the fix`(seconds: Int64, words: String) {
         let disagreement = comparison(2_000_000_000 + seconds, 2_000_000_000, 2_000_000_000 + seconds).disagreement
         #expect(
             disagreement?.description
@@ -60,7 +60,7 @@ struct ClockComparisonTests {
         )
     }
 
-    @Test func `clocks that are centuries apart are compared as well`() {
+    @Test func `clocks that are centuries apart can be compared`() {
         let ends = [Timestamp(microsecondsSinceEpoch: .min), Timestamp(microsecondsSinceEpoch: .max)]
         for (here, there) in [(ends[0], ends[1]), (ends[1], ends[0])] {
             let comparison = ClockComparison(before: here, database: there, after: here)
@@ -69,7 +69,7 @@ struct ClockComparisonTests {
         }
     }
 
-    @Test func `PostgreSQL is asked between two looks at the clock`() async throws {
+    @Test func `PostgreSQL is asked between two readings of this process's clock`() async throws {
         let calls = Mutex<[String]>([])
         let effects = Effects(
             now: {

@@ -6,7 +6,7 @@ import JSON
 import Postgres
 import Testing
 
-/// What operators see of conflicts and do about them, without a handle.
+/// Listing and declining of conflicts by operators, without a handle.
 @Suite struct ConflictAdministrationTests {
     private func page(
         _ service: TestService,
@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test func `64 callers who resolve, and decline with a handle and without: one outcome, one event`() async throws {
+    @Test func `64 concurrent resolves and declines of one conflict have one outcome and one event`() async throws {
         for round in 0..<3 {
             try await TestService.withTwo { service, other in
                 let ada = try await service.signUp("ada@example.com")
@@ -48,7 +48,7 @@ import Testing
                     SELECT rule FROM account_events WHERE kind IN ('conflict-declined', 'method-linked')
                         AND rule IN ('J12', 'J13', 'J17')
                     """
-                #expect(try await service.database.rows(ends) == winners, "one event, of the one that won")
+                #expect(try await service.database.rows(ends) == winners, "one event, by the winner")
                 let states: Query<String> = "SELECT state || ' ' || version FROM conflicts"
                 #expect(try await service.database.rows(states) == [winners == ["J12"] ? "resolved 3" : "declined 3"])
                 let secrets: Query<Int64?> = """
@@ -63,7 +63,9 @@ import Testing
         }
     }
 
-    @Test func `what an administrator has declined nobody settles, and the event names the rule`() async throws {
+    @Test func `a conflict that an administrator declined cannot be resolved, and the event names the rule`()
+        async throws
+    {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -80,7 +82,7 @@ import Testing
                     )
                 )
             else {
-                Issue.record("an older version was taken")
+                Issue.record("an older version was accepted")
                 return
             }
             guard
@@ -115,7 +117,8 @@ import Testing
         }
     }
 
-    @Test func `every conflict is listed once, however small the pages, also those of one instant`() async throws {
+    @Test func `every conflict is listed once, for any page size, also those opened at the same instant`() async throws
+    {
         try await TestService.with { service in
             for number in 0..<12 {
                 _ = try await service.signUp("user\(number)@example.com")
@@ -135,13 +138,13 @@ import Testing
                 } while cursor != nil
                 #expect(listed == all, "pages of \(size)")
             }
-            // What is opened meanwhile comes first, and moves nothing.
+            // A conflict opened meanwhile comes first and moves no other.
             let first = try await page(service, count: 4)
             service.clock.advance(seconds: 1)
             _ = try await service.openConflict(with: "user3@example.com", subject: "new")
             let second = try await page(service, after: first.next, count: 50)
             #expect(first.conflicts + second.conflicts == all)
-            // The time and the id of a conflict are 24 bytes, and the id of its user follows.
+            // The cursor has the conflict's time and id in 24 bytes, then the user's id.
             let far = [UInt8(0x10), 0x80, 0xF0].map { Base64URL.encode([$0] + Array(repeating: 0, count: 23) + [0x61]) }
             for wrong in ["", "x", "AAAA", first.next.map { String($0.prefix(32)) } ?? ""] + far {
                 let found = try await service.operations.conflicts
@@ -151,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `a list is narrowed by state, account, provider, kind and time`() async throws {
+    @Test func `a list can be filtered by state, account, provider, kind and time`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let bob = try await service.signUp("bob@example.com")
@@ -199,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `an operator without keys sees the conflict, and no address of it`() async throws {
+    @Test func `an operator without keys sees the conflict without its address`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             _ = try await service.openConflict(with: "ada@example.com")

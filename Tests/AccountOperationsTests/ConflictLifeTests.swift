@@ -5,9 +5,10 @@ import IdentityProviders
 import Postgres
 import Testing
 
-/// A conflict from the refusal to the linked account, by proof: also on another device, and for nobody else.
+/// A conflict from the refusal to the linked account: proof on this device and on another, and refused proofs.
 @Suite struct ConflictLifeTests {
-    @Test func `the mailed code proves the conflict where it came up, and settling it links and signs in`() async throws
+    @Test func `the mailed code proves the conflict on the same device, and resolving it links and signs in`()
+        async throws
     {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
@@ -31,25 +32,25 @@ import Testing
             #expect(signedIn.user.account.signInMethods == [.password, .provider(.twitter)])
             let twitter = service.credential(.twitter, subject: "77", email: "ada@example.com")
             #expect(try await service.signIn(twitter).signedIn().user.id == ada.user.id)
-            // Nothing unproven was there, so the password still signs in.
+            // All methods of the account were proven, so the password still signs in.
             #expect(try await service.signIn("ada@example.com").success().user.id == ada.user.id)
             #expect(try await service.resolve(handle, proven.proofToken).denial == .conflict(.closed(.resolved)))
             try await service.database.expectConsistency()
         }
     }
 
-    @Test func `the mailed link proves it from another device, which settles it there`() async throws {
+    @Test func `the mailed link proves the conflict on another device, which resolves it`() async throws {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
             try await service.proveAddress(of: ada.user.id)
             let handle = try await service.openConflict(with: "ada@example.com")
             _ = try await service.startMailboxProof(handle).success()
-            // The other device has nothing but the mail.
+            // The other device has only the mail.
             let link = try #require(try await other.lastConflictMail().link)
             let parts = try #require(link.wholeMatch(of: #/.*/conflict#handle=(.+)&proof=(.+)/#))
             let proven = try await other.complete(String(parts.1), .linkSecret(String(parts.2))).success()
-            // Where it came up nobody holds the proof: a stranger whose request the owner approves by mistake is not let in
-            // by that alone.
+            // The first device does not get the proof. So a stranger whose request the owner approves by mistake is not
+            // signed in.
             #expect(try await service.resolve(handle, nil).denial == .conflict(.unproven))
             #expect(try await service.view(handle, nil).success().signInMethods == nil)
             #expect(try await service.view(handle, proven.proofToken).success().signInMethods == [.password])
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a recent session of the account proves it, and any other proves nothing`() async throws {
+    @Test func `a recent session of the account proves the conflict, and no other session does`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let eve = try await service.signUp("eve@example.com")
@@ -72,13 +73,13 @@ import Testing
             let proven = try await service.prove(handle, by: again).success()
             #expect(proven.view.signInMethods == [.password])
             #expect(try await service.resolve(handle, proven.proofToken).success().user.id == ada.user.id)
-            // A session of the one who made the account takes nothing of theirs away.
+            // A session of the account's creator suspends none of the creator's methods.
             #expect(try await service.signIn("ada@example.com").success().user.id == ada.user.id)
         }
     }
 
     @Test
-    func `the owner of an address nobody had proven takes the account over, and nothing of the intruder's is left`()
+    func `the owner of an unproven address takes the account over, and every intruder's method is suspended`()
         async throws
     {
         try await TestService.with { service in
@@ -101,7 +102,8 @@ import Testing
         }
     }
 
-    @Test func `five wrong codes end a proof, however many are tried at once, and five mails a conflict`() async throws
+    @Test func `after five wrong codes a proof ends, under concurrency too, and a conflict has at most five mails`()
+        async throws
     {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
@@ -124,12 +126,12 @@ import Testing
                     "SELECT count(*) FROM account_events WHERE kind = 'conflict-proof-failed' AND rule = 'Q9'"
                 ) == 5
             )
-            // The way by a session stays open to the owner.
+            // The owner can still prove the conflict with a session.
             #expect(try await service.prove(handle, by: ada).denial == nil)
         }
     }
 
-    @Test func `64 callers on two servers settle one conflict once`() async throws {
+    @Test func `64 callers on two servers resolve one conflict once`() async throws {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -172,10 +174,10 @@ import Testing
         }
     }
 
-    @Test func `a proof of one conflict is worth nothing for another (CVE-2026-9087)`() async throws {
+    @Test func `a proof of one conflict is invalid for another (CVE-2026-9087)`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
-            // Two users of one provider say they are ada@example.com; her proof is for the first.
+            // Two users of one provider claim ada@example.com. Her proof is for the first.
             let honest = try await service.openConflict(with: "ada@example.com", subject: "77")
             let attacker = try await service.openConflict(with: "ada@example.com", subject: "666")
             let proven = try await service.prove(honest, by: ada).success()
@@ -193,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `the mail goes to the account's address and says who asks; nobody can change either (CVE-2025-7365)`()
+    @Test func `the mail goes to the account's address and names the requesting provider (CVE-2025-7365)`()
         async throws
     {
         try await TestService.with { service in
@@ -219,7 +221,7 @@ import Testing
             let now = service.clock.now
             try await service.edit(ada.user.id) { $0.endSessions(at: now) }
             #expect(try await service.resolve(handle, first.proofToken).denial == .conflict(.proofStale))
-            // Nor is whoever proved to own the account before told anything about it now.
+            // A stale proof reveals nothing about the account.
             #expect(try await service.view(handle, first.proofToken).success().signInMethods == nil)
             _ = try await service.startMailboxProof(handle).success()
             let code = try #require(try await service.lastConflictMail().code)
@@ -229,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `a proven conflict is settled by the next sign-in with a method the account has`() async throws {
+    @Test func `a proven conflict is resolved by the next sign-in with a method of the account`() async throws {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
             try await service.proveAddress(of: ada.user.id)
@@ -241,7 +243,7 @@ import Testing
             _ = try await service.startMailboxProof(handle).success()
             let code = try #require(try await service.lastConflictMail().code)
             let proven = try await service.complete(handle, .code(code)).success()
-            // Nobody else's sign-in settles it.
+            // Another account's sign-in does not resolve it.
             _ = try await service.signUp("eve@example.com")
             #expect(try await service.signIn("eve@example.com").success().linkedProvider == nil)
             let outcomes = try await service.race(with: other) { service, caller in
@@ -258,11 +260,13 @@ import Testing
         }
     }
 
-    @Test func `a credential whose address a third account has by now is not linked, and says why`() async throws {
+    @Test func `a credential whose address a third account now owns is not linked, and the refusal says so`()
+        async throws
+    {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
-            // The address goes, and somebody else signs up with it.
+            // The account loses the address, and another user signs up with it.
             try await service.edit(ada.user.id) { $0.email = nil }
             let proven = try await service.prove(handle, by: ada).success()
             let taker = try await service.signUp("ada@example.com", "of the taker")
@@ -274,7 +278,7 @@ import Testing
             let refusals: Query<String?> = "SELECT rule FROM account_events WHERE kind = 'refused'"
             #expect(try await service.database.rows(refusals) == ["U26"])
 
-            // Free again, it is linked as before.
+            // Once the address is free again, the credential is linked.
             let gone = try #require(EmailAddress("taker@example.com"))
             try await service.edit(taker.user.id) { $0.email = AccountEmail(address: gone, proof: nil) }
             #expect(try await service.resolve(handle, proven.proofToken).success().user.id == ada.user.id)
@@ -282,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `one of settling a conflict and signing up gets the address that nobody has`() async throws {
+    @Test func `when resolving a conflict and signing up race for a free address, one succeeds`() async throws {
         for _ in 1...4 {
             try await TestService.withTwo { service, other in
                 let ada = try await service.signUp("ada@example.com")
@@ -310,7 +314,7 @@ import Testing
         }
     }
 
-    @Test func `the owner's next sign-in does not let in the next owner of the domain, who proved the mailbox`()
+    @Test func `the owner's next sign-in does not link the domain's next owner, who proved the mailbox`()
         async throws
     {
         try await TestService.with { service in
@@ -334,7 +338,7 @@ import Testing
     }
 
     @Test(arguments: [ProviderID.twitter, .google])
-    func `an intruder's sign-in does not use up what the owner of the address has proven`(
+    func `an intruder's sign-in does not consume the proof of the address's owner`(
         provider: ProviderID
     ) async throws {
         try await TestService.withTwo { service, other in
@@ -344,7 +348,7 @@ import Testing
             let owners = service.credential(provider, subject: "77", email: "ada@gmail.com", isVerified: true)
             let handle: String
             if provider == .google {
-                // L3: a guest comes upon the address by linking, where a trusted provider takes nothing over.
+                // L3: a guest meets the address by linking, and linking never takes an account over.
                 let guest = try await service.operations.signUp(.anonymous, tenant: .project)
                 handle = try #require(
                     try await service.signIn(owners, idToken: guest.tokens.idToken).refused().pendingToken
@@ -360,7 +364,7 @@ import Testing
                 let again = try await service.signIn(gitHub, createsUsers: !reauthenticates).signedIn()
                 #expect(again.user.id == intruder.user.id && again.linkedProvider == nil)
             }
-            // And while the owner goes on: the intruder is let in or not, and takes nothing along.
+            // The same while the owner resolves: the intruder may be signed in, but links nothing.
             let linked = try await service.race(with: other, count: 16) { service, caller -> ProviderID? in
                 if caller == 0 {
                     _ = try await service.resolve(handle, proven.proofToken).success()
@@ -380,7 +384,7 @@ import Testing
         }
     }
 
-    @Test func `a proof that no longer holds is no reason to link`() async throws {
+    @Test func `a proof that has become invalid links nothing`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let late = try await service.openConflict(with: "ada@example.com")
@@ -395,7 +399,7 @@ import Testing
         }
     }
 
-    @Test func `time ends a proof, and then the conflict`() async throws {
+    @Test func `the proof expires first, then the conflict`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -411,21 +415,21 @@ import Testing
         }
     }
 
-    @Test func `a version that is not the conflict's own stops a change`() async throws {
+    @Test func `a change with another version than the conflict's is refused`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
             #expect(try await service.decline(handle, version: 7).denial == .versionMismatch)
             #expect(try await service.decline(handle, version: 1).success().state == .declined)
             #expect(try await service.decline(handle).denial == .conflict(.closed(.declined)))
-            // The declined credential signs nobody in; coming again opens another conflict.
+            // The declined credential signs no user in. Another sign-in opens a new conflict.
             #expect(try await service.signIn(pendingToken: handle).denial == .invalidPendingToken)
             let next = try await service.openConflict(with: "ada@example.com")
             #expect(try await service.view(next, nil).success().version == 1)
         }
     }
 
-    @Test func `no handle, no conflict: forged, truncated, foreign and of another key`() async throws {
+    @Test func `a forged, truncated or foreign handle finds no conflict`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -445,7 +449,7 @@ import Testing
         }
     }
 
-    @Test func `the tables hold no code, link or token of a proof`() async throws {
+    @Test func `the tables contain no code, link or token of a proof`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -462,7 +466,7 @@ import Testing
 }
 
 extension TestService {
-    /// A conflict over `email`, which a user of Twitter says is theirs.
+    /// Opens a conflict over `email`, which a user of Twitter claims.
     /// - Returns: its handle.
     func openConflict(with email: String, subject: String = "77") async throws -> String {
         try await signIn(credential(.twitter, subject: subject, email: email, name: "Ada L.")).confirmation()
@@ -477,7 +481,7 @@ extension TestService {
         }
     }
 
-    /// A second later than whatever was before, so that mails have an order.
+    /// Advances the clock by a second first, so that mails have an order.
     func startMailboxProof(_ handle: String) async throws -> Outcome<ConflictView> {
         clock.advance(seconds: 1)
         return try await outcome(
@@ -516,14 +520,14 @@ extension TestService {
         try await outcome(await operations.conflict(handle, proofToken: proofToken, tenant: .project))
     }
 
-    /// The mail about a conflict that was written last.
+    /// The latest mail about a conflict.
     func lastConflictMail() async throws -> Mail {
         try #require(try await operations.mailsThatProveConflicts(tenant: .project).last)
     }
 }
 
 extension Denial {
-    /// What the session has to do first, where that is why.
+    /// The challenge of a refusal that requires reauthentication.
     fileprivate var challenge: ReauthenticationChallenge? {
         if case .reauthenticationRequired(let challenge) = self { challenge } else { nil }
     }

@@ -7,9 +7,11 @@ import Testing
 
 @testable import Postgres
 
-/// *Account exists with different credential*, from the refusal to the linked account.
+/// `account-exists-with-different-credential`, from the refusal to the linked account.
 @Suite struct ConflictTests {
-    @Test func `an address of another provider's account is a conflict that changes nothing`() async throws {
+    @Test func `a provider's credential with another account's address opens a conflict and changes nothing`()
+        async throws
+    {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let before = try await service.database.contents()
@@ -23,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `the pending credential links once its owner has signed in, and then either method enters`()
+    @Test func `the pending credential is linked once its owner has signed in, and then both methods sign in`()
         async throws
     {
         try await TestService.with { service in
@@ -42,11 +44,11 @@ import Testing
         }
     }
 
-    @Test func `the handle works alone, in another process and after the one that made it is gone`() async throws {
+    @Test func `the handle works without a session and in another process`() async throws {
         try await TestService.with { service in
             let owner = try await service.signIn(service.credential(.gitHub, subject: "1")).signedIn()
             let target = try await service.signUp("ada@example.com")
-            // L1: the identity belongs to somebody else.
+            // L1: the identity belongs to another account.
             let (refusal, handle) = try await service.signIn(
                 service.credential(.gitHub, subject: "1"),
                 idToken: target.tokens.idToken
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `the database holds no token of a pending credential in the clear`() async throws {
+    @Test func `the database contains no token of a pending credential in the clear`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             var credential = service.credential(.facebook, subject: "55", email: "ada@example.com")
@@ -79,14 +81,14 @@ import Testing
         }
     }
 
-    @Test func `raw tokens replayed with a session join the conflict that carried them`() async throws {
+    @Test func `repeating the raw tokens with a session resolves the conflict that they opened`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
             let (_, pendingToken) = try await service.signIn(credential).confirmation()
             let session = try await service.signIn("ada@example.com").success()
             _ = try await service.signIn(credential, idToken: session.tokens.idToken).signedIn()
-            // Joined, so the handle is used up with it.
+            // The sign-in joined the conflict, so the handle is consumed.
             #expect(try await service.signIn(pendingToken: pendingToken).denial == .invalidPendingToken)
             #expect(
                 try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'open'") == 0
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `signing in by password links the pending credential that comes with it, once`() async throws {
+    @Test func `a password sign-in with a pending credential links it once`() async throws {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
@@ -115,13 +117,13 @@ import Testing
         }
     }
 
-    @Test func `a sign-in that is right is not refused for a pending credential that is not`() async throws {
+    @Test func `a valid sign-in succeeds although its pending credential is invalid`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             _ = try await service.signUp("eve@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
             let (_, pendingToken) = try await service.signIn(credential).confirmation()
-            // Another account's conflict is none of this one's business.
+            // A conflict of another account is ignored.
             for token in [pendingToken, "forged", String(pendingToken.dropLast())] {
                 let signedIn = try await service.signIn("eve@example.com", pendingToken: token).success()
                 #expect(signedIn.linkedProvider == nil && signedIn.user.linkedProviders.isEmpty)
@@ -135,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a second attempt joins the open conflict instead of opening another`() async throws {
+    @Test func `a second attempt joins the open conflict`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a handle expires`() async throws {
+    @Test func `an expired handle is refused`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `a changed handle is no handle`() async throws {
+    @Test func `a modified handle is refused`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
@@ -183,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `somebody else's session cannot use the handle, whatever became of the address`() async throws {
+    @Test func `another account's session cannot use the handle, even once the address is free`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let mallory = try await service.signUp("mallory@example.com")
@@ -193,15 +195,15 @@ import Testing
                 try await service.signIn(pendingToken: pendingToken, idToken: session.tokens.idToken)
             }
             #expect(try await use(by: mallory).denial == .invalidPendingToken)
-            // The address is free, so nothing about it stops the link any more.
+            // The address is free, so it does not prevent the link.
             try await service.edit(ada.user.id) { $0.email = nil }
             #expect(try await use(by: mallory).denial == .invalidPendingToken)
-            // A failure does not use it up.
+            // A failure does not consume the handle.
             #expect(try await use(by: ada).signedIn().user.id == ada.user.id)
         }
     }
 
-    @Test func `what was brought under a former issuer is linked nowhere, and what comes under the new one is`()
+    @Test func `a credential of a former issuer is linked nowhere, and one of the new issuer is`()
         async throws
     {
         try await TestService.with { service in
@@ -223,7 +225,7 @@ import Testing
             let old = credential(of: "https://old.example")
             let (_, handle) = try await service.signIn(old).confirmation()
             let proven = try await service.prove(handle, by: ada).success()
-            // Nobody is linked, so the issuer may be another; the same subject is somebody else there.
+            // No user is linked, so the issuer may change. At the new issuer the same subject is another user.
             _ = try await service.operations.updateProviderConfig(provider) { $0.issuer = "https://new.example" }.get()
 
             #expect(try await service.signIn(pendingToken: handle, idToken: idToken).denial == .invalidPendingToken)
@@ -260,7 +262,7 @@ import Testing
 }
 
 extension TestDatabase {
-    /// The text of every row of every table, by table: what somebody who stole a dump would read.
+    /// The text of every row by table: the content of a stolen dump.
     func contents() async throws -> [String: String] {
         let tables: [String?] = try await rows(
             "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'"

@@ -18,7 +18,7 @@ struct DevelopmentTokenTests {
         token = try development.mintIDToken(for: scene.user, session: scene.session, at: TokenScene.now)
     }
 
-    /// Another server in development, which has seen no token yet.
+    /// Another server in development with an empty cache.
     private static func authority(_ key: SigningKey) -> TokenAuthority {
         TokenAuthority(
             projectID: "demo-test",
@@ -38,7 +38,7 @@ struct DevelopmentTokenTests {
         get throws { try #require(Base64URL.decode(token.split(separator: ".")[1])) }
     }
 
-    @Test func `a token of development says that nobody signed it and has an empty signature`() throws {
+    @Test func `a development token has the algorithm none and an empty signature`() throws {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         #expect(parts.count == 3 && parts[2].isEmpty)
         let header = try #require(Base64URL.decode(parts[0]))
@@ -51,7 +51,7 @@ struct DevelopmentTokenTests {
     }
 
     @Test(arguments: SigningKey.Algorithm.allCases)
-    func `another server with the key reads a token of development as a signed one`(
+    func `another server with the key reads a development token like a signed one`(
         _ algorithm: SigningKey.Algorithm
     ) throws {
         let scene = try TokenScene(algorithm)
@@ -64,7 +64,7 @@ struct DevelopmentTokenTests {
         #expect(verified == (try scene.elsewhere().verifyIDToken(scene.token, at: TokenScene.now)))
     }
 
-    @Test func `a token of development is remembered, expires, and ends with its key`() throws {
+    @Test func `a development token is cached, expires, and becomes invalid with its key`() throws {
         let verified = try development.verifyIDToken(token, at: TokenScene.now)
         #expect(verified == (try Self.authority(scene.key).verifyIDToken(token, at: TokenScene.now)))
         let expiry = Timestamp(secondsSinceEpoch: 1_750_003_600)
@@ -75,11 +75,11 @@ struct DevelopmentTokenTests {
         #expect(development.rejection(of: token) == .invalid)
     }
 
-    @Test func `development accepts signed tokens too, so that a session outlives the switch`() throws {
+    @Test func `development accepts signed tokens too, so that sessions survive the switch`() throws {
         #expect(rejection(of: scene.token) == nil)
     }
 
-    @Test func `a token of development with any single bit changed is invalid`() throws {
+    @Test func `a development token with any single bit changed is invalid`() throws {
         let sealed = try payload
         var accepted: [String] = []
         for index in sealed.indices {
@@ -93,7 +93,7 @@ struct DevelopmentTokenTests {
         #expect(rejection(of: token(sealed)) == nil)
     }
 
-    @Test func `an unsigned token of somebody's own making is invalid in development`() throws {
+    @Test func `a forged unsigned token is invalid in development`() throws {
         let good = try claims(scene.token)
         let foreign = try TokenScene().key
         let text = String(decoding: try payload, as: UTF8.self)
@@ -113,10 +113,10 @@ struct DevelopmentTokenTests {
         for forgery in forgeries { #expect(rejection(of: forgery) == .invalid, "\(forgery)") }
     }
 
-    /// Somebody puts the real server before a database of development, or keeps a token of it.
-    @Test func `outside development a token of development is invalid under the very keys that signed it`() throws {
+    /// A production server may be started on a database of development, or get a token of it.
+    @Test func `outside development a development token is invalid, even under the keys that signed it`() throws {
         #expect(scene.elsewhere().rejection(of: token) == .invalid)
-        // Taken apart and put together as a signed token, under either header.
+        // Rebuilt as a signed token, under either header.
         let text = String(decoding: try payload, as: UTF8.self)
         let claim = try #require(text.firstRange(of: #","concord_signature""#)).lowerBound
         let signature = try #require(try claims(token)["concord_signature"]?.string).dropFirst("key-1.".count)
@@ -131,14 +131,14 @@ struct DevelopmentTokenTests {
         }
     }
 
-    @Test func `a signature of one form does not count in the other`() throws {
+    @Test func `a signature of one form is invalid in the other`() throws {
         let parts = scene.token.split(separator: ".")
         let payload = try #require(Base64URL.decode(parts[1]))
         let claim = #","concord_signature":"key-1.\#(parts[2])"}"#
         #expect(rejection(of: token(payload.dropLast() + Array(claim.utf8))) == .invalid)
     }
 
-    @Test func `no custom claim takes the place of the signature`() throws {
+    @Test func `no custom claim replaces the signature`() throws {
         var user = scene.user
         user.customAttributes = #"{"concord_signature":"key-1.AAAA"}"#
         var session = scene.session
@@ -150,7 +150,7 @@ struct DevelopmentTokenTests {
         }
     }
 
-    @Test func `a session cookie of development has a signature of its own and is no ID token`() throws {
+    @Test func `a development session cookie has its own signature and is no ID token`() throws {
         let key = try TokenScene.key(.es256, id: "cookie-1")
         let keys = TokenAuthority.KeySet(signing: key, published: [key])
         let cookies = SessionCookieAuthority(projectID: "demo-test", keys: keys, development: DevelopmentTokens())
@@ -161,7 +161,7 @@ struct DevelopmentTokenTests {
         let read = DevelopmentTokens().verifiedPayload(of: Array(cookie.utf8), keys: [key])
         #expect(try JSONValue(parsing: try #require(read?.payload))["concord_signature"] == nil)
         #expect(rejection(of: cookie) == .invalid)
-        // The other way: a cookie of a signed server keeps nothing of the token's form.
+        // The reverse: a cookie of a production server contains no development signature.
         let signed = try #require(
             try SessionCookieAuthority(projectID: "demo-test", keys: keys)
                 .mint(fromVerified: token, lifetimeSeconds: 600, at: TokenScene.now)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import AccountOperations
 
-/// What a session began, after somebody ended it alone.
+/// Codes, conflicts and requests of a session that was ended.
 struct EndedSessionTests {
     private static let email = "ada@example.com"
     private static let thiefs = "thief@example.com"
 
-    /// The ways in which the owner gets rid of another session.
+    /// The ways in which the owner ends another session.
     private enum Way: CaseIterable, Sendable {
         case one, others, all
     }
@@ -46,7 +46,7 @@ struct EndedSessionTests {
         _ = try await service.operations.signOut(idToken: session.tokens.idToken, localID: nil, tenant: .project)
     }
 
-    /// Asks for a code as the user of a session.
+    /// Requests a code as the user of a session.
     private func ask(_ action: EmailCodeRequest.Action, _ service: TestService) async throws -> Outcome<SentEmailCode> {
         try await outcome(
             await service.operations.sendEmailCode(
@@ -75,7 +75,7 @@ struct EndedSessionTests {
 
     // MARK: Mailed codes
 
-    @Test func `a change of address that an ended session asked for comes to nothing`() async throws {
+    @Test func `a change of address requested by an ended session is refused`() async throws {
         for way in Way.allCases {
             try await TestService.with { service in
                 let owner = try await service.signUp(Self.email)
@@ -89,18 +89,18 @@ struct EndedSessionTests {
         }
     }
 
-    @Test func `nor does one of a thief who signs out before the owner looks`() async throws {
+    @Test func `a change of address requested by a thief who signs out first is refused`() async throws {
         try await TestService.with { service in
             let owner = try await service.signUp(Self.email)
             let thief = try await service.signIn(Self.email).value
             let code = try await changeCode(thief, service)
             try await signOut(thief, service)
-            #expect(try await !end(.others, thief, by: owner, service).value, "there is none to be ended")
+            #expect(try await !end(.others, thief, by: owner, service).value, "there is no session to end")
             #expect(try await apply(code, service).denial == .refusal(.invalidEmailCode))
         }
     }
 
-    @Test func `who signs out can still open the mail that confirms the address, and takes an address back later`()
+    @Test func `a user who signs out can still verify the address and later recover a replaced address`()
         async throws
     {
         try await TestService.with { service in
@@ -115,7 +115,7 @@ struct EndedSessionTests {
             _ = try await service.signUp(Self.email)
             let thief = try await service.signIn(Self.email).value
             #expect(try await apply(changeCode(thief, service), service).denial == nil)
-            // The code that takes the address back is for whoever ends what sessions.
+            // Ending sessions does not void the code that restores the address.
             let anew = try await service.signIn(Self.thiefs).value
             let other = try await service.signIn(Self.thiefs).value
             #expect(try await end(.others, other, by: anew, service).value)
@@ -128,7 +128,7 @@ struct EndedSessionTests {
 
     // MARK: Conflicts
 
-    @Test func `a conflict that an ended session proved is settled by nobody`() async throws {
+    @Test func `a conflict that an ended session proved cannot be resolved`() async throws {
         for way in Way.allCases {
             try await TestService.with { service in
                 let owner = try await service.signUp(Self.email)
@@ -163,14 +163,14 @@ struct EndedSessionTests {
         }
     }
 
-    @Test func `whatever a thief's session does while it is ended, nothing of it is left`() async throws {
+    @Test func `requests of a thief's session that race with its end leave nothing behind`() async throws {
         try await TestService.withTwo { first, second in
             for round in 0..<3 {
                 let email = "ada\(round)@example.com"
                 let owner = try await first.signUp(email)
                 let thief = try await first.signIn(email).value
                 let identity = first.credential(.gitHub, subject: "thief \(round)")
-                // Linked before, so that a link changes nothing of the account.
+                // Linked before, so that a link does not change the account.
                 _ = try await first.signIn(identity, idToken: thief.tokens.idToken).signedIn()
                 let outcomes = try await first.race(with: second, count: 64) { service, caller in
                     if caller == 21 { return try await end(.others, thief, by: owner, service).denial }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// Everything that is not a token of ours is refused, without saying why.
+/// Forged tokens are refused, without a reason.
 struct ForgedTokenTests {
     @Test(arguments: SigningKey.Algorithm.allCases)
     func `a token with any single bit changed is invalid`(_ algorithm: SigningKey.Algorithm) throws {
@@ -31,9 +31,9 @@ struct ForgedTokenTests {
         #expect(throws: Never.self) { try scene.elsewhere().verifyIDToken(scene.token, at: TokenScene.now) }
     }
 
-    @Test func `a token with any character changed, added or left out is invalid`() throws {
+    @Test func `a token with any character changed, added or removed is invalid`() throws {
         let scene = try TokenScene()
-        #expect(scene.rejection(of: scene.token) == nil, "remembered as good")
+        #expect(scene.rejection(of: scene.token) == nil, "cached as valid")
         var accepted: [Int] = []
         for (position, index) in scene.token.indices.enumerated() {
             var shortened = scene.token
@@ -57,11 +57,11 @@ struct ForgedTokenTests {
             String(repeating: "A", count: 100_000), String(repeating: ".", count: 10_000),
         ]
     )
-    func `what is no token is invalid`(_ text: String) throws {
+    func `a text that is not a token is invalid`(_ text: String) throws {
         #expect(try TokenScene().rejection(of: text) == .invalid)
     }
 
-    @Test func `an unsigned token is invalid, however its header spells it`() throws {
+    @Test func `an unsigned token is invalid for every spelling of the algorithm none`() throws {
         let scene = try TokenScene()
         let payload = scene.token.split(separator: ".")[1]
         for algorithm in ["none", "None", "NONE", "nOnE", ""] {
@@ -76,7 +76,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test func `a token authenticated with the public key as a secret is invalid`() async throws {
+    @Test func `a token signed by HMAC with the public key is invalid`() async throws {
         for algorithm in SigningKey.Algorithm.allCases {
             let scene = try TokenScene(algorithm)
             let payload = try claims(scene.token)
@@ -92,14 +92,14 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test func `a foreign key is invalid, under its own id and under ours`() throws {
+    @Test func `a token of a foreign key is invalid, under its own key id and under ours`() throws {
         let scene = try TokenScene()
         #expect(try scene.rejection(of: TokenScene(keyID: "key-2").token) == .invalid)
         #expect(try scene.rejection(of: TokenScene(keyID: "key-1").token) == .invalid)
         #expect(try scene.rejection(of: TokenScene(.rs256, keyID: "key-1").token) == .invalid)
     }
 
-    @Test func `the parts of two good tokens do not make a third`() throws {
+    @Test func `a token combined from the parts of two valid tokens is invalid`() throws {
         let scene = try TokenScene()
         let other = try scene.authority.mintIDToken(
             for: scene.user,
@@ -123,7 +123,7 @@ struct ForgedTokenTests {
         #expect(throws: TokenAuthority.Rejection.invalid) { try other.verifyIDToken(scene.token, at: TokenScene.now) }
     }
 
-    @Test func `a payload without what a session needs is invalid although the key signed it`() throws {
+    @Test func `a signed payload without a required claim is invalid`() throws {
         let scene = try TokenScene()
         let good = try #require(try claims(scene.token).object)
         for name in ["iss", "aud", "sub", "iat", "exp", "auth_time", "firebase", "concord"] {
@@ -134,7 +134,7 @@ struct ForgedTokenTests {
                 if ["exp", "auth_time"].contains(name), wrong == 1 { continue }
                 without[name] = wrong
                 let token = try scene.key.sign(Array(JSONValue.object(without).text.utf8))
-                // A subject is only a name: any text is one.
+                // A subject may be any text.
                 let expected: TokenAuthority.Rejection? = name == "sub" && wrong == "x" ? nil : .invalid
                 #expect(scene.rejection(of: token) == expected, "\(name): \(wrong.text)")
             }
@@ -142,7 +142,7 @@ struct ForgedTokenTests {
     }
 }
 
-/// A payload of whatever claims.
+/// A payload of arbitrary claims.
 private struct AnyClaims: JWTPayload {
     let claims: JSONValue
 
