@@ -2,14 +2,14 @@ import AccountOperations
 import AccountTestSupport
 import Testing
 
-/// Conversations with the queue, and what holds in each.
+/// Sequences of callers, and the invariants of the queue in each.
 struct HashQueueTests {
     private typealias Ticket = HashQueue.Ticket
     private static let attacker = HashCaller(network: "198.51.100.1", isKnown: false)
     private static let stranger = HashCaller(network: "192.0.2.1", isKnown: false)
     private static let owner = HashCaller(network: "192.0.2.2", isKnown: true)
 
-    /// A queue with what it was asked and what it answered.
+    /// A queue with its callers and its actions.
     private struct Conversation {
         var queue: HashQueue
         var running: [Ticket] = []
@@ -29,7 +29,7 @@ struct HashQueueTests {
             return ticket
         }
 
-        /// Serves the caller that is served longest.
+        /// Serves the caller that started first.
         mutating func serve() {
             let ticket = running.removeFirst()
             served.append(ticket)
@@ -46,7 +46,7 @@ struct HashQueueTests {
         }
     }
 
-    @Test func `callers of one network are served in their order, as many at once as there are threads`() {
+    @Test func `callers of one network are served in order, one for each thread at once`() {
         var queue = Conversation(threadCount: 2)
         let tickets = (0..<6).map { _ in queue.enter(Self.stranger) }
         #expect(queue.running == Array(tickets[..<2]) && queue.queue.waiting == 4)
@@ -54,7 +54,7 @@ struct HashQueueTests {
         #expect(queue.served == tickets && queue.queue.waiting == 0 && queue.queue.running == 0)
     }
 
-    @Test func `a flood from one network delays a stranger's password by one of its own`() {
+    @Test func `a flood from one network delays a stranger's password by one turn`() {
         var queue = Conversation()
         for _ in 0..<150 { queue.enter(Self.attacker) }
         for _ in 0..<40 {
@@ -72,11 +72,11 @@ struct HashQueueTests {
         }
     }
 
-    @Test func `a newcomer to a full queue takes the newest place of the network that waits with most`() {
+    @Test func `when the queue is full, a new caller displaces the newest caller of the longest line`() {
         var queue = Conversation(placesMax: 4)
         let flood = (0..<3).map { _ in queue.enter(Self.attacker) }
         let more = queue.enter(Self.attacker)
-        #expect(queue.refused == [more: .full], "one place is for callers that are known")
+        #expect(queue.refused == [more: .full], "one place is reserved for known callers")
         let ticket = queue.enter(Self.stranger)
         #expect(queue.refused == [more: .full, flood[2]: .displaced])
         queue.serve()
@@ -84,7 +84,7 @@ struct HashQueueTests {
         #expect(queue.served == Array(flood[..<2]) && queue.running == [ticket])
     }
 
-    @Test func `a network alone has all places of strangers`() {
+    @Test func `a single network can use all places of strangers`() {
         var queue = Conversation(placesMax: 64)
         for _ in 0..<48 { queue.enter(Self.attacker) }
         #expect(queue.refused == [:] && queue.queue.waiting == 47)
@@ -92,7 +92,7 @@ struct HashQueueTests {
         #expect(queue.refused == [more: .full])
     }
 
-    @Test func `strangers from many networks leave places to known callers, who are served next`() {
+    @Test func `strangers from many networks leave places for known callers, who are served next`() {
         var queue = Conversation(placesMax: 64)
         for number in 0..<100 { queue.enter(HashCaller(network: "network \(number)", isKnown: false)) }
         #expect(queue.refused.count == 52 && queue.refused.values.allSatisfy { $0 == .full })
@@ -101,7 +101,7 @@ struct HashQueueTests {
         #expect(queue.running == [ticket])
     }
 
-    @Test func `one host with a site of IPv6 networks has one line, and others are served beside it`() {
+    @Test func `an IPv6 site with many networks has one line, and others are served beside it`() {
         var queue = Conversation(placesMax: 64)
         for number in 0..<100 {
             let network = "20010db80001" + ["", "0", "00", "000"][4 - String(number).utf8.count] + String(number)
@@ -114,18 +114,18 @@ struct HashQueueTests {
         #expect(queue.served.contains(stranger) && queue.running == [neighbour])
     }
 
-    @Test func `an administrator has a place where callers known to an account of their own fill the queue`() {
+    @Test func `an administrator has a place when known callers fill the queue`() {
         var queue = Conversation(placesMax: 64)
         for number in 0..<100 { queue.enter(HashCaller(network: "192.0.2.\(number)", isKnown: true)) }
         #expect(queue.refused.count == 40 && queue.refused.values.allSatisfy { $0 == .full })
         let administrator = queue.enter(.administrator)
         #expect(queue.refused[administrator] == nil)
-        // Strangers leave that place free as well.
+        // Strangers cannot use that place either.
         let stranger = queue.enter(Self.stranger)
         #expect(queue.refused[stranger] == .full)
     }
 
-    @Test func `known callers of one network are no more than strangers`() {
+    @Test func `known callers of one network cannot crowd out others`() {
         var queue = Conversation(placesMax: 8)
         let flood = HashCaller(network: "198.51.100.1", isKnown: true)
         for _ in 0..<20 { queue.enter(flood) }
@@ -134,7 +134,7 @@ struct HashQueueTests {
         queue.serve()
         queue.serve()
         #expect(queue.running == [owner])
-        // A stranger displaces no known caller, and waits no longer than for one where there is a place.
+        // A stranger displaces no known caller. If a place is free, the stranger waits for one turn only.
         var other = Conversation(placesMax: 8)
         for _ in 0..<5 { other.enter(flood) }
         let stranger = other.enter(Self.stranger)
@@ -143,14 +143,14 @@ struct HashQueueTests {
         #expect(other.served.contains(stranger) || other.running == [stranger])
     }
 
-    @Test func `a caller that goes away leaves its place, and its network the turn`() {
+    @Test func `a caller that leaves frees its place, and its network keeps its turn`() {
         var queue = Conversation(placesMax: 4)
         let first = queue.enter(Self.attacker)
         let second = queue.enter(Self.attacker)
         let third = queue.enter(Self.stranger)
         let places = queue.queue.waiting
         let isGone = queue.queue.leave(first)
-        #expect(!isGone, "it is served")
+        #expect(!isGone, "it is being served")
         let left = queue.queue.leave(second)
         #expect(left && queue.queue.waiting == places - 1)
         let again = queue.queue.leave(second)
@@ -162,14 +162,14 @@ struct HashQueueTests {
     }
 
     @Test(arguments: 0..<200)
-    func `in every conversation the queue is bounded, loses no caller, and starves none`(seed: UInt64) {
+    func `in every sequence the queue is bounded, loses no caller and starves none`(seed: UInt64) {
         var random = SplitMix(state: seed)
         let threadCount = Int.random(in: 1...3, using: &random)
         let placesMax = Int.random(in: threadCount...24, using: &random)
         var queue = HashQueue(threadCount: threadCount, placesMax: placesMax)
         var callers: [Ticket: HashCaller] = [:]
         var running: Set<Ticket> = []
-        /// Callers that wait, with those that were served since each came.
+        /// Waiting callers, with the number of callers served since each arrived.
         var waiting: [Ticket: Int] = [:]
         var strangers: Int { callers.values.count { !$0.isKnown } }
         func take(_ actions: [HashQueue.Action]) {
@@ -184,7 +184,7 @@ struct HashQueueTests {
                     let caller = callers.removeValue(forKey: ticket)
                     if reason == .displaced {
                         let older = callers.filter { waiting[$0.key] != nil && $0.value == caller }
-                        #expect(!older.isEmpty, "the first of a network is never displaced")
+                        #expect(!older.isEmpty, "the first caller of a network is never displaced")
                         #expect(older.keys.allSatisfy { $0.number < ticket.number })
                     }
                 }
@@ -216,13 +216,13 @@ struct HashQueueTests {
             #expect(queue.running == running.count && queue.waiting == waiting.count)
             #expect(callers.count <= placesMax && strangers <= placesMax - queue.reservedPlaces)
             #expect(running.count == min(threadCount, callers.count), "no thread is idle while a caller waits")
-            // At most 6 networks wait in each of 2 lanes, and a caller has at most as many of its own before it as there are
-            // places.
+            // At most 6 networks wait in each of 2 lanes, and at most `placesMax` callers of the same network are
+            // ahead.
             #expect(waiting.values.allSatisfy { $0 <= 12 * placesMax })
         }
     }
 
-    /// A generator whose conversations can be had again.
+    /// A generator with a seed, so that a failure can be repeated.
     private struct SplitMix: RandomNumberGenerator {
         var state: UInt64
 

@@ -7,7 +7,7 @@ import Testing
 @testable import AccountOperations
 @testable import Postgres
 
-/// What a repeated request is recognised by, and what recognising it costs.
+/// Recognition of a repeated request, and its cost.
 struct IdempotentRequestTests {
     private func request<Value>(
         _ key: String,
@@ -25,7 +25,7 @@ struct IdempotentRequestTests {
         }
     }
 
-    @Test func `caller, route and key are told apart, wherever one ends and the next begins`() throws {
+    @Test func `caller, route and key are distinguished, wherever one ends and the next begins`() throws {
         let all: [IdempotentRequest<SignedIn>] = [
             try request("k"), try request("k2"), try request("k", credential: "d"), try request("k", route: "s"),
             try request("k", credential: "", route: "cr"), try request("k", credential: "cr", route: ""),
@@ -36,9 +36,9 @@ struct IdempotentRequestTests {
         #expect(same.key(of: nil, tenant: .project) == all[0].key(of: nil, tenant: .project))
     }
 
-    @Test func `a key travels with the reads and the write that there are`() async throws {
+    @Test func `an idempotency key adds no round trip`() async throws {
         try await TestService.with { service in
-            /// What settling a conflict sends to the database.
+            /// The database traffic of resolving a conflict.
             func cost(
                 _ email: String,
                 _ subject: String,

@@ -5,11 +5,11 @@ import IdentityProviders
 import Postgres
 import Testing
 
-/// Many callers at once, spread over two processes on one database; afterwards the tables are asked.
+/// Many concurrent callers on two processes with one database. The results are read from the tables.
 @Suite struct IdpRaceTests {
     private static let callers = 64
 
-    /// Runs `body` once per caller, every second one against another process.
+    /// Runs `body` once per caller, every second one in another process.
     private func race<Output: Sendable>(
         _ service: TestService,
         _ body: @escaping @Sendable (TestService, Int) async throws -> Output
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `one identity signing in for the first time becomes one account`() async throws {
+    @Test func `concurrent first sign-ins with one identity create one account`() async throws {
         try await TestService.with { service in
             let signedIn = try await race(service) { service, _ in
                 try await service.signIn(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `one address arriving by password and by two providers at once ends in a state some order allows`()
+    @Test func `when a password and two providers use one address at once, its own provider gets the account`()
         async throws
     {
         try await TestService.with { service in
@@ -60,8 +60,8 @@ import Testing
                     )
                 }
             }
-            // Google vouches for the address, so whatever came first, the account ends up Google's and nothing unproven
-            // entered before it is left.
+            // Google vouches for the address. In any order, Google ends up owning the account, and no earlier unproven
+            // method remains.
             let users: [String?] = try await service.database.rows("SELECT email_proof FROM users")
             #expect(users == ["provider:google.com"])
             let providers: [String?] = try await service.database.rows("SELECT provider_id FROM linked_providers")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `one identity linked to two accounts at once belongs to one of them`() async throws {
+    @Test func `when one identity is linked to two accounts at once, one of them gets it`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let bob = try await service.signUp("bob@example.com")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `one handle used by everybody at once links once`() async throws {
+    @Test func `a handle used by many callers at once links once`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
@@ -108,9 +108,9 @@ import Testing
                 case .success(let result):
                     switch result.ending {
                     case .signedIn: winners += 1
-                    // Read the open handle before, and the linked identity after the winner's commit.
+                    // Read the open handle before the winner's commit, and the linked identity after it.
                     case .refused(let refusal, _): #expect(refusal == .federatedIdentityAlreadyLinked)
-                    case .needsConfirmation: Issue.record("a conflict with one's own account")
+                    case .needsConfirmation: Issue.record("a conflict with the caller's account")
                     case .secondFactorRequired: Issue.record("there is no second factor")
                     }
                 }
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `takeover and sign-ins at once leave no session of the old owner alive`() async throws {
+    @Test func `sign-ins that race with a takeover leave no live session of the former owner`() async throws {
         try await TestService.with { service in
             let attacker = try await service.signUp("ada@gmail.com", "of an attacker")
             let outcomes = try await race(service) { service, number -> SignedIn? in
@@ -154,7 +154,7 @@ import Testing
 }
 
 extension TestDatabase {
-    /// What must hold between tables whatever happened: claims and users agree, nothing hangs in the air.
+    /// Invariants between tables: claims and users agree, and no row lacks its parent.
     func expectConsistency(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let checks: [(String, Query<Int64?>)] = [
             (

@@ -5,7 +5,7 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// Imports at the same time as each other and as everything else, checked in the tables.
+/// Concurrent imports, and imports that race with other writes. Checked in the tables.
 struct ImportRaceTests {
     private func account(_ id: String, email: String? = nil, name: String? = nil) -> ImportedAccount {
         var account = ImportedAccount()
@@ -17,11 +17,11 @@ struct ImportRaceTests {
 
     private static let options = AccountImport.Options(tenant: .project)
 
-    @Test func `many imports of the same accounts at once make each once`() async throws {
+    @Test func `concurrent imports of the same accounts create each once`() async throws {
         try await TestService.withTwo { first, second in
             let rows = (0..<40).map { account("user-\($0)", email: "user\($0)@example.com", name: "Name") }
             let outcomes = try await first.race(with: second, count: 16) { service, caller in
-                // In orders of their own, as files have them.
+                // In different orders, like different files.
                 let own = caller.isMultiple(of: 3) ? Array(rows.reversed()) : rows
                 return try await service.operations.accountImport.apply(own, Self.options)
             }
@@ -34,7 +34,7 @@ struct ImportRaceTests {
         }
     }
 
-    @Test func `of accounts that want the same address one gets it, and the others are told`() async throws {
+    @Test func `when imported accounts share an address, one gets it and the others are refused`() async throws {
         try await TestService.withTwo { first, second in
             let outcomes = try await first.race(with: second, count: 16) { service, caller in
                 let rows = (0..<10).map { account("user-\(caller)-\($0)", email: "user\($0)@example.com") }
@@ -48,7 +48,7 @@ struct ImportRaceTests {
         }
     }
 
-    @Test func `imports, sign-ups and changes of the same accounts keep the tables together`() async throws {
+    @Test func `imports that race with sign-ups, changes and deletions keep the tables consistent`() async throws {
         try await TestService.withTwo { first, second in
             let id = try await first.signUp(first.newAddress()).value.user.id
             _ = try await first.race(with: second, count: 32) { service, caller in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// When keys are made, sign and are published: the plan, without a database.
+/// The schedule of keys, without a database.
 struct KeyScheduleTests {
     private static let start = Timestamp(secondsSinceEpoch: 1_750_000_000)
     private static let day: Int64 = 86_400
@@ -35,12 +35,12 @@ struct KeyScheduleTests {
         KeySchedule(.idToken).plan(keys, algorithm: algorithm, at: Self.start.adding(seconds: seconds))
     }
 
-    @Test func `where there is no key the first signs at once`() {
+    @Test func `without a key, the first one signs at once`() {
         let next = KeySchedule.NextKey(generation: 1, signsFrom: Self.start, previousPublishedUntil: nil)
         #expect(plan([], seconds: 0) == KeySchedule.Plan(signing: nil, published: [], next: next))
     }
 
-    @Test func `the next key is due a day before thirty days are over, and the old one outlives its tokens`() {
+    @Test func `the next key is due on day 29, and the old one is published until its tokens expire`() {
         #expect(plan([key(1, from: 0)], seconds: 29 * Self.day - 1).next == nil)
         let due = plan([key(1, from: 0)], seconds: 29 * Self.day)
         let signsFrom = Self.start.adding(seconds: 30 * Self.day)
@@ -55,7 +55,7 @@ struct KeyScheduleTests {
         )
     }
 
-    @Test func `a key is published before it signs, and after it has signed`() {
+    @Test func `a key is published before and after it signs`() {
         let until = Self.start.adding(seconds: 30 * Self.day + 7200)
         let keys = [key(1, from: 0, until: until), key(2, from: 30)]
         #expect(plan(keys, seconds: 30 * Self.day - 1) == KeySchedule.Plan(signing: 1, published: [1, 2], next: nil))
@@ -64,20 +64,20 @@ struct KeyScheduleTests {
         #expect(plan(keys, seconds: 30 * Self.day + 7200).published == [2])
     }
 
-    @Test func `after a long sleep the old key signs on until the next was published for a day`() {
+    @Test func `after a long downtime the old key signs until the next was published for a day`() {
         let late = plan([key(1, from: 0)], seconds: 400 * Self.day)
         #expect(late.signing == 1)
         #expect(late.next?.signsFrom == Self.start.adding(seconds: 401 * Self.day))
     }
 
-    @Test func `another algorithm asks for a key early, once a day at most`() {
+    @Test func `another algorithm makes a new key early, at most once a day`() {
         #expect(plan([key(1, from: 0)], seconds: 60, algorithm: "RS256").next?.generation == 2)
         let waiting = [key(1, from: 0), key(2, from: 1, algorithm: "RS256")]
         #expect(plan(waiting, seconds: 60, algorithm: "ES256").next == nil)
         #expect(plan(waiting, seconds: Self.day, algorithm: "ES256").next?.generation == 3)
     }
 
-    @Test func `whatever the time, some published key signs, and signs only when it may`() {
+    @Test func `at any time, a published key signs within its period`() {
         var keys: [SigningKeyRecord] = []
         let schedule = KeySchedule(.idToken)
         for hour in 0..<(200 * 24) {
@@ -102,7 +102,7 @@ struct KeyScheduleTests {
     }
 }
 
-/// Rotation on a database, under a clock that the test moves.
+/// Rotation on a database, with the test's clock.
 struct KeyRotationTests {
     private func keyID(_ token: String) throws -> String? {
         let header = try #require(token.split(separator: ".").first)
@@ -123,7 +123,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func `a key is published, then signs, then is kept for its tokens, then is gone, in every process`()
+    @Test func `a key is published, signs, stays for its tokens and is removed, in every process`()
         async throws
     {
         try await TestService.withTwo { first, second in
@@ -137,7 +137,10 @@ struct KeyRotationTests {
             let both = try published(first)
             #expect(both.count == 2 && both.contains(oldID))
             #expect(try published(second) == both)
-            #expect(try keyID(try await second.signIn(email).value.tokens.idToken) == oldID, "not before its time")
+            #expect(
+                try keyID(try await second.signIn(email).value.tokens.idToken) == oldID,
+                "the new key does not sign yet"
+            )
 
             first.clock.advance(seconds: 86_400 - 10)
             let last = try await first.signIn(email).value.tokens.idToken
@@ -161,7 +164,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func `of many servers that make the next key at once exactly one does`() async throws {
+    @Test func `when many servers make the next key at once, exactly one is stored`() async throws {
         try await TestService.withTwo { first, second in
             first.clock.advance(seconds: 29 * 86_400)
             let sets = try await withThrowingTaskGroup { group in

@@ -9,11 +9,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// What mails are made of what the outbox holds.
+/// Mails made from the outbox's content.
 @Suite(.service) struct MailChannelTests {
     private static let id = PostgresUUID(high: 0x0123_4567_89AB_CDEF, low: 0x8123_4567_89AB_CDEF)
 
-    @Test(arguments: Mail.Template.allCases) func `every mail there is has words in every language`(
+    @Test(arguments: Mail.Template.allCases) func `every mail has texts in every language`(
         _ template: Mail.Template
     ) async throws {
         let service = try TestService.shared
@@ -70,7 +70,7 @@ import Testing
             case .signInMethodsChanged:
                 #expect(message.text.contains("2026-11-22 05:04 UTC") && message.html.contains("corp"))
             case .code(let kind):
-                // The code of a link is for the link.
+                // A link's code appears only in the link.
                 #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))
                 #expect(message.text.contains("\n\n87654321\n\n") == kind.hasShortCode)
                 #expect(message.html.contains("<p class=\"code\">87654321</p>") == kind.hasShortCode)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `the app is called what the project says, else as mails are from, else by its id`() async throws {
+    @Test func `the app's name is the project's, then the sender's, then the project id`() async throws {
         func name(_ settings: [String: JSONValue], _ from: String) async throws -> [String?] {
             try await TestService.with(settings: .object(settings)) { service in
                 let channel = MailChannel(
@@ -110,12 +110,12 @@ import Testing
         #expect(try await name(["concord": shown], "m@example.com") == ["The App", subject + "The App"])
         #expect(try await name([:], "M <m@example.com>") == ["M", subject + "M"])
         #expect(try await name([:], "m@example.com") == [nil, subject + TestService.projectID])
-        // A language that nobody knows is the project's.
+        // An unsupported language falls back to the project's.
         let thai = try await name(["notification": ["defaultLocale": "th"]], "M <m@example.com>")
         #expect(thai[1] == "มีผู้ขอใช้ที่อยู่อีเมลของคุณที่ M")
     }
 
-    @Test func `what is no mail, or goes to no address, is refused`() async throws {
+    @Test func `a message that is not a mail or has no address is refused`() async throws {
         let service = try TestService.shared
         let channel = try service.channel(NoRelay())
         let mail = Mail(template: .addressInUse, to: "", email: "", locale: "en")
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: ["Ada", "Ada Lovelace", "J. R. O’Neil-Smith", "ÅSA", "王小明", "สมชาย ใจดี"])
-    func `a name is said`(_ name: String) {
+    func `a plausible name is shown`(_ name: String) {
         #expect(shownName(name) == name)
     }
 
@@ -135,11 +135,11 @@ import Testing
         String(repeating: "a", count: 65),
         "\u{202E}ada", "ada\u{200B}",
     ])
-    func `what strangers would rather write there is not`(_ name: String) {
+    func `a name that could carry a stranger's text is not shown`(_ name: String) {
         #expect(shownName(name) == nil)
     }
 
-    @Test func `methods are called as on the page`() throws {
+    @Test func `methods have the same names in mails as on the page`() throws {
         let path = AccountTestSupport.Repository.root + "/Sources/AccountAPI/Pages/strings.json"
         let page = try JSONValue(parsing: Array(try #require(FileManager.default.contents(atPath: path))))
         for (language, names) in methodNames {
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// Takes nothing.
+/// Sends no mail.
 private struct NoRelay: MailSending {
     let concurrencyMax = 1
     let sendSecondsMax: Int64 = 1

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// How many mails somebody can ask for, over two processes, checked in the tables.
+/// Limits on mails, over two processes, checked in the tables.
 struct MailLimitTests {
     private static func settings(_ mail: [String: JSONValue], isProtected: Bool = true) -> JSONValue {
         let privacy: JSONValue = ["enableImprovedEmailPrivacy": .bool(isProtected)]
@@ -23,7 +23,7 @@ struct MailLimitTests {
         return try await service.database.rows(states).count { state == nil || $0 == state }
     }
 
-    @Test func `a mailbox is sent so many mails of a kind, over all servers`() async throws {
+    @Test func `a mailbox gets a limited number of mails of each kind, over all servers`() async throws {
         let settings = Self.settings(["perMailboxPerHour": 3])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             _ = try await first.signUp("ada@example.com")
@@ -36,7 +36,7 @@ struct MailLimitTests {
                         == .emailCode(.tooManyMails(forReset: true))
                 )
             }
-            // Those of another kind are counted apart: nobody's sign-in link waits for resets that strangers ask for.
+            // Each kind has its own count, so a sign-in link does not wait for resets that strangers request.
             for service in [first, second, first] {
                 #expect(try await service.askForLink("ada@example.com").denial == nil)
             }
@@ -55,7 +55,7 @@ struct MailLimitTests {
         }
     }
 
-    @Test func `the limit tells nobody which addresses have accounts`() async throws {
+    @Test func `the limit does not reveal which addresses have accounts`() async throws {
         let settings = Self.settings(["perMailboxPerHour": 2])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             _ = try await first.signUp("ada@example.com")
@@ -69,7 +69,7 @@ struct MailLimitTests {
         }
     }
 
-    @Test func `a caller and the project have limits of their own`() async throws {
+    @Test func `a caller and the project have separate limits`() async throws {
         let settings = Self.settings(["perAddressPerMinute": 2, "perProjectPerMinute": 4])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             for index in 1...2 {
@@ -80,7 +80,7 @@ struct MailLimitTests {
                     == .emailCode(.tooManyMails(forReset: true))
             )
             #expect(try await second.askForLink("a3@example.com", from: "192.0.2.2").denial == nil)
-            // Nobody knows where it comes from.
+            // A request without a network address counts for the project alone.
             #expect(try await second.askForLink("a4@example.com").denial == nil)
             #expect(try await first.askForLink("a5@example.com").denial == .emailCode(.quotaExceeded))
             first.clock.advance(seconds: 60)
@@ -88,8 +88,7 @@ struct MailLimitTests {
         }
     }
 
-    @Test func `of 64 requests at once exactly as many mails leave as there may be, and each is counted`() async throws
-    {
+    @Test func `of 64 concurrent requests exactly the limit is mailed and counted`() async throws {
         let settings = Self.settings(["perMailboxPerHour": 5])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             _ = try await first.signUp("ada@example.com")
@@ -104,7 +103,7 @@ struct MailLimitTests {
         }
     }
 
-    @Test func `without a setting a mailbox is sent five mails an hour`() async throws {
+    @Test func `by default a mailbox gets five mails an hour`() async throws {
         let settings: JSONValue = ["signIn": ["email": ["enabled": true, "passwordRequired": false]]]
         try await TestService.with(settings: settings) { service async throws in
             for _ in 1...5 { #expect(try await service.askForLink("ada@example.com").denial == nil) }

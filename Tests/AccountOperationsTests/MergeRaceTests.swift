@@ -7,9 +7,9 @@ import JSON
 import Postgres
 import Testing
 
-/// Merges beside everything else, many callers at once through two servers: what is true afterwards is read from the database.
+/// Merges that race with other requests on two servers. The results are read from the database.
 struct MergeRaceTests {
-    /// What a caller came to; `nil` for one who was told to come back later.
+    /// The outcome; `nil` if contention refused the caller.
     private func orLater<Value>(_ body: () async throws -> Outcome<Value>) async throws -> Outcome<Value>? {
         do {
             return try await body()
@@ -22,7 +22,7 @@ struct MergeRaceTests {
         if case .success = outcome { true } else { false }
     }
 
-    /// Accounts that can be merged without a choice: a proven address with a password, and identities.
+    /// Accounts that can be merged without a choice: one with a proven address and a password, two with identities.
     private func accounts(_ service: TestService) async throws -> (UserID, UserID, UserID) {
         let ada = try await service.signUp("ada@example.com").user.id
         try await service.edit(ada) { $0.prove(.emailCode) }
@@ -35,7 +35,7 @@ struct MergeRaceTests {
         try await service.database.count("SELECT count(*) FROM merges WHERE state = \(state)")
     }
 
-    @Test func `of many who merge two accounts, in either direction, one does`() async throws {
+    @Test func `when many callers merge two accounts in either direction, one merge commits`() async throws {
         try await TestService.withTwo { first, second in
             let (ada, other, _) = try await accounts(first)
             let outcomes = try await first.race(with: second) { service, caller in
@@ -48,20 +48,20 @@ struct MergeRaceTests {
             #expect(try await count(first, "prepared") == 0)
             #expect(outcomes.contains { isSuccess($0) })
             #expect(try await database.count("SELECT count(*) FROM account_events WHERE kind = 'merged-away'") == 1)
-            #expect(try await database.count("SELECT count(*) FROM outbox") == 1, "the proven address is told once")
+            #expect(try await database.count("SELECT count(*) FROM outbox") == 1, "the proven address gets one mail")
             #expect(try await database.count("SELECT count(*) FROM identifiers") == 3)
             #expect(try await database.inconsistencies() == [])
         }
     }
 
-    /// The owner, who is told to come back where others were in the way, and comes.
+    /// The owner's request, repeated until contention does not refuse it.
     private func insisting<Value>(_ body: () async throws -> Outcome<Value>) async throws -> Value {
         while true {
             if let outcome = try await orLater(body) { return try outcome.success() }
         }
     }
 
-    /// The owner's identity must not go into the thief's account, nor the thief's password come into the owner's.
+    /// The thief must not get the owner's identity, nor the owner's account the thief's password.
     @Test(arguments: MergeSide.allCases)
     func `an intruder's session merges nothing once the owner has taken the account over`(
         intruded: MergeSide
@@ -96,7 +96,7 @@ struct MergeRaceTests {
                         }
                     }
                 }
-                // Merged before the owner came, or not at all: either way the owner is alone in an account of their own.
+                // Whether or not the merge came first, the owner ends up with the only access to the account.
                 let owned = try await database.count(
                     """
                     SELECT count(*) FROM users JOIN linked_providers USING (tenant_id, user_id)
@@ -114,7 +114,7 @@ struct MergeRaceTests {
         }
     }
 
-    @Test func `accounts merged in a circle become one, and every uid leads there`() async throws {
+    @Test func `accounts merged in a circle become one, and every uid resolves to it`() async throws {
         try await TestService.withTwo { first, second in
             let (a, b, c) = try await accounts(first)
             let pairs = [(a, b), (b, c), (c, a)]
@@ -122,7 +122,7 @@ struct MergeRaceTests {
                 let (survivor, absorbed) = pairs[caller % 3]
                 return try await orLater { try await service.merging(survivor, absorbed) }
             }
-            // Whoever was too late tries again.
+            // Refused callers retry.
             for (survivor, absorbed) in pairs + pairs { _ = try await first.merging(survivor, absorbed) }
             #expect(try await first.database.count("SELECT count(*) FROM users") == 1)
             #expect(try await count(first, "committed") == 2)
@@ -137,7 +137,7 @@ struct MergeRaceTests {
         }
     }
 
-    @Test func `a merge beside sign-ins, links and a deletion of either account`() async throws {
+    @Test func `a merge that races with sign-ins, links and a deletion keeps the tables consistent`() async throws {
         try await TestService.withTwo { first, second in
             let (ada, other, _) = try await accounts(first)
             let session = try await first.signIn("ada@example.com").success()
@@ -179,7 +179,7 @@ struct MergeRaceTests {
             let contradictions = try await database.inconsistencies()
             #expect(contradictions == [])
             #expect(try await count(first, "prepared") == 0)
-            // No account stands under the uid of a tombstone.
+            // No account exists under the uid of a merged one.
             let risen = try await database.count(
                 """
                 SELECT count(*) FROM merges JOIN users ON users.tenant_id = merges.tenant_id
@@ -190,7 +190,7 @@ struct MergeRaceTests {
         }
     }
 
-    @Test func `nobody takes the uid of an account while it is merged away`() async throws {
+    @Test func `no account gets the uid of an account that is being merged away`() async throws {
         try await TestService.withTwo { first, second in
             let (ada, other, _) = try await accounts(first)
             _ = try await first.race(with: second) { service, caller in
@@ -206,7 +206,7 @@ struct MergeRaceTests {
                     }
                 )
             }
-            // Who signed in by a custom token changed the account; then it was not merged.
+            // A sign-in with a custom token may have changed the account, which prevents the merge.
             if try await first.user(other) != nil { _ = try await first.merge(ada, other) }
             #expect(try await first.user(other) == nil)
             #expect(try await first.signInWithCustomToken(other).denial == .refusal(.accountMerged))
@@ -214,7 +214,7 @@ struct MergeRaceTests {
         }
     }
 
-    @Test func `of many who undo a merge one does, beside changes of the account that stays`() async throws {
+    @Test func `when many callers undo a merge during changes of the survivor, at most one succeeds`() async throws {
         try await TestService.withTwo { first, second in
             let (ada, other, _) = try await accounts(first)
             let merge = try await first.merge(ada, other)
@@ -243,7 +243,7 @@ struct MergeRaceTests {
         }
     }
 
-    /// Sessions that live now, by account and provider.
+    /// Number of live sessions of an account, by provider.
     private func liveSessions(_ service: TestService, of user: UserID, by provider: String) async throws -> Int64 {
         try await service.database.count(
             """
@@ -254,7 +254,7 @@ struct MergeRaceTests {
         )
     }
 
-    @Test func `of many who undo a merge at once one does, and every session from before stays dead`() async throws {
+    @Test func `when many callers undo a merge at once, one succeeds and earlier sessions stay ended`() async throws {
         try await TestService.withTwo { first, second in
             let database = first.database
             let google = first.credential(.google, subject: "g-9")
@@ -283,7 +283,7 @@ struct MergeRaceTests {
                 )
                 #expect(epochs == 1)
                 let mails = try await database.count("SELECT count(*) FROM outbox WHERE kind = 'mail'")
-                // One when it was merged and one when it was undone, for the proven address.
+                // One mail for the merge and one for the undo, to the proven address.
                 #expect(mails == Int64(2 * (round + 1)))
                 _ = try await first.operations.deleteAccount(goes, tenant: .project)
             }
@@ -292,8 +292,8 @@ struct MergeRaceTests {
         }
     }
 
-    /// Whoever signs in by the identity that goes back comes to the account that stays before the undo, and to the other after.
-    @Test func `an undo beside sign-ins leaves nobody in the wrong account`() async throws {
+    /// A sign-in with the returning identity reaches the survivor before the undo and the other account after it.
+    @Test func `no session that raced with an undo stays in the wrong account`() async throws {
         try await TestService.withTwo { first, second in
             let google = first.credential(.google, subject: "g-9")
             let stolen = try await first.signIn(google).signedIn()
@@ -326,7 +326,7 @@ struct MergeRaceTests {
         }
     }
 
-    @Test func `whatever races, a merge that waits ends in one way, and one end is told`() async throws {
+    @Test func `a prepared merge that races with its end ends once, and one end is reported`() async throws {
         for round in 0..<3 {
             let receiver = Receiver()
             try await TestService.withTwo(webhooks: receiver) { first, second in

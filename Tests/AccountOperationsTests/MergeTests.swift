@@ -8,11 +8,11 @@ import Testing
 @testable import AccountStore
 @testable import Postgres
 
-/// Two accounts made one, and two of them again.
+/// Merging two accounts, and undoing the merge.
 struct MergeTests {
     private static let url = "https://receiver.example.com/hooks"
 
-    @Test func `a merge that is undone leaves every table as it was, but for what lets somebody in`() async throws {
+    @Test func `undoing a merge restores every table except sessions, codes and conflicts`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 20_261_122)
             for number in 0..<40 {
@@ -40,11 +40,11 @@ struct MergeTests {
             }
             #expect(try await service.database.inconsistencies() == [])
             let merged = try await service.database.count("SELECT count(*) FROM merges WHERE state = 'undone'")
-            #expect(merged >= 20, "nearly nothing was merged: \(merged)")
+            #expect(merged >= 20, "too few merges: \(merged)")
         }
     }
 
-    @Test func `the old uid answers for good, and what was the other account's leads to the one that stays`()
+    @Test func `the old uid keeps resolving, and the absorbed account's methods sign in to the survivor`()
         async throws
     {
         try await TestService.with { service in
@@ -54,13 +54,13 @@ struct MergeTests {
             let merge = try await service.merge(ada.user.id, other.user.id, [.email: .survivor])
             #expect(merge.state == .committed && merge.reason == "the same person")
 
-            // What was issued to the account that went is as that of a deleted one.
+            // Tokens of the absorbed account are refused like those of a deleted one.
             #expect(try await service.lookUp(other.tokens.idToken).denial == .refusal(.userNotFound))
             #expect(try await service.refresh(other.tokens.refreshToken).denial == .refusal(.userNotFound))
-            #expect(try await service.lookUp(ada.tokens.idToken).denial == nil, "nothing of hers has ended")
+            #expect(try await service.lookUp(ada.tokens.idToken).denial == nil, "the survivor's session lives")
             let within = try await service.signIn(google).signedIn()
             #expect(within.user.id == ada.user.id)
-            // Nobody becomes the old uid: not by a custom token, not by an administrator, not by an import.
+            // No account can get the old uid, by a custom token or an administrator.
             let old = other.user.id
             let custom = try await service.signInWithCustomToken(old)
             #expect(custom.denial == .refusal(.accountMerged))
@@ -72,7 +72,7 @@ struct MergeTests {
             #expect(answers.current == ada.user.id && answers.merges.map(\.id) == [merge.id])
             #expect(try await service.events(of: old).contains("merged-away H4"))
 
-            // The account that stays goes in turn: one call still says where.
+            // If the survivor is merged in turn, one call still finds the current account.
             let last = try await service.signUp("last@example.com")
             let second = try await service.merge(
                 last.user.id,
@@ -80,19 +80,19 @@ struct MergeTests {
                 [.email: .survivor, .password: .absorbed]
             )
             #expect(try await service.operations.merges.merges(of: old, tenant: .project).current == last.user.id)
-            // Its password came over, so its sessions have ended.
+            // The survivor got the other password, so its sessions have ended.
             #expect(try await service.lookUp(last.tokens.idToken).denial == .refusal(.tokenExpired))
             #expect(try await service.database.inconsistencies() == [])
 
-            // Back, one after the other; the first cannot be undone before the second.
+            // Merges are undone in reverse order. The first cannot be undone before the second.
             let early = try await service.undo(merge.id)
             #expect(early.denial.map { if case .merge(.laterChanges) = $0 { true } else { false } } == true)
             _ = try await service.undo(second.id).success()
             _ = try await service.undo(merge.id).success()
             let denial = try await service.lookUp(other.tokens.idToken).denial
-            #expect(denial == .refusal(.tokenExpired), "its sessions stay ended")
+            #expect(denial == .refusal(.tokenExpired), "the restored account's sessions stay ended")
             #expect(try await service.signIn(google).signedIn().user.id == old)
-            // Whoever came by what has gone back is in the wrong account no longer.
+            // A session that used the returned identity has ended, because it is in the wrong account.
             #expect(try await service.lookUp(within.tokens.idToken).denial == .refusal(.tokenExpired))
             #expect(try await service.refresh(within.tokens.refreshToken).denial == .refusal(.tokenExpired))
             #expect(try await service.operations.merges.merges(of: old, tenant: .project).current == nil)
@@ -104,15 +104,14 @@ struct MergeTests {
 
     // MARK: Attacks on the undo
 
-    /// An account with a proven address and a session.
     private func person(_ service: TestService, _ email: String) async throws -> SignedIn {
         let signedIn = try await service.signUp(email)
         try await service.edit(signedIn.user.id) { $0.prove(.emailCode) }
         return signedIn
     }
 
-    /// The thief absorbs the account whose session was stolen. The remedy, an undo, must not hand the session back.
-    @Test func `a stolen session stays dead after the merge that ended it is undone`() async throws {
+    /// The thief absorbs the account of a stolen session. Undoing that must not revive the session.
+    @Test func `a stolen session stays ended after the merge that ended it is undone`() async throws {
         try await TestService.with { service in
             let victim = try await person(service, "victim@example.com")
             let thief = try await person(service, "thief@example.com")
@@ -140,7 +139,7 @@ struct MergeTests {
             #expect(try await service.waysInWithoutProof(of: victim.user.id) == [])
             let restored = try #require(try await service.user(victim.user.id))
             #expect(restored.sessionEpoch > victim.user.sessionEpoch)
-            // Backends that check revocation by time alone refuse tokens and cookies from before as well.
+            // Backends that check revocation by time alone refuse earlier tokens and cookies as well.
             #expect(restored.validSince.secondsSinceEpoch == service.clock.now.secondsSinceEpoch)
 
             let owner = try await service.signIn("victim@example.com").success()
@@ -150,7 +149,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `a code that undoes changes is void after the undo, unless it went to the address that is back`()
+    @Test func `a revert code is void after an undo, unless it was mailed to the restored address`()
         async throws
     {
         try await TestService.with { service in
@@ -179,7 +178,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `a reset code from before a merge stays dead after the undo`() async throws {
+    @Test func `a reset code from before a merge stays void after the undo`() async throws {
         try await TestService.with { service in
             let victim = try await person(service, "victim@example.com")
             let survivor = try await person(service, "ada@example.com")
@@ -211,13 +210,13 @@ struct MergeTests {
             let reset = try await outcome(
                 await service.operations.resetPassword(fresh, newPassword: "a new one", tenant: .project)
             )
-            #expect(reset.denial == nil, "a code that is asked for afterwards works")
+            #expect(reset.denial == nil, "a later code works")
             #expect(try await service.database.inconsistencies() == [])
         }
     }
 
-    /// Older versions wrote them into the journal, and today's databases hold such journals for thirty days.
-    @Test func `sessions and codes in a journal of an older version stay dead`() async throws {
+    /// Older versions wrote them into the journal, and such journals remain for 30 days.
+    @Test func `sessions and codes in a journal of an older version are not restored`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 5)
             let survivor = try await service.makeAccount("s", &random, with: [.email, .password])
@@ -249,7 +248,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `the journal of a merge holds no session and no code that was there before`() async throws {
+    @Test func `the journal of a merge contains no earlier session or code`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 6)
             let survivor = try await service.makeAccount("s", &random, with: [.email, .password])
@@ -265,7 +264,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `both owners are told that the merge of their accounts was undone`() async throws {
+    @Test func `both owners are notified when the merge of their accounts is undone`() async throws {
         try await TestService.with { service in
             func reported() async throws -> [Mail] {
                 try await service.operations.notices(tenant: .project).filter { $0.template == .mergeUndone }
@@ -280,7 +279,7 @@ struct MergeTests {
                 name: "Ada L."
             )
             let other = try await service.signIn(google).signedIn()
-            // The account that stays takes the other's address: each is told at the address it has again.
+            // The survivor takes the other's address. Each owner is notified at the restored address.
             let merge = try await service.merge(ada.user.id, other.user.id, [.email: .absorbed])
             #expect(try await reported() == [])
             _ = try await service.undo(merge.id).success()
@@ -294,12 +293,12 @@ struct MergeTests {
             let guest = try await service.signUpAnonymously()
             let second = try await service.merge(bob.user.id, guest.user.id)
             _ = try await service.undo(second.id).success()
-            #expect(try await reported().count == 2, "an unproven address may be anybody's")
+            #expect(try await reported().count == 2, "an unproven address gets no mail")
         }
     }
 
-    /// Whatever was decided on the account that stays before is decided again.
-    @Test func `an account that gains nothing is another version all the same`() async throws {
+    /// Decisions on the survivor's earlier version must be repeated.
+    @Test func `a survivor that gains nothing still gets a new version`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let guest = try await service.signUpAnonymously()
@@ -316,7 +315,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `owners show both accounts, recently, and each with its second factor`() async throws {
+    @Test func `owners need recent sessions of both accounts, each with its second factor`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let guest = try await service.signUpAnonymously()
@@ -337,10 +336,10 @@ struct MergeTests {
             service.clock.advance(seconds: 301)
             let old = try await merge(ada.tokens.idToken, guest.tokens.idToken).denial
             guard case .reauthenticationRequired = old else {
-                Issue.record("an old session is enough: \(String(describing: old))")
+                Issue.record("an old session was accepted: \(String(describing: old))")
                 return
             }
-            // An address that nobody has shown to have: its password is not kept in silence.
+            // The address is unproven, so keeping its password needs an explicit choice.
             let session = try await service.signIn("ada@example.com").success()
             #expect(
                 try await merge(session.tokens.idToken, guest.tokens.idToken).denial
@@ -363,7 +362,7 @@ struct MergeTests {
             let merged = try await merge(session.tokens.idToken, guest.tokens.idToken).success()
             #expect(merged.state == .committed && merged.requestedBy == .owners && merged.reason == nil)
             #expect(try await service.user(guest.user.id) == nil)
-            // Who had a session of either may see it; nobody else.
+            // Only sessions of the two accounts can read the merge.
             let operations = service.operations
             let own = try await outcome(
                 await operations.merge(merged.id, idToken: session.tokens.idToken, tenant: .project)
@@ -376,8 +375,8 @@ struct MergeTests {
         }
     }
 
-    /// As where the owner comes between showing the sessions and deciding; `MergeRaceTests` has it as a race.
-    @Test func `a session that a takeover ended after it was shown merges nothing`() async throws {
+    /// The owner takes over between the check of the sessions and the decision. `MergeRaceTests` races them.
+    @Test func `a session that a takeover ended after its check merges nothing`() async throws {
         try await TestService.with { service in
             let intruder = try await service.signUp("victim@gmail.com").user
             let thief = try await service.signUp("thief@example.com").user
@@ -407,10 +406,11 @@ struct MergeTests {
         }
     }
 
-    /// Also where a receiver of webhooks was asked first, and another process does what was prepared.
-    /// `isCleared`: whether the reservation of the address that was replaced is over by the time of the undo.
+    /// Also if a webhook receiver is asked first and another process commits.
+    ///
+    /// - `isCleared`: true if the replaced address's reservation has ended before the undo.
     @Test(arguments: [false, true])
-    func `owners who replace an address tell who had it, and the undo takes that back as well`(
+    func `replacing an address by a merge notifies its owner, and the undo reverts that`(
         isCleared: Bool
     ) async throws {
         try await withReceiver { service, _, _, survivor, _ in
@@ -449,7 +449,7 @@ struct MergeTests {
             }
             _ = try await service.undo(merge.id).success()
             let after = try await service.rowsOfAccounts()
-            // The undo brings no session of the absorbed account back.
+            // The undo restores no session of the absorbed account.
             let absorbed = other.user.id.rawValue
             let expected = before.filter { !$0.hasPrefix("sessions ") || !$0.contains(absorbed) }
             #expect(after == expected, "\(Set(after).symmetricDifference(expected).sorted())")
@@ -459,7 +459,8 @@ struct MergeTests {
     }
 
     @Test(arguments: ["RECOVER_EMAIL", "REVERT_SECOND_FACTOR_ADDITION", "REVERT_SIGN_IN_METHOD_CHANGE"])
-    func `owners merge no account away while a mail can take back what was done to it`(kind: String) async throws {
+    func `owners cannot merge an account away while a mailed code can revert a change of it`(kind: String) async throws
+    {
         try await TestService.with { service in
             let stays = try await service.signUpAnonymously()
             let goes = try await service.signUpAnonymously()
@@ -483,7 +484,7 @@ struct MergeTests {
             )
             #expect(try await denial(stays, goes) == .merge(.refused(.needsAdministrator)))
             #expect(try await service.database.count("SELECT count(*) FROM merges") == 0)
-            // What was used or has expired takes nothing back.
+            // Consumed and expired codes revert nothing.
             for change in ["consumed_at = created_at", "consumed_at = NULL, expires_at = created_at"] {
                 try await service.database.execute("UPDATE one_time_codes SET \(change)")
                 #expect(
@@ -497,18 +498,18 @@ struct MergeTests {
                 )
             }
             try await service.database.execute("UPDATE one_time_codes SET expires_at = '2099-01-02 03:04:05+00'")
-            #expect(try await denial(goes, stays) == nil, "the mail about the account that stays lives on")
+            #expect(try await denial(goes, stays) == nil, "a code of the survivor stays valid")
             #expect(try await service.database.count("SELECT count(*) FROM one_time_codes") == 1)
             #expect(try await service.database.inconsistencies() == [])
         }
     }
 
-    @Test func `the owner of each proven address is told`() async throws {
+    @Test func `the owner of each proven address is notified of a merge`() async throws {
         try await TestService.with { service in
             func reported() async throws -> [Mail] { try await service.operations.notices(tenant: .project) }
             let bob = try await service.signUp("bob@example.com")
             _ = try await service.merge(bob.user.id, try await service.signUpAnonymously().user.id)
-            #expect(try await reported() == [], "the address may be anybody's")
+            #expect(try await reported() == [], "an unproven address gets no mail")
 
             let ada = try await service.signUp("Ada@example.com")
             try await service.edit(ada.user.id) {
@@ -539,7 +540,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `an app's secret comes over, and is bound to the account that stays`() async throws {
+    @Test func `an authenticator app's secret moves to the survivor and is bound to it`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 7)
             let survivor = try await service.makeAccount("s", &random, with: [.email])
@@ -553,7 +554,7 @@ struct MergeTests {
                 at: service.clock.now
             )
             let secret = try #require(facts.secret)
-            #expect(secret.lastStep == 41, "a code that was accepted is not accepted again")
+            #expect(secret.lastStep == 41, "an accepted code is not accepted again")
             let opened = try service.operations.sealer.open(
                 secret.sealed,
                 context: factor.id.secretContext(of: survivor, tenant: .project)
@@ -562,7 +563,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `what owners bring is as new as the merge, and as old as it was after the undo`() async throws {
+    @Test func `methods moved by owners have the merge's time, and their original time after the undo`() async throws {
         try await TestService.with { service in
             var random = SplitMix(state: 8)
             let survivor = try await service.makeAccount("s", &random, with: [.email, .google])
@@ -593,7 +594,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `later changes are listed, and stay where they can`() async throws {
+    @Test func `later changes are listed, and are kept where possible`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let google = service.credential(.google, subject: "g-1", name: "Ada of Google")
@@ -601,7 +602,7 @@ struct MergeTests {
             try await service.edit(ada.user.id) { $0.prove(.emailCode) }
             let merge = try await service.merge(ada.user.id, other.user.id)
             #expect(try await service.user(ada.user.id)?.profile.displayName == "Ada of Google")
-            // Signing in is no change; a name of one's own is.
+            // A sign-in is no change; a new display name is.
             _ = try await service.signIn(google).signedIn()
             try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
             let named = LaterChange.all([
@@ -613,12 +614,12 @@ struct MergeTests {
                 try await service.operations.merges
                     .previewUndo(merge.id, keepsLaterChanges: keeps, tenant: .project)
             }
-            #expect(try await preview(false).isPossible == false, "as the undo itself")
+            #expect(try await preview(false).isPossible == false, "as the undo")
             let keeping = try await preview(true)
             #expect(keeping.isPossible && keeping.changes == named)
-            #expect(try await service.user(other.user.id) == nil, "nothing was done")
+            #expect(try await service.user(other.user.id) == nil, "the preview changes nothing")
 
-            // Somebody else has the identity by now: nothing can be put back in its place.
+            // Another account owns the identity now, so it cannot be restored.
             try await service.edit(ada.user.id) { user in
                 user.linkedProviders[.google] = nil
                 user.methodProofs[.provider(.google)] = nil
@@ -631,7 +632,7 @@ struct MergeTests {
             }
             #expect(changes.filter { $0.part == .field(.provider(.google)) }.map(\.canStay).contains(false))
             #expect(try await preview(true).isPossible == false)
-            #expect(!"\(changes)".contains("g-1"), "no identifiers are told")
+            #expect(!"\(changes)".contains("g-1"), "no identifiers are shown")
             _ = try await outcome(await service.operations.deleteAccount(third.user.id, tenant: .project))
             _ = try await service.signIn(google, idToken: service.signIn("ada@example.com").success().tokens.idToken)
                 .signedIn()
@@ -639,7 +640,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `a proof of the address that came over does not go onto the address from before`() async throws {
+    @Test func `an undo does not move a later proof to the earlier address`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let other = try await service.signUp("other@example.com")
@@ -662,7 +663,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `what was changed since is kept, and everything else is put back`() async throws {
+    @Test func `an undo that keeps later changes restores everything else`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             try await service.edit(ada.user.id) { $0.prove(.emailCode) }
@@ -680,7 +681,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `who merges what was merged before is told by which merge`() async throws {
+    @Test func `a repeated merge is refused with the earlier merge`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             try await service.edit(ada.user.id) { $0.prove(.emailCode) }
@@ -694,18 +695,18 @@ struct MergeTests {
                 try await outcome(await merges.preview(request, tenant: .project)).denial
                     == .merge(.alreadyMerged(merge))
             )
-            // Another merge than that one, of an account that is gone.
+            // Other merges of an absorbed account.
             #expect(try await service.merging(other.user.id, goes).denial == .merge(.mergedAway(merge)))
             #expect(try await service.merging(goes, other.user.id).denial == .merge(.mergedAway(merge)))
             #expect(try await service.merging(goes, stays).denial == .merge(.mergedAway(merge)))
             _ = try await service.undo(merge.id).success()
-            #expect(try await service.merging(stays, goes).denial == nil, "undone, and done again")
+            #expect(try await service.merging(stays, goes).denial == nil, "an undone merge can be repeated")
             let nobody = try #require(UserID("nobody"))
             #expect(try await service.merging(stays, nobody).denial == .merge(.refused(.accountNotFound)))
         }
     }
 
-    @Test func `a merge is changed in the version that was seen, or not at all`() async throws {
+    @Test func `a merge changes only if the expected version matches`() async throws {
         try await withReceiver { service, _, _, survivor, absorbed in
             let merges = service.operations.merges
             let first = try await service.merge(survivor, absorbed)
@@ -747,8 +748,8 @@ struct MergeTests {
         }
     }
 
-    /// A column without a word would be told as something else.
-    @Test func `whatever can stand in the way of an undo has a name and a word of its own`() throws {
+    /// A column without its own words would be shown as something else.
+    @Test func `every obstacle to an undo has a distinct name and text`() throws {
         let sleeping: Set<String> = ["last_login_at", "last_refresh_at"]
         let columns = JournaledUser.restoredColumns.map(\.name).filter { !sleeping.contains($0) }
         let ofUsers = ([""] + columns).map { JournalClash(table: "users", user: "ada", subject: $0) }
@@ -767,11 +768,11 @@ struct MergeTests {
             #expect(!part.words.contains("_") && !part.name.contains("_"), "\(part)")
         }
         #expect(changes.contains { $0.part.words == "linked provider google.com" && !$0.canStay })
-        #expect(changes.contains { $0.part.words == "password" && !$0.canStay }, "its proof has changed as well")
+        #expect(changes.contains { $0.part.words == "password" && !$0.canStay }, "its proof changed too")
         #expect(changes.contains { $0.part.words == "display name" && $0.canStay })
     }
 
-    @Test func `after its time a merge stays`() async throws {
+    @Test func `a merge cannot be undone after the undo period`() async throws {
         var settings = ProjectSettings.developmentDefaults.object ?? [:]
         settings["concord"] = ["merges": ["undoSeconds": 600]]
         try await TestService.with(settings: .object(settings)) { service in
@@ -791,7 +792,7 @@ struct MergeTests {
 
     // MARK: Receivers
 
-    /// Two accounts that can be merged without a choice, and somebody to ask.
+    /// Two accounts that can be merged without a choice, and a webhook receiver.
     private func withReceiver(
         _ body: (TestService, Receiver, String, UserID, UserID) async throws -> Void
     ) async throws {
@@ -809,7 +810,7 @@ struct MergeTests {
         try await service.operations.merges.advance(merge.id, tenant: .project)
     }
 
-    @Test func `receivers are asked first, then told, and in between nothing has changed`() async throws {
+    @Test func `receivers approve first and are notified later, and nothing changes in between`() async throws {
         try await withReceiver { service, receiver, secret, survivor, absorbed in
             let merge = try await service.merge(survivor, absorbed)
             #expect(merge.state == .prepared)
@@ -827,7 +828,7 @@ struct MergeTests {
             try await service.sendAllWebhooks()
             #expect(try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared"])
 
-            // Another process goes on where this one was cut off.
+            // Another process continues after this one stopped.
             try await service.withSecondProcess { other in
                 try await other.operations.store.refreshWebhooks()
                 try await other.operations.merges.advanceAll()
@@ -853,7 +854,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `a receiver says no`() async throws {
+    @Test func `a merge that a receiver refuses is aborted`() async throws {
         try await withReceiver { service, receiver, secret, survivor, absorbed in
             receiver.answer { $0["type"] == "merge.prepared" ? 409 : 200 }
             let before = try await service.rowsOfAccounts()
@@ -866,8 +867,11 @@ struct MergeTests {
                 try receiver.bodies(signedBy: secret).map { $0["type"]?.string } == ["merge.prepared", "merge.aborted"]
             )
             #expect(try await service.rowsOfAccounts() == before)
-            #expect(try await service.operations.webhookEndpoints().first?.failingSince == nil, "a no is no failure")
-            // And may be asked again.
+            #expect(
+                try await service.operations.webhookEndpoints().first?.failingSince == nil,
+                "a refusal is no delivery failure"
+            )
+            // The merge may be requested again.
             receiver.answer { _ in 200 }
             let again = try await service.merge(survivor, absorbed)
             try await service.sendAllWebhooks()
@@ -875,7 +879,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `silence is no consent, and who agrees too late agrees to nothing`() async throws {
+    @Test func `no answer counts as a refusal, and a late approval is ignored`() async throws {
         try await withReceiver { service, receiver, _, survivor, absorbed in
             receiver.answer { _ in nil }
             let merge = try await service.merge(survivor, absorbed)
@@ -895,9 +899,9 @@ struct MergeTests {
         }
     }
 
-    @Test func `who is asked twice is asked about one thing`() async throws {
+    @Test func `a repeated request for approval has the same id`() async throws {
         try await withReceiver { service, receiver, _, survivor, absorbed in
-            // The answer to the first is lost.
+            // The first answer is lost.
             receiver.answer { _ in nil }
             let merge = try await service.merge(survivor, absorbed)
             try await service.sendAllWebhooks()
@@ -913,7 +917,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `an account that changes meanwhile is not merged, and an operator can say no`() async throws {
+    @Test func `accounts that change meanwhile are not merged, and an operator can withdraw a merge`() async throws {
         try await withReceiver { service, _, _, survivor, absorbed in
             let first = try await service.merge(survivor, absorbed)
             try await service.edit(absorbed) { $0.profile.displayName = "Somebody" }
@@ -933,7 +937,7 @@ struct MergeTests {
         }
     }
 
-    @Test func `what was aborted or undone is forgotten, what was done answers for good`() async throws {
+    @Test func `aborted and undone merges are purged, committed ones keep resolving`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             try await service.edit(ada.user.id) { $0.prove(.emailCode) }
@@ -959,7 +963,7 @@ struct MergeTests {
     }
 }
 
-/// The same numbers each time.
+/// A generator with a fixed sequence.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
@@ -987,7 +991,7 @@ extension SecondFactor {
 }
 
 extension TestService {
-    /// A merge on an administrator's word.
+    /// A merge by an administrator.
     func merging(
         _ survivor: UserID,
         _ absorbed: UserID,
@@ -1007,7 +1011,7 @@ extension TestService {
         _ absorbed: UserID,
         _ choices: [MergeField: MergeSide] = [:]
     ) async throws -> Merge {
-        // A password under an unproven address has to be chosen; in these tests the survivor's stays.
+        // A password under an unproven address needs a choice. These tests choose the survivor's.
         var choices = choices
         if choices[.password] == nil, let user = try await user(survivor), user.passwordUpdatedAt != nil,
             user.email?.isVerified == false
@@ -1030,7 +1034,7 @@ extension TestService {
         )
     }
 
-    /// Every row of every table of accounts but the journal, events and messages. What only grows is left out.
+    /// Every row of an account's tables without the journal, events and messages, and without columns that only grow.
     func rowsOfAccounts() async throws -> [String] {
         let tables = [
             "conflicts", "factor_challenges", "identifiers", "kept_answers", "linked_providers", "one_time_codes",
@@ -1048,12 +1052,12 @@ extension TestService {
         return rows
     }
 
-    /// Tables whose rows let their holder in without a new proof: no undo fills them.
+    /// Tables whose rows give access without a new proof. An undo restores none of them.
     static let tablesThatStayEmpty = ["conflicts", "factor_challenges", "kept_answers", "one_time_codes", "sessions"]
 
     static func isRestored(_ row: String) -> Bool { !tablesThatStayEmpty.contains { row.hasPrefix($0 + " ") } }
 
-    /// The tables in which an account has something that lets its holder in without a new proof.
+    /// The tables in which an account has rows that give access without a new proof.
     func waysInWithoutProof(of user: UserID) async throws -> [String] {
         var found: [String] = []
         for table in Self.tablesThatStayEmpty {
@@ -1069,7 +1073,7 @@ extension TestService {
         case customTokens
     }
 
-    /// An account with some of everything, and a row in every table that hangs off accounts.
+    /// An account with random parts, and a row in every table that references accounts.
     func makeAccount(_ name: String, _ random: inout SplitMix, with pieces: Set<Piece>? = nil) async throws -> UserID {
         let id = try #require(UserID(name))
         let pieces = pieces ?? Set(Piece.allCases.filter { _ in Bool.random(using: &random) })
@@ -1150,7 +1154,7 @@ extension TestService {
         return id
     }
 
-    /// One row of each table that hangs off an account besides those that make it.
+    /// One row of each table that references an account.
     private static let everything = """
         INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
             VALUES ('NAME', decode(md5('NAME'), 'hex'), decode(md5('NAME') || md5('NAME'), 'hex'), 1000,
@@ -1175,7 +1179,7 @@ extension TestService {
             VALUES ('NAME', decode(md5('NAME') || md5('NAME'), 'hex'), '\\x0102', '2099-01-02 03:04:05+00');
         """
 
-    /// A merge in which everything that has to be chosen, and some more, is chosen at random; `nil` where it is refused.
+    /// A merge with every required choice, and some others, at random; `nil` if it is refused.
     func mergeAtRandom(_ survivor: UserID, _ absorbed: UserID, _ random: inout SplitMix) async throws -> Merge? {
         var request = MergeRequest(survivor: survivor, absorbed: absorbed, choices: [:], requester: .administrator)
         let preview = try await outcome(await operations.merges.preview(request, tenant: .project))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// How many messages leave, over two processes, checked in the tables.
+/// Limits on messages, over two processes, checked in the tables.
 struct MessageLimitTests {
     private static func settings(_ sms: [String: JSONValue]) -> JSONValue {
         guard case .object(var members) = ProjectSettings.developmentDefaults else { return .null }
@@ -18,7 +18,7 @@ struct MessageLimitTests {
         return .object(members)
     }
 
-    /// A number that nobody else has.
+    /// A number that no other account has.
     private func number(_ index: Int) -> String { "+1650555\(1000 + index)" }
 
     private func messages(_ service: TestService) async throws -> Int64? {
@@ -26,7 +26,7 @@ struct MessageLimitTests {
         return try await service.database.rows(query).first
     }
 
-    @Test func `a number and an address are sent so many messages, over all servers`() async throws {
+    @Test func `a number and an address get a limited number of messages, over all servers`() async throws {
         let settings = Self.settings(["perNumberPerHour": 3, "perAddressPerMinute": 5])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let tooMany = Denial.phone(.tooManyMessages)
@@ -40,7 +40,7 @@ struct MessageLimitTests {
             #expect(try await second.askForCode(number(3), from: "192.0.2.1").denial == tooMany)
             #expect(try await second.askForCode(number(3), from: "192.0.2.2").denial == nil)
             #expect(try await messages(first) == 6)
-            // Each window ends by itself, the address's first.
+            // Each window ends separately, the address's first.
             first.clock.advance(seconds: 60)
             #expect(try await first.askForCode(number(3), from: "192.0.2.1").denial == nil)
             #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == tooMany)
@@ -49,7 +49,7 @@ struct MessageLimitTests {
         }
     }
 
-    /// Each of its judgements costs money.
+    /// Counts assessments, which cost money.
     private final class Assessor: AppVerifying {
         let asked = Mutex(0)
         private let isGenuine: Bool
@@ -64,7 +64,7 @@ struct MessageLimitTests {
         }
     }
 
-    @Test func `of 64 requests that are refused as many are assessed as there may be messages`() async throws {
+    @Test func `refused requests cause no more assessments than the message limits allow`() async throws {
         let settings = Self.settings(["perNumberPerHour": 2, "perAddressPerMinute": 5, "perProjectPerDay": 7])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let assessor = Assessor(false)
@@ -84,14 +84,14 @@ struct MessageLimitTests {
             }
             #expect(try await ask(first, from: "192.0.2.3") == .phone(.quotaExceeded))
             #expect(assessor.asked.withLock { $0 } == 7)
-            // Another way of showing an app goes on: messages have a count of their own.
+            // Other proofs of the app still work: messages have a separate count.
             #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == nil)
             first.clock.advance(seconds: 86_400)
             #expect(try await ask(first, from: "192.0.2.1") == .phone(.invalidRecaptchaToken))
         }
     }
 
-    @Test func `what the project has used up is a quota, and the next window has another`() async throws {
+    @Test func `a project that reaches its limit gets a quota error until the next window`() async throws {
         let settings = Self.settings(["perProjectPerMinute": 2])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             #expect(try await first.askForCode(number(1), from: "192.0.2.1").denial == nil)
@@ -103,7 +103,7 @@ struct MessageLimitTests {
         }
     }
 
-    @Test func `of 64 requests at once exactly as many are sent as there may be, and each is counted`() async throws {
+    @Test func `of 64 concurrent requests exactly the limit is sent and counted`() async throws {
         let settings = Self.settings(["perNumberPerHour": 5, "perAddressPerHour": 20, "perProjectPerMinute": 40])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let one = try await first.race(with: second) { service, _ in
@@ -125,7 +125,7 @@ struct MessageLimitTests {
         }
     }
 
-    @Test func `joining a message that is under way counts nothing, and what is refused is not counted`() async throws {
+    @Test func `joining a sent message and refused requests are not counted`() async throws {
         let settings = Self.settings(["windowSeconds": 30, "perNumberPerHour": 2, "perAddressPerHour": 3])
         try await TestService.with(settings: settings) { service async throws in
             let counts: Query<Int64> = "SELECT messages FROM message_counts ORDER BY messages"
@@ -146,7 +146,7 @@ struct MessageLimitTests {
         }
     }
 
-    @Test func `where the limits are production's, a request without an address is bounded by number and project`()
+    @Test func `with the default limits, a request without an address is limited by number and project`()
         async throws
     {
         let settings: JSONValue = ["signIn": ["phoneNumber": ["enabled": true]]]

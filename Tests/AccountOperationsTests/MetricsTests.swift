@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// What the operations count, compared with what the tables hold.
+/// The metrics of operations, compared with the tables.
 struct MetricsTests {
     private func purge(_ service: TestService, _ metrics: OperationMetrics) -> Purge {
         Purge(
@@ -33,8 +33,7 @@ struct MetricsTests {
         metrics.counterTotal(label: OperationMetrics.decisions, dimensions: [("rule", rule.rawValue)])
     }
 
-    @Test func `each conflict is opened once and ends once, whichever server notices and however many do`() async throws
-    {
+    @Test func `each conflict is counted once when it opens and once when it ends, over all servers`() async throws {
         let recorded = TestMetrics()
         let metrics = OperationMetrics(recorded)
         try await TestService.withTwo(metrics: metrics) { service, other in
@@ -52,7 +51,7 @@ struct MetricsTests {
                         _ = try await service.resolve(handle, proven.proofToken).success()
                     case "declined": _ = try await service.decline(handle).success()
                     case "superseded":
-                        // Apple gives the address out, and nobody had proven it: the account changes hands.
+                        // Apple is authoritative for the address, and it was unproven, so the account changes owner.
                         let apple = service.credential(.apple, subject: email, email: email, isVerified: true)
                         _ = try await service.signIn(apple).signedIn()
                     default: break
@@ -63,7 +62,7 @@ struct MetricsTests {
             #expect(conflicts(recorded, .proven, "password") == 5)
             #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 20)
 
-            // What lives is not counted.
+            // Live conflicts are not counted.
             var early = purge(service, metrics)
             _ = try await early.run()
             #expect(conflicts(recorded, .abandoned, "password") == 0)
@@ -72,7 +71,7 @@ struct MetricsTests {
                 for caller in 0..<8 {
                     group.addTask {
                         var purge = self.purge(caller.isMultiple(of: 2) ? service : other, metrics)
-                        // Those that one of them holds are left for the next run.
+                        // A run skips rows that another run has locked.
                         for _ in 0..<3 { _ = try await purge.run() }
                     }
                 }
@@ -90,7 +89,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `every decision that took effect is counted by the rule of its event`() async throws {
+    @Test func `every committed decision is counted under the rule of its event`() async throws {
         let recorded = TestMetrics()
         let metrics = OperationMetrics(recorded)
         try await TestService.withTwo(metrics: metrics) { service, other in
@@ -110,11 +109,11 @@ struct MetricsTests {
                 let expected = stored.first { $0.hasPrefix(rule.rawValue + " ") }?.split(separator: " ").last
                 #expect(decisions(recorded, rule) == expected.flatMap { Int64($0) } ?? 0, "\(rule)")
             }
-            #expect(decisions(recorded, .wrongPassword) == 1, "a sign-in that was refused")
+            #expect(decisions(recorded, .wrongPassword) == 1, "a refused sign-in")
         }
     }
 
-    @Test func `every refusal of a rule is counted once, whatever was asked`() async throws {
+    @Test func `every refusal by a rule is counted once, on every route`() async throws {
         let recorded = TestMetrics()
         try await TestService.with(metrics: OperationMetrics(recorded)) { service in
             let operations = service.operations
@@ -137,7 +136,7 @@ struct MetricsTests {
             let token = ada.tokens.idToken
             let handle = try await service.openConflict(with: "ada@example.com")
 
-            // Proofs and settlements.
+            // Proofs and resolutions.
             try await expect(.conflictUnknown) { try await service.startMailboxProof("forged").denial }
             try await expect(.proofNotExpected) { try await service.complete(handle, .code("1")).denial }
             try await expect(.proofBySessionOfOtherAccount) { try await service.prove(handle, by: eve).denial }
@@ -160,7 +159,7 @@ struct MetricsTests {
                 return try await outcome(await operations.signUp(link, tenant: .project)).denial
             }
 
-            // Updates: by the user, on the own route, by an administrator.
+            // Updates by the user, on Concord's own route, and by an administrator.
             var taken = UpdateAccount()
             taken.email = "eve@example.com"
             try await expect(.changeEmailExists) {
@@ -217,7 +216,7 @@ struct MetricsTests {
 
     private func address(_ text: String) throws -> EmailAddress { try #require(EmailAddress(text)) }
 
-    @Test func `a race for one conflict opens it once`() async throws {
+    @Test func `concurrent openings of one conflict are counted once`() async throws {
         let recorded = TestMetrics()
         try await TestService.withTwo(metrics: OperationMetrics(recorded)) { service, other in
             _ = try await service.signUp("ada@example.com")
@@ -241,14 +240,14 @@ struct MetricsTests {
         }
     }
 
-    @Test func `names that operators choose are not told apart`() throws {
+    @Test func `providers with names chosen by operators share one label`() throws {
         func method(_ name: String) throws -> MethodClass { MethodClass(try #require(ProviderID(name))) }
         #expect(try method("oidc.acme") == .openIDConnect && method("saml.acme") == .saml)
         #expect(try method("twitter.com").rawValue == "twitter.com" && method("nobody.example") == .other)
         #expect(try method("several") == .other && method("password") == .other)
     }
 
-    @Test func `settling a proven conflict asks the database once and writes once`() async throws {
+    @Test func `resolving a proven conflict takes one round trip of reads and one transaction`() async throws {
         try await TestService.with { service in
             let owner = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
@@ -275,7 +274,7 @@ struct MetricsTests {
                 let before = calls()
                 _ = try await other.resolve(handle, proven.proofToken).success()
                 let made = calls().filter { $0.value != before[$0.key] ?? 0 }.map(\.key).sorted()
-                // The three questions go out together: one round trip there and back, and one for the transaction.
+                // The three reads share one round trip; the transaction is another.
                 #expect(made == ["account-write", "read-conflicts", "read-identifiers", "read-users"])
                 #expect(calls()["account-write"] == 1 && calls()["read-conflicts"] == 1)
                 await other.operations.passwords.shutDown()

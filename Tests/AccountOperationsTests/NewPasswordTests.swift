@@ -6,14 +6,14 @@ import Testing
 @testable import AccountOperations
 
 struct CommonPasswordTests {
-    @Test func `the list has 10,000 passwords in lower case, sorted, that a policy could let through`() {
+    @Test func `the list has 10,000 sorted lower-case passwords of sufficient length`() {
         let all = CommonPasswords.all
         #expect(all.count == 10_000 && Set(all).count == 10_000)
         #expect(zip(all, all.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         #expect(all.allSatisfy { $0.count >= WeakPassword.lengthMin && $0 == $0.lowercased() })
     }
 
-    @Test func `each is found, in upper case too, and nothing between two`() {
+    @Test func `each entry is found, in any case, and no other text is`() {
         for password in CommonPasswords.all {
             #expect(CommonPasswords.contains(String(password)))
             #expect(CommonPasswords.contains(password.uppercased()), "\(password)")
@@ -24,7 +24,7 @@ struct CommonPasswordTests {
     }
 }
 
-/// Requirements on a new password, by preset and setting.
+/// Requirements for a new password, by preset and setting.
 struct NewPasswordTests {
     private static let enabled: JSONValue = ["signIn": ["email": ["enabled": true]]]
 
@@ -39,7 +39,7 @@ struct NewPasswordTests {
         }
     }
 
-    @Test func `a new project asks for eight characters, and refuses what guessers try first`() async throws {
+    @Test func `a new project requires eight characters and refuses common passwords`() async throws {
         let passwords = ["1234567", "correct", "password", "PassWord1", "iloveyou1", "correct horse", "🙂🙂🙂🙂🙂🙂🙂🙂"]
         let short = Denial.weakPassword(lengthMin: 8)
         #expect(
@@ -48,7 +48,7 @@ struct NewPasswordTests {
         )
     }
 
-    @Test func `the address, its local part, the app's name and its id are no passwords`() async throws {
+    @Test func `the address, its local part, the app's name and its id are refused as passwords`() async throws {
         let settings = Self.enabled.setting("The Shop of Ada", at: ["concord", "displayName"])
         let passwords = ["ADA.lovelace@example.com", "ada.lovelace", "the shop of ada", TestService.projectID]
         #expect(try await objections(settings, passwords).allSatisfy { $0 == .commonPassword })
@@ -56,7 +56,8 @@ struct NewPasswordTests {
         #expect(try await objections(settings, ["ada.lovelace"], for: nil) == [nil])
     }
 
-    @Test func `the preset firebase asks for six characters and knows no list, and each value stands alone`()
+    @Test
+    func `the preset firebase requires six characters and allows common passwords`()
         async throws
     {
         let firebase = Self.enabled.setting("firebase", at: ["linkPolicy", "preset"])
@@ -73,7 +74,7 @@ struct NewPasswordTests {
         #expect(try await objections(lenient, ["12345", "123456", "zx9q1w"]) == [short, .commonPassword, nil])
     }
 
-    @Test func `a policy of the project says the length where it is enforced, and the list stays`() async throws {
+    @Test func `an enforced policy sets the length, and common passwords stay refused`() async throws {
         func policy(_ state: JSONValue, _ options: JSONValue) -> JSONValue {
             Self.enabled.setting(
                 [
@@ -91,7 +92,7 @@ struct NewPasswordTests {
             try await objections(policy("ENFORCE", ["minPasswordLength": 20]), passwords)
                 == Array(repeating: .passwordPolicy(missing: [.atLeast(characters: 20)]), count: 3)
         )
-        // Without a length of its own it asks for the project's.
+        // Without its own length, the policy uses the project's.
         #expect(
             try await objections(policy("ENFORCE", [:]), passwords).first
                 == .passwordPolicy(missing: [.atLeast(characters: 8)])
