@@ -6,7 +6,7 @@ import JSON
 import Postgres
 import Testing
 
-/// Wrong passwords by network, across processes, and the networks that are known, checked in the table.
+/// Wrong passwords by network, across processes, and known networks, checked in the table.
 struct AttemptSourceTests {
     private static let wrong = Denial.refusal(.invalidPassword)
     private static let locked = Denial.refusal(.tooManyAttempts)
@@ -29,13 +29,13 @@ struct AttemptSourceTests {
         return (try await service.database.rows(networks), try await service.database.rows(strangers))
     }
 
-    @Test func `of guesses at once from many networks each is counted where it is answered, and nowhere else`()
+    @Test func `concurrent guesses from many networks are counted for their network and for all strangers`()
         async throws
     {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             _ = try await first.signUp(email).value
-            // Eight networks with sixteen each; a network is answered ten times, all together fifty times.
+            // Eight networks with 16 guesses each. A network gets ten answers, all strangers together get 50.
             let denials = try await withThrowingTaskGroup { group in
                 for number in 0..<128 {
                     let service = number.isMultiple(of: 2) ? first : second
@@ -54,7 +54,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `guesses of strangers and sign-ins of the owner at once never wait for each other in a circle`()
+    @Test func `guesses and sign-ins that race do not deadlock`()
         async throws
     {
         try await TestService.withTwo { first, second in
@@ -75,7 +75,7 @@ struct AttemptSourceTests {
                 return try await group.reduce(into: [Denial?]()) { $0.append($1) }
             }
             #expect(outcomes.allSatisfy { $0 == nil || $0 == Self.wrong || $0 == Self.locked })
-            #expect(outcomes.count { $0 == nil } == 16, "no network guesses so often that it is held off")
+            #expect(outcomes.count { $0 == nil } == 16, "no network reaches its limit")
             let counted = try await failures(first)
             #expect(counted.networks.allSatisfy { $0 <= 10 } && counted.strangers.allSatisfy { $0 <= 48 })
             #expect(try await first.database.inconsistencies() == [])
@@ -103,20 +103,20 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `a server whose clock is behind holds no right password off`() async throws {
+    @Test func `a server whose clock is behind refuses no correct password`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             _ = try await service.signIn(email, from: network(1)).value
             #expect(try await service.signIn(email, password: "guess", from: network(1)).denial == Self.wrong)
             #expect(try await service.signIn(email, password: "guess", from: network(2)).denial == Self.wrong)
-            // Another server, thirty seconds behind.
+            // Another server, 30 seconds behind.
             service.clock.advance(seconds: -30)
             for number in 1...3 { _ = try await service.signIn(email, from: network(number)).value }
         }
     }
 
-    @Test func `eight networks of an account are known, those of the last sign-ins`() async throws {
+    @Test func `the eight latest networks of an account are known`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -131,7 +131,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `eight networks are known also where many sign in at once`() async throws {
+    @Test func `concurrent sign-ins leave at most eight known networks`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             _ = try await first.signUp(email).value
@@ -148,7 +148,7 @@ struct AttemptSourceTests {
         }
     }
 
-    /// Holds strangers off.
+    /// Locks strangers out.
     private func close(_ email: EmailAddress, _ service: TestService) async throws {
         for number in 0..<50 {
             let denial = try await service.signIn(email, password: "guess", from: network(100 + number)).denial
@@ -156,7 +156,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `a network is known for thirty days, then a stranger, and purged`() async throws {
+    @Test func `a network is known for 30 days, then counts as a stranger and is purged`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -181,12 +181,12 @@ struct AttemptSourceTests {
         )
     }
 
-    @Test func `a takeover, a new password and a deletion leave no network of the account`() async throws {
+    @Test func `a takeover, a new password and a deletion forget the account's networks`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
             _ = try await service.signIn(email, from: network(1)).value
-            // As a takeover does: the sessions end, the row stays and counts for nothing.
+            // Like a takeover: the sessions end, and the row stays without effect.
             let now = service.clock.now
             try await service.edit(account.user.id) { $0.endSessions(at: now) }
             try await close(email, service)
@@ -211,7 +211,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `a device is known for thirty days and to its account alone`() async throws {
+    @Test func `a device is known for 30 days, and only to its account`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -232,7 +232,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `of guesses at once on a known device ten are answered, and no stranger's count moves`() async throws {
+    @Test func `concurrent guesses on a known device are limited, and do not count for strangers`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value
@@ -246,14 +246,14 @@ struct AttemptSourceTests {
                 }
                 return try await group.reduce(into: [Denial?]()) { $0.append($1) }
             }
-            // Ten by the device, then ten by its network, which is known too.
+            // Ten by the device, then ten by its known network.
             #expect(denials.count { $0 == Self.wrong } == 20)
             let counted = try await failures(first)
             #expect(counted.networks == [10, 10] && counted.strangers == [])
         }
     }
 
-    @Test func `no network is in the table, and no digest that can be found without the key`() async throws {
+    @Test func `the table contains no network, and no digest that can be guessed without the key`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -267,7 +267,7 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `counts of before the networks hold strangers, and a new password clears them`() async throws {
+    @Test func `counts from before counts by network apply to strangers, and a sign-in resets them`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value

@@ -10,7 +10,7 @@ struct NumberingPlanTests {
         ("+39 06 6982", "+39066982", "VA"),
         ("+49 175 1234567", "+491751234567", "DE"), ("+800 1234 5678", "+80012345678", "001"),
     ])
-    func `a number that somebody can be given is brought into its canonical form`(
+    func `an assignable number is converted to its canonical form`(
         typed: String,
         canonical: String,
         region: String
@@ -26,11 +26,11 @@ struct NumberingPlanTests {
         ("+9991234567", .unknownCountryCode), ("+1650", .tooShort), ("+1650555343455", .tooLong),
         ("+15555550100", .unassigned), ("+447700900123", .unassigned),
     ])
-    func `one that nobody can be given says why`(typed: String, defect: PhoneNumberDefect) {
+    func `a number that cannot be assigned is refused with its defect`(typed: String, defect: PhoneNumberDefect) {
         #expect(NumberingPlan.judge(typed) == .failure(defect))
     }
 
-    @Test func `any number of threads may ask at once`() async {
+    @Test func `many threads can judge numbers at once`() async {
         await withTaskGroup(of: Bool.self) { group in
             for index in 0..<512 {
                 group.addTask { @concurrent in

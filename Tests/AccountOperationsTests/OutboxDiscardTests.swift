@@ -7,9 +7,9 @@ import Testing
 
 @testable import AccountOperations
 
-/// Messages that are withdrawn before they leave, by an operator or by the undo of a plan, beside workers that send them.
+/// Messages withdrawn by an operator or by the undo of a plan, while workers send.
 struct OutboxDiscardTests {
-    /// A message is never both sent and discarded. The content is gone either way.
+    /// Rows that are neither sent nor discarded, or still have content.
     private static let contradictions: Query<Int64?> = """
         SELECT count(*) FROM outbox WHERE sealed_payload IS NOT NULL OR state NOT IN ('sent', 'discarded')
         """
@@ -21,7 +21,7 @@ struct OutboxDiscardTests {
         return Set(rows)
     }
 
-    @Test func `many workers and many who discard: each message is sent once or discarded, and none is both`()
+    @Test func `when many workers send and many callers discard, each message is sent once or discarded`()
         async throws
     {
         try await TestService.withTwo { service, other in
@@ -39,7 +39,7 @@ struct OutboxDiscardTests {
                     group.addTask {
                         var total: Int64 = 0
                         for number in 0..<10 {
-                            // A few at a time, so that the workers get their share.
+                            // A few at a time, so that the workers get some.
                             let store = (racer % 2 == 0 ? service : other).operations.store
                             total += Int64(
                                 try await store.discardMessages(
@@ -54,10 +54,10 @@ struct OutboxDiscardTests {
                 }
                 return try await group.reduce(0, +)
             }
-            // Of those that somebody held while the workers looked.
+            // Messages that were locked when the workers read.
             while try await workers[0].sendDue() > 0 {}
             let (sent, discarded) = (try await ids("sent", in: service), try await ids("discarded", in: service))
-            #expect(sent == Set(channel.ids.map(\.text)) && channel.ids.count == sent.count, "each once")
+            #expect(sent == Set(channel.ids.map(\.text)) && channel.ids.count == sent.count, "each message once")
             #expect(Int64(discarded.count) == counts && sent.isDisjoint(with: discarded))
             #expect(sent.count + discarded.count == 400 && !sent.isEmpty && !discarded.isEmpty)
             #expect(try await service.database.count(Self.contradictions) == 0)
@@ -65,7 +65,7 @@ struct OutboxDiscardTests {
         }
     }
 
-    @Test func `what a worker has is left alone, and can be discarded as soon as the worker gives it back`()
+    @Test func `a claimed message cannot be discarded until its worker releases it`()
         async throws
     {
         try await TestService.with { service in
@@ -87,10 +87,10 @@ struct OutboxDiscardTests {
             let count = try await listing.countDiscardable(.named(claimed.map(\.id)), at: service.clock.now)
             #expect(count.unclaimed == 0 && count.claimed == 3)
 
-            // Put off, not tried, sent.
+            // Postponed, released, and sent.
             let later = service.clock.now.adding(seconds: 3600)
             try await store.finish(claimed.removeLast(), .retry(at: later, reason: "451 4.2.1"))
-            #expect(try await discard() == 1, "it waits, and nobody has it")
+            #expect(try await discard() == 1, "it waits unclaimed")
             try await store.release([claimed.removeLast()], until: later, reason: nil)
             #expect(try await discard() == 1)
             try await store.finish(claimed[0], .delivered)
@@ -103,7 +103,7 @@ struct OutboxDiscardTests {
 
     @Test
     func
-        `a claim of a worker that died can be discarded once it is over, and one that it gave back by an older program`()
+        `a message of a dead worker or of an older version can be discarded once its claim ends`()
         async throws
     {
         try await TestService.with { service in
@@ -121,7 +121,7 @@ struct OutboxDiscardTests {
             }
             service.clock.advance(seconds: 59)
             #expect(try await discard() == 0)
-            // As a program writes it that knows no postponed_until: nobody can tell it from a claim.
+            // An older version does not set `postponed_until`, so the row looks like a claim.
             try await service.database.execute("UPDATE outbox SET reason = 'timeout', attempts = 2")
             #expect(try await discard() == 0)
             service.clock.advance(seconds: 1)
@@ -129,7 +129,7 @@ struct OutboxDiscardTests {
         }
     }
 
-    @Test func `messages are selected by id, kind and age, and what is not meant to be sent stays`() async throws {
+    @Test func `messages are discarded by id, kind and age, and withheld ones stay`() async throws {
         try await TestService.with { service in
             let store = service.operations.store
             let listing = OutboxListing(store, sealer: nil)
@@ -144,7 +144,7 @@ struct OutboxDiscardTests {
             #expect(try await listing.discard(.pending(.mail, writtenUntil: anHourAgo), at: now) == 2)
             #expect(try await listing.messages(.discarded, countMax: 10).map(\.reason) == ["operator", "operator"])
 
-            // One that was given up is discarded by its id only, and is not sent after all.
+            // A failed message is discarded only by its id, and cannot be sent afterwards.
             let waiting = try await store.outboxEntries(.pending, countMax: 10).map(\.id)
             try await service.database.execute(
                 "UPDATE outbox SET state = 'failed' WHERE message_id = '\(waiting[0].text)'"
@@ -160,16 +160,16 @@ struct OutboxDiscardTests {
             let decoys = try #require(OutboxListing.named(ids))
             #expect(try await listing.discard(.named(decoys), at: now) == 0)
             #expect(try await service.database.count(withheld) == 2)
-            // As long as what was sent.
+            // Purged as late as sent messages.
             #expect(try await store.purge(.finishedMessages, endedBefore: now, rowsMax: 10) == 4)
         }
     }
 
-    // MARK: The undo of a plan
+    // MARK: Undoing a plan
 
     private static let plan = AppliedPlan.ID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0002)
 
-    /// Suspends the passwords of `count` accounts by a plan, each with a mail to its owner.
+    /// Suspends the passwords of `count` accounts with a plan. Each owner gets a mail.
     private func suspendPasswords(_ count: Int, in service: TestService) async throws {
         try await AuditTests.fill(service.database, count: count)
         let operations = service.operations
@@ -211,14 +211,14 @@ struct OutboxDiscardTests {
         return mails
     }
 
-    @Test func `an undo withdraws the mails that have not left, and says how many had`() async throws {
+    @Test func `an undo withdraws unsent mails, and reports how many had been sent`() async throws {
         try await TestService.with { service in
             try await suspendPasswords(5, in: service)
             let store = service.operations.store
             let now = service.clock.now
             let claimed = try await store.claimMessages(.mail, at: now, until: now.adding(seconds: 60), countMax: 2)
             try await store.finish(claimed[0], .delivered)
-            // Given up: it has not left, and nobody can have it sent any more.
+            // A failed message was not sent, and cannot be retried any more.
             try await service.database.execute(
                 """
                 UPDATE outbox SET state = 'failed', attempts = 9, reason = '550 5.1.1'
@@ -237,7 +237,7 @@ struct OutboxDiscardTests {
         }
     }
 
-    @Test func `many who undo a plan beside many workers: each mail is sent or withdrawn, and reported as it was`()
+    @Test func `when many undos race with workers, each mail is sent or withdrawn, and reported correctly`()
         async throws
     {
         try await TestService.withTwo { service, other in
@@ -247,7 +247,7 @@ struct OutboxDiscardTests {
             let mails = try await withThrowingTaskGroup { group in
                 for racer in 0..<4 {
                     group.addTask {
-                        // A batch at a time, so that the undo gets its share.
+                        // One batch at a time, so that the undo gets some.
                         while try await workers[racer % 2].sendDue() > 0 {
                             try await Task.sleep(for: .milliseconds(40))
                         }
@@ -259,14 +259,14 @@ struct OutboxDiscardTests {
             }
             while try await workers[0].sendDue() > 0 {}
             let (sent, discarded) = (try await ids("sent", in: service), try await ids("discarded", in: service))
-            #expect(mails.count == 200, "one of those who undo a step does, and says what became of its mail")
+            #expect(mails.count == 200, "one undo of each step succeeds and reports its mail")
             #expect(mails.filter { $0 == .withdrawn }.count == discarded.count)
             #expect(mails.filter { $0 == .hadLeft }.count == sent.count)
             #expect(sent == Set(channel.ids.map(\.text)) && channel.ids.count == sent.count)
             #expect(sent.isDisjoint(with: discarded) && !sent.isEmpty && !discarded.isEmpty)
             #expect(try await service.database.count(Self.contradictions) == 0)
             let passwords: Query<Int64?> = "SELECT count(*) FROM sign_in_methods WHERE method = 'password'"
-            #expect(try await service.database.count(passwords) == 200, "all are back")
+            #expect(try await service.database.count(passwords) == 200, "all passwords are restored")
         }
     }
 }

@@ -10,9 +10,9 @@ import Testing
 
 @testable import AccountOperations
 
-/// What becomes of the messages in the outbox, whoever takes them and whatever fails.
+/// Messages in the outbox under concurrency and failures.
 struct OutboxTests {
-    @Test func `many workers of two servers send each message once`() async throws {
+    @Test func `many workers on two servers send each message once`() async throws {
         try await TestService.withTwo { service, other in
             let channel = FakeChannel()
             try await service.enqueueMails(300)
@@ -32,7 +32,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `what is not taken comes again, later each time, and is given up in the end`() async throws {
+    @Test func `a deferred message is retried with growing pauses, and finally fails`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { _, _ in .deferred(reason: "451 4.2.1") }
             let deliveries = OutboxDeliveries(service.operations, over: channel)
@@ -54,8 +54,8 @@ struct OutboxTests {
             #expect(
                 pauses.count == RetrySchedule.messages.attemptsMax - 1 && pauses[3] > pauses[0] && pauses[8] > pauses[4]
             )
-            #expect(Set(channel.contents).count == 1, "the same each time")
-            // An operator has it sent after all.
+            #expect(Set(channel.contents).count == 1, "the same content each time")
+            // An operator retries it.
             service.clock.advance(seconds: 86_400)
             #expect(try await deliveries.sendDue() == 0)
             channel.answer { _, _ in .delivered }
@@ -71,7 +71,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `what is refused is given up at once, and nobody else's mail with it`() async throws {
+    @Test func `a refused message fails at once, and others are sent`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { number, _ in number == 2 ? .refused(reason: "550 5.1.1") : .delivered }
             try await service.enqueueMails(3)
@@ -80,13 +80,13 @@ struct OutboxTests {
             #expect(try await store.outboxEntries(.sent, countMax: 10).count == 2)
             let failed = try await store.outboxEntries(.failed, countMax: 10)
             #expect(failed.map(\.reason) == ["550 5.1.1"] && failed.allSatisfy { $0.sealedPayload != nil })
-            // It can be sent after all until it expires, and then no more.
+            // It can be retried until it expires.
             service.clock.advance(seconds: 3601)
             #expect(try await store.retryMessages(nil, at: service.clock.now, countMax: 10) == 0)
         }
     }
 
-    @Test func `what comes too late is not sent`() async throws {
+    @Test func `an expired message is not sent`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { _, _ in .deferred(reason: "timeout") }
             let deliveries = OutboxDeliveries(service.operations, over: channel)
@@ -97,7 +97,7 @@ struct OutboxTests {
             #expect(channel.ids.isEmpty && expired.state == .failed && expired.reason == "expired")
             #expect(expired.sealedPayload == nil)
             #expect(try await service.operations.store.retryMessages(nil, at: service.clock.now, countMax: 10) == 0)
-            // One whose next attempt would come too late is told while something can be done.
+            // A message that would expire before its next attempt fails now, while an operator can still act.
             try await service.database.execute("DELETE FROM outbox")
             try await service.enqueueMails(1, seconds: 3)
             #expect(try await deliveries.sendDue() == 1)
@@ -106,14 +106,14 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a relay that is away costs no message an attempt, however long`() async throws {
+    @Test func `an unavailable relay costs no message an attempt, however long it lasts`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { _, _ in .unavailable(reason: "unreachable") }
             let deliveries = OutboxDeliveries(service.operations, over: channel)
             try await service.enqueueMails(100)
             var pauses: [Int64] = []
             for tries in 1...12 {
-                // While it is closed, nothing is tried.
+                // While the channel is closed, nothing is tried.
                 var pause: Int64 = 0
                 while true {
                     await #expect(throws: ChannelClosed(reason: "unreachable")) { try await deliveries.sendDue() }
@@ -136,7 +136,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a way that was closed before the clock was set back is tried again`() async throws {
+    @Test func `a channel that closed before the clock was set back is tried again`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { _, _ in .unavailable(reason: "unreachable") }
             let deliveries = OutboxDeliveries(service.operations, over: channel)
@@ -144,7 +144,7 @@ struct OutboxTests {
             await #expect(throws: ChannelClosed(reason: "unreachable")) { try await deliveries.sendDue() }
             service.clock.advance(seconds: -3600)
             try await service.enqueueMails(1)
-            // It closes anew, and for no longer than ever.
+            // It closes again, for the usual time.
             await #expect(throws: ChannelClosed(reason: "unreachable")) { try await deliveries.sendDue() }
             #expect(channel.ids.count == 2)
             channel.answer { _, _ in .delivered }
@@ -154,7 +154,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `who dies over a message leaves it to another, when the claim is over`() async throws {
+    @Test func `a message of a dead worker is sent by another once the claim ends`() async throws {
         try await TestService.withTwo { service, other in
             let channel = FakeChannel()
             let deliveries = OutboxDeliveries(other.operations, over: channel)
@@ -168,7 +168,7 @@ struct OutboxTests {
             service.clock.advance(seconds: 1)
             channel.answer { _, _ in .deferred(reason: "timeout") }
             #expect(try await deliveries.sendDue() == 1)
-            // The first was not dead but slow. What it has to say comes too late, unless the message was taken.
+            // The first worker was only slow. Its late result is ignored, unless it delivered the message.
             try await store.finish(claimed, .givenUp(reason: "550"))
             try await store.finish(claimed, .retry(at: now, reason: "550"))
             try await store.release([claimed], until: now, reason: "550")
@@ -180,14 +180,14 @@ struct OutboxTests {
         }
     }
 
-    @Test func `nothing is begun that might outlast its claim`() async throws {
+    @Test func `no send starts that might outlast its claim`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel { _, _ in
                 service.clock.advance(seconds: 20)
                 return .delivered
             }
             try await service.enqueueMails(5)
-            // The claim is 60 seconds, and sending may take 30 of them.
+            // The claim lasts 60 seconds, and sending may take 30 of them.
             let deliveries = OutboxDeliveries(service.operations, over: channel)
             #expect(try await deliveries.sendDue() == 5 && channel.ids.count == 2)
             #expect(try await service.database.count("SELECT count(*) FROM outbox WHERE attempts = 0") == 3)
@@ -195,7 +195,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `what is withheld waits like any other, is seen by nobody, and is thrown away by whoever takes it`()
+    @Test func `a withheld message waits like any other, is shown nowhere, and is dropped by its worker`()
         async throws
     {
         try await TestService.with { service in
@@ -223,7 +223,7 @@ struct OutboxTests {
             }
             #expect(try await deliveries.sendDue() == 0)
 
-            // Nor does anybody hear of one that came too late, or that a server before this one has given up.
+            // A withheld message that expired, or that an older server marked as failed, is shown nowhere either.
             try await service.enqueueMails(1, seconds: 60, isWithheld: true)
             service.clock.advance(seconds: 60)
             #expect(try await deliveries.sendDue() == 1)
@@ -236,7 +236,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `what is withheld says nothing of what it would have said`() async throws {
+    @Test func `a withheld message contains nothing of the mail`() async throws {
         try await TestService.with(settings: Self.protected) { service in
             #expect(try await service.askForReset("nobody@example.com").denial == nil)
             let store = service.operations.store
@@ -257,7 +257,7 @@ struct OutboxTests {
     private static let protected = ProjectSettings.developmentDefaults
         .setting(true, at: ["emailPrivacyConfig", "enableImprovedEmailPrivacy"])
 
-    @Test func `what cannot be opened is given up and kept`() async throws {
+    @Test func `a message that cannot be opened fails and is kept`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel()
             try await service.enqueueMails(1)
@@ -268,7 +268,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a code for a number leaves through its gateway, and signs its reader in`() async throws {
+    @Test func `a code for a number is sent through its gateway, and signs its reader in`() async throws {
         final class Gateway: SMSSending {
             let taken = Mutex<[OutgoingSMS]>([])
 
@@ -294,7 +294,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `messages that nobody takes are in nobody's way`() async throws {
+    @Test func `messages of another kind do not block a channel`() async throws {
         try await TestService.with { service in
             let channel = FakeChannel()
             try await service.enqueueMails(40)
@@ -313,7 +313,7 @@ struct OutboxTests {
             try await LocalRelay.run(["--fail-every", "3", "--brief"]) { relay in
                 let smtp = SMTPRelay(relay.configuration)
                 let workers = try [service, other].map { try OutboxDeliveries($0.operations, over: $0.channel(smtp)) }
-                // Of a thousand some fail again and again: none of them is to expire over it.
+                // Some fail repeatedly. None may expire.
                 try await service.enqueueMails(1000, seconds: 30 * 86_400)
                 let waiting: Query<Int64?> = "SELECT count(*) FROM outbox WHERE state = 'pending'"
                 while try await service.database.count(waiting) > 0 {
@@ -335,7 +335,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a mail whose answer was lost comes again under the same name, and no other does`() async throws {
+    @Test func `only a mail whose answer was lost is sent again, with the same id`() async throws {
         try await TestService.with { service in
             try await LocalRelay.run { relay in
                 let smtp = SMTPRelay(relay.configuration)
@@ -357,7 +357,7 @@ struct OutboxTests {
     }
 }
 
-/// Takes messages in place of a relay.
+/// A channel in place of a relay.
 final class FakeChannel: OutboxChannel {
     typealias Answer = @Sendable (_ number: Int, _ id: PostgresUUID) -> DeliveryOutcome
 
@@ -413,7 +413,7 @@ extension TestService {
         )
     }
 
-    /// Writes mails that wait, as the operations would.
+    /// Writes waiting mails like the operations.
     func enqueueMails(
         _ count: Int,
         to recipient: String = "ada@example.com",
@@ -450,7 +450,7 @@ extension TestService {
         )
     }
 
-    /// The one message there is, whatever its state.
+    /// The only message, in any state.
     func onlyEntry() async throws -> OutboxEntry {
         var found: [OutboxEntry] = []
         for state in OutboxMessage.State.allCases {

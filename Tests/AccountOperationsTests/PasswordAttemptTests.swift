@@ -6,7 +6,7 @@ import JSON
 import Postgres
 import Testing
 
-/// How often a password may be guessed, across processes, checked in the table.
+/// Limits on password guesses, across processes, checked in the table.
 struct PasswordAttemptTests {
     private static let protected: JSONValue = ["signIn": ["email": ["enabled": true]]]
     private static let wrong = Denial.refusal(.invalidPassword)
@@ -28,14 +28,14 @@ struct PasswordAttemptTests {
         return denials
     }
 
-    @Test func `after ten wrong passwords the right one has to wait, in every process`() async throws {
+    @Test func `after ten wrong passwords the correct one has to wait, in every process`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             _ = try await first.signUp(email).value
             #expect(try await guess(first, email, times: 10).allSatisfy { $0 == Self.wrong })
             #expect(try await first.signIn(email).denial == Self.locked)
             #expect(try await second.signIn(email).denial == Self.locked)
-            #expect(try await failures(first) == [10], "what is refused unread is not counted")
+            #expect(try await failures(first) == [10], "passwords refused during the lock are not counted")
             first.clock.advance(seconds: 61)
             _ = try await second.signIn(email).value
             #expect(try await failures(first) == [])
@@ -56,7 +56,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `a right password forgets the wrong ones`() async throws {
+    @Test func `a correct password resets the count`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -69,7 +69,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `free guesses are forgotten after a day`() async throws {
+    @Test func `the count is reset after a day`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -80,7 +80,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `after a hundred in a row a new password helps, and nothing else for a month`() async throws {
+    @Test func `after a hundred wrong passwords in a row only a new password unlocks within a month`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -111,7 +111,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `a month of quiet opens what was closed`() async throws {
+    @Test func `a month without guesses unlocks the address`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -129,7 +129,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `replacing a password counts its guesses, and clears them`() async throws {
+    @Test func `replacing a password counts wrong guesses and resets the count`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -148,7 +148,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `behind the lock nobody is told by a weak new password that the old one is right`() async throws {
+    @Test func `during the lock a weak new password does not reveal that the old one is correct`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
@@ -161,9 +161,9 @@ struct PasswordAttemptTests {
             }
             #expect(
                 try await replace(TestService.password) == .weakPassword(lengthMin: 6),
-                "this is what would be told"
+                "the answer without a lock"
             )
-            // They all find the address open; the right one is compared last.
+            // All guesses find the address unlocked. The correct password is compared last.
             let guesses = (0..<40).map { number in Task { try await replace("guess \(number)") } }
             for _ in 0..<100 { await Task.yield() }
             let right = try await replace(TestService.password)
@@ -173,7 +173,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `an address nobody has is answered and locked like one somebody has`() async throws {
+    @Test func `an address without an account is answered and locked like one with an account`() async throws {
         try await TestService.with(settings: Self.protected) { service in
             let known = service.newAddress()
             _ = try await service.signUp(known).value
@@ -185,7 +185,8 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `where addresses are not protected, one nobody has is not counted`() async throws {
+    @Test func `without enumeration protection, guesses at an address without an account are not counted`() async throws
+    {
         try await TestService.with { service in
             let denials = try await guess(service, service.newAddress(), times: 12)
             #expect(denials.allSatisfy { $0 == .refusal(.emailNotFound) })
@@ -193,7 +194,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `of 64 guesses at once, through two processes, ten are answered`() async throws {
+    @Test func `of 64 concurrent guesses in two processes, ten are answered`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             _ = try await first.signUp(email).value
@@ -210,7 +211,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `a right password that is committed after the tenth wrong one opens nothing`() async throws {
+    @Test func `a correct password that commits after the tenth wrong one does not sign in`() async throws {
         try await TestService.withTwo { first, second in
             for _ in 0..<3 {
                 let email = first.newAddress()
@@ -225,7 +226,7 @@ struct PasswordAttemptTests {
                 }
                 let wrong = denials.count { $0 == Self.wrong }
                 let entered = denials.count { $0 == nil }
-                // One that entered in time began the count anew.
+                // A correct password that committed in time reset the count.
                 #expect(entered == 1 ? (10...19).contains(wrong) : wrong == 10)
                 #expect(try await first.sessionCount(of: account.user.id) == Int64(1 + entered))
                 #expect(entered + wrong + denials.count { $0 == Self.locked } == 32)
@@ -234,7 +235,7 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `no address is in the table`() async throws {
+    @Test func `the table contains no address`() async throws {
         try await TestService.with(settings: Self.protected) { service in
             let email = service.newAddress()
             _ = try await guess(service, email, times: 1)

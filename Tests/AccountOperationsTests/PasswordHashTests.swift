@@ -7,9 +7,9 @@ import Testing
 
 @testable import AccountOperations
 
-/// The answers of every algorithm to its published vectors, and to everything else.
+/// Every algorithm against its published vectors and against invalid text.
 struct PasswordHashTests {
-    /// A text as it is stored, with the password it is of.
+    /// A stored hash with its password.
     struct Vector: Sendable, CustomTestStringConvertible {
         let name: String
         let text: String
@@ -95,7 +95,7 @@ struct PasswordHashTests {
     }
 
     @Test(arguments: vectors)
-    func `the published password matches, and no other does`(vector: Vector) throws {
+    func `the published password matches and no other does`(vector: Vector) throws {
         let hash = try #require(PasswordHash(vector.text))
         let key = try hashKey(Self.signerKey)
         #expect(try hash.matches(Array(vector.password.utf8), key: key))
@@ -105,7 +105,7 @@ struct PasswordHashTests {
     }
 
     @Test(arguments: vectors)
-    func `a hash reads back as it was written`(vector: Vector) throws {
+    func `a hash survives parsing and writing`(vector: Vector) throws {
         #expect(try #require(PasswordHash(vector.text)).text == vector.text)
     }
 
@@ -116,7 +116,7 @@ struct PasswordHashTests {
             ("sha512", "yoFsygT+IMma1lMv+IqBvfHM1DCminat6m9ku6Re5nl8QSy9Z3BwPG9FnejSRcu99tK4xSVVkY6I9euOf8nmQA"),
         ]
     )
-    func `an HMAC is of password and salt, under the shared key`(function: String, hash: String) throws {
+    func `an HMAC covers password and salt under the shared key`(function: String, hash: String) throws {
         let stored = try #require(PasswordHash("$hmac-\(function)$k=00112233445566ff,o=ps$TmFDbA$\(hash)"))
         let secret = try hashKey(Base64URL.encode("secret".utf8))
         #expect(try stored.matches(Array("password".utf8), key: secret))
@@ -124,7 +124,7 @@ struct PasswordHashTests {
         #expect(try !stored.matches(Array("password".utf8), key: try hashKey(Base64URL.encode("another".utf8))))
     }
 
-    @Test func `a key or separator that is another one matches nothing`() throws {
+    @Test func `another key or separator matches nothing`() throws {
         let hash = try #require(PasswordHash(Self.vectors[0].text))
         let password = Array("password".utf8)
         #expect(try !hash.matches(password, key: hashKey(Self.signerKey, separator: [])))
@@ -154,11 +154,11 @@ struct PasswordHashTests {
             "$hmac-md5$k=,o=ps$TmFDbA$YtGffn3ctZRnKHdtJeQQ7Q", "$crc32$i=1,o=sp$TmFDbA$YtGffn3ctZRnKHdtJeQQ7Q",
         ]
     )
-    func `what cannot be checked, or only at a cost that is not borne, is no hash`(text: String) {
+    func `a text that cannot be checked within the cost limits is not a hash`(text: String) {
         #expect(PasswordHash(text) == nil)
     }
 
-    @Test func `a password longer than bcrypt looks at is cut where bcrypt cuts it`() throws {
+    @Test func `bcrypt uses the first 72 bytes of a longer password`() throws {
         let long = String(repeating: "x", count: 72)
         let hash = try #require(PasswordHash("$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i"))
         #expect(try hash.matches(Array(long.utf8), key: nil))
@@ -167,7 +167,7 @@ struct PasswordHashTests {
     }
 }
 
-/// After a sign-in with the password of an imported hash the hash is one of ours, whatever else happens at once.
+/// A sign-in replaces an imported hash by a new one, under concurrency too.
 struct RehashTests {
     /// `password`, by SHA-256 with the salt `NaCl`.
     private static let imported = "$sha256$i=1,o=sp$TmFDbA$sgq3SqJUn34ToOiGy0RxzC5w/NLOgHXA7mSDq7phMvM"
@@ -183,7 +183,7 @@ struct RehashTests {
         )
     }
 
-    @Test func `a wrong password leaves the hash, the right one replaces it and signs in again`() async throws {
+    @Test func `a wrong password keeps the hash, and the correct one replaces it and signs in again`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let id = try await service.signUp(email).value.user.id
@@ -201,7 +201,7 @@ struct RehashTests {
         }
     }
 
-    @Test func `a disabled account is told nothing and its hash stays`() async throws {
+    @Test func `a disabled account keeps its hash`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let id = try await service.signUp(email).value.user.id
@@ -212,7 +212,7 @@ struct RehashTests {
         }
     }
 
-    @Test func `a hash under a shared key is checked by the key it names`() async throws {
+    @Test func `a hash with a shared key is checked with the key it names`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let id = try await service.signUp(email).value.user.id
@@ -233,7 +233,8 @@ struct RehashTests {
         }
     }
 
-    @Test func `many who keep the same key at once get one name, and different keys get their own`() async throws {
+    @Test func `callers that store the same key at once get one id, and different keys get different ids`() async throws
+    {
         try await TestService.withTwo { first, second in
             let names = try await first.race(with: second, count: 24) { service, caller in
                 let operations = service.operations
@@ -245,7 +246,7 @@ struct RehashTests {
         }
     }
 
-    @Test func `of many sign-ins and a change of the password the newest password wins`() async throws {
+    @Test func `when sign-ins race with a change of the password, the new password wins`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let id = try await first.signUp(email).value.user.id
@@ -256,7 +257,7 @@ struct RehashTests {
                     update.password = "a newer password"
                     _ = try await outcome(await service.operations.updateAccount(update, of: id, tenant: .project))
                 } else {
-                    // Refused where the change came first.
+                    // Refused if the change was first.
                     _ = try await service.signIn(email, password: "password")
                 }
             }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// Many callers with one number, over two processes, checked in the tables.
+/// Concurrent requests for one number in two processes, checked in the tables.
 struct PhoneRaceTests {
     private static let number = "+16505553434"
 
@@ -21,7 +21,7 @@ struct PhoneRaceTests {
         try await service.database.rows(sql).first
     }
 
-    @Test func `one code from 64 callers makes one account, and is used once`() async throws {
+    @Test func `one code from 64 callers creates one account and is used once`() async throws {
         try await TestService.withTwo { first, second in
             let sent = try await first.phoneCode(Self.number)
             let outcomes = try await first.race(with: second) { service, _ in
@@ -38,7 +38,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `64 codes for one number that nobody has make one account`() async throws {
+    @Test func `64 codes for one new number create one account`() async throws {
         try await TestService.withTwo { first, second in
             var codes: [PhoneCode] = []
             for _ in 0..<64 { codes.append(try await first.phoneCode(Self.number)) }
@@ -53,7 +53,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `64 requests for one number at once send one message, and each code of it works once`() async throws {
+    @Test func `64 concurrent requests for one number send one message, and its code works once`() async throws {
         try await TestService.withTwo(settings: Self.settings(["windowSeconds": 30, "perNumberPerHour": 64])) {
             first,
             second in
@@ -75,7 +75,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `of a thousand wrong codes from a hundred addresses five are compared, and the owner goes on`()
+    @Test func `of a thousand wrong codes five are compared, and the owner can request another`()
         async throws
     {
         try await TestService.withTwo(settings: Self.settings(["windowSeconds": 30])) { first, second in
@@ -95,7 +95,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `a right code among wrong ones is answered by one of five, or by none`() async throws {
+    @Test func `a correct code that races with wrong ones is among the first answers or refused`() async throws {
         for _ in 0..<8 {
             try await TestService.withTwo { first, second in
                 let sent = try await first.phoneCode(Self.number)
@@ -110,7 +110,9 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `one number linked to two accounts at once belongs to one; the other is given a proof`() async throws {
+    @Test func `when one number is linked to two accounts at once, one gets it and the other gets a proof`()
+        async throws
+    {
         try await TestService.withTwo { first, second in
             let ada = try await first.signUp(first.newAddress()).value
             let bob = try await first.signUp(first.newAddress()).value
@@ -129,7 +131,7 @@ struct PhoneRaceTests {
             let proofs = outcomes.compactMap(\.temporaryProof)
             #expect(proofs.count == 1)
             #expect(try await count("SELECT count(*) FROM identifiers WHERE kind = 'phone'", first) == 1)
-            // 64 callers with the proof: one of them enters.
+            // 64 callers present the proof. One signs in.
             let proof = try #require(proofs.first)
             let entered = try await first.race(with: second) { service, _ in
                 try await outcome(
@@ -145,7 +147,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `a code for a second factor signs nobody in, and is joined by its own user alone`() async throws {
+    @Test func `a code for a second factor signs no user in, and only its user's requests share it`() async throws {
         try await TestService.with(settings: Self.settings(["windowSeconds": 30])) { service in
             let operations = service.operations
             let number = try #require(PhoneNumber(Self.number))
@@ -167,7 +169,7 @@ struct PhoneRaceTests {
                     id: operations.effects.newEventID()
                 )
                 let usable = try await operations.usableVerification(use, for: purpose, of: ada, code: code)
-                #expect(usable.user == ada, "nor was it used up")
+                #expect(usable.user == ada, "it was not consumed")
                 _ = try await ask(ada)
                 #expect(try await operations.messagesWithUsableCodes(tenant: .project).count == sent.count)
                 _ = try await ask(bob)
@@ -178,7 +180,7 @@ struct PhoneRaceTests {
         }
     }
 
-    @Test func `a session of one server and a code typed at another, after both have started anew`() async throws {
+    @Test func `a session of one server and its code work at another, after both restart`() async throws {
         try await TestDatabase.with { database in
             let clock = TestClock()
             let settings = ProjectSettings.developmentDefaults
@@ -208,7 +210,7 @@ struct PhoneRaceTests {
     }
 }
 
-/// A code that was sent, and the session that brings it back.
+/// A sent code and its session.
 struct PhoneCode: Sendable {
     let sessionInfo: String
     let code: String

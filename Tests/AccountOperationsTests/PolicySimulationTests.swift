@@ -8,7 +8,8 @@ import Postgres
 import Synchronization
 import Testing
 
-/// Simulated, applied, compared: what a simulation says of accounts and of recorded sign-ins is what then happens to them.
+/// Simulations of policies, compared with the results after the policy is applied: for accounts and for recorded
+/// sign-ins.
 struct PolicySimulationTests {
     private static let acme = provider("oidc.acme")
     private static let issuer = "https://id.acme.example"
@@ -23,7 +24,7 @@ struct PolicySimulationTests {
 
     // MARK: Proposals
 
-    /// A policy that is in force, and another one.
+    /// A present policy and a proposed one.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var present: PolicyProposal
@@ -102,7 +103,7 @@ struct PolicySimulationTests {
 
     // MARK: Accounts
 
-    /// What is tried at the address of an account: by somebody whom the provider knows and nobody here.
+    /// An attempt to sign in with an account's address by an identity that is not linked.
     private struct Attempt {
         var provider: ProviderID
         var flagged: Bool
@@ -114,7 +115,7 @@ struct PolicySimulationTests {
             } + [true, false].map { Attempt(provider: .google, flagged: $0, hosted: true) }
     }
 
-    /// Accounts that are signed in to by their own methods, then one for each kind and attempt.
+    /// Accounts that use their own methods, then one for each kind and attempt.
     private static let signedInCount = kindCount * 7
     private static let count = signedInCount + kindCount * Attempt.all.count
     private static let kindCount = 8
@@ -123,7 +124,7 @@ struct PolicySimulationTests {
         "person\(index)@\(["gmail.com", "corp.example", "example.com"][index % 3])"
     }
 
-    /// The identities of an account, each as its provider tells of it.
+    /// The identities of an account, with the provider's claims.
     private static func identities(_ index: Int) -> [(provider: ProviderID, email: String?, flagged: Bool)] {
         switch index % kindCount {
         case 0: [(.google, "person\(index)@gmail.com", true)]
@@ -187,11 +188,11 @@ struct PolicySimulationTests {
         return users
     }
 
-    // MARK: What happens
+    // MARK: Results
 
     private static let asks = SimulatedOutcome.asksSecondFactor.text
 
-    /// How a sign-in ended, as a simulation would say it, and the account it led to.
+    /// The result of a sign-in in the words of a simulation, and its account.
     private static func ending(
         _ service: TestService,
         _ credential: ProviderCredential
@@ -268,10 +269,10 @@ struct PolicySimulationTests {
     }
 
     @Test(arguments: cases)
-    func `what is predicted is what happens`(_ example: Case) async throws {
+    func `a prediction matches the result after the policy is applied`(_ example: Case) async throws {
         try await TestService.with { before in
             try await TestService.with { after in
-                // The same accounts twice: one service keeps its policy, the other one gets the proposed.
+                // The same accounts twice: one service keeps its policy, the other gets the proposed one.
                 let users = try await Self.fill(before)
                 _ = try await Self.fill(after)
                 for service in [before, after] { try await Self.apply(example.present, service) }
@@ -290,7 +291,7 @@ struct PolicySimulationTests {
         }
     }
 
-    /// Somebody whom the provider knows and nobody here tries to come in at each account's address.
+    /// An unlinked identity signs in with each account's address.
     private static func compareAttempts(
         _ before: TestService,
         _ after: TestService,
@@ -316,7 +317,7 @@ struct PolicySimulationTests {
             )
             let was = try await ending(before, credential)
             let became = try await ending(after, credential)
-            // Other refusals of strangers are not kept.
+            // Other refusals of strangers are not stored.
             let isKept = was.decision != nil || was.text == "refused (userDisabled)"
             if isKept, was.text != became.text { history["\(was.text) → \(became.text)", default: 0] += 1 }
             var found: Set<String> = []
@@ -329,7 +330,7 @@ struct PolicySimulationTests {
                     found.insert("\(transition.before.text) → \(transition.after.text)")
                 }
             }
-            // What follows on a second factor is predicted, and not done here.
+            // The result after a second factor is predicted, but not tested here.
             if [was.text, became.text].contains(asks) { continue }
             let isReported = was.text != became.text && became.text != "refused (operationNotAllowed)"
             #expect(found == (isReported ? ["\(was.text) → \(became.text)"] : []), "account \(index), \(attempt)")
@@ -339,7 +340,7 @@ struct PolicySimulationTests {
                 #expect(became.user != nil)
             }
         }
-        // What was just tried is what a window of the past holds.
+        // The history contains the attempts above.
         let recorded = try await simulation.history(
             RecordedDecisions(before.database.configuration, applicationName: "test", pageSize: 7),
             since: since,
@@ -356,7 +357,7 @@ struct PolicySimulationTests {
         #expect(recorded.unreadable == 0 && recorded.answeredOtherwiseNow == 0)
     }
 
-    /// Everybody tries every way in that they have.
+    /// Every account tries each of its methods.
     private static func compareMethods(
         _ before: TestService,
         _ after: TestService,
@@ -377,19 +378,19 @@ struct PolicySimulationTests {
             if !became.working.isSubset(of: was.working) {
                 expected.insert(was.working.isEmpty ? .letIn : .methodGained)
             }
-            // Of who has no way in nobody knows whether it would ask.
+            // Without a working method, nothing is known about the second factor.
             if !became.working.isEmpty, !was.working.isEmpty, was.asks != became.asks {
                 expected.insert(became.asks ? .secondFactorAsked : .secondFactorSkipped)
             }
             if isUnproven, became.isProven, !was.isProven { expected.insert(.wouldBeVerified) }
             let found = Set(predicted[users[index], default: []].map(\.effect)).intersection(compared)
-            // What a sign-in proves is known only where it got to its end.
+            // The proof of a sign-in is known only if the sign-in completes.
             let hidden: Set<SimulatedEffect> = was.asks || became.asks ? [.wouldBeVerified] : []
             #expect(found.subtracting(hidden) == expected.subtracting(hidden), "account \(index)")
         }
     }
 
-    /// The ways in that work, whether one asked for a second factor, and whether the address is proven then.
+    /// The working methods; true if one requires a second factor; true if the address is proven then.
     private static func ways(
         _ service: TestService,
         _ index: Int
@@ -427,9 +428,9 @@ struct PolicySimulationTests {
         return (working, hasAsked, isProven)
     }
 
-    // MARK: Addresses that several accounts name
+    // MARK: Addresses of several accounts
 
-    @Test func `who comes to share an address is told, and a sign-in with it then leads to the owner`() async throws {
+    @Test func `a shared address is reported, and a sign-in with it then finds its owner`() async throws {
         try await TestService.with { service in
             var config = ProviderConfig(provider: .google)
             config.isEnabled = true
@@ -476,7 +477,7 @@ struct PolicySimulationTests {
         ).simulation
     }
 
-    @Test func `predictions come in the same order however the accounts are read, and go on where they were`()
+    @Test func `predictions have the same order for every page size, and continue after an interruption`()
         async throws
     {
         struct Stopped: Error {}
@@ -533,7 +534,7 @@ struct PolicySimulationTests {
         }
     }
 
-    @Test func `a simulation writes nothing, not even to the log of the database`() async throws {
+    @Test func `a simulation writes nothing, not even to the database's log`() async throws {
         try await TestDatabase.withServerOfItsOwn { database in
             try await database.withClient { client in
                 let service = try await TestService.make(
@@ -560,7 +561,7 @@ struct PolicySimulationTests {
         }
     }
 
-    @Test func `of the past only the window is asked, and what nobody knows is counted`() async throws {
+    @Test func `only the requested period is replayed, and unreadable decisions are counted`() async throws {
         try await TestService.with { service in
             _ = try await service.signIn(service.credential(.gitHub, subject: "1", email: "a@example.com"))
             service.clock.advance(seconds: 3600)
@@ -575,7 +576,7 @@ struct PolicySimulationTests {
                 """
             )
             let decisions = RecordedDecisions(service.database.configuration, applicationName: "test", pageSize: 1)
-            // Development lets GitHub in unregistered, also as far as simulations know.
+            // Development accepts GitHub unregistered, also in simulations.
             let asItWas = try await Self.simulation(service, Self.nothing).simulation
                 .history(decisions, since: since, tenant: nil, report: { _ in })
             #expect(asItWas.questions == 2 && asItWas.answeredOtherwiseNow == 0)
@@ -585,7 +586,7 @@ struct PolicySimulationTests {
             let simulation = try await Self.simulation(service, Self.nothing).simulation
             let history = try await simulation.history(decisions, since: since, tenant: nil, report: { _ in })
             #expect(history.events == 2 && history.questions == 2 && history.unreadable == 1)
-            // GitHub is registered, and off.
+            // GitHub is registered and disabled.
             #expect(history.answeredOtherwiseNow == 1 && history.changes.isEmpty)
             let other = try await simulation.history(
                 decisions,
@@ -601,7 +602,7 @@ struct PolicySimulationTests {
 
     private static let someone = Attribution(author: "cli:ada@test")
 
-    @Test func `of many who apply to one version one does, and all of its file`() async throws {
+    @Test func `when many proposals are applied to one version, one is applied, completely`() async throws {
         try await TestService.withTwo { first, second in
             var config = ProviderConfig(provider: .gitHub)
             config.isEnabled = true
@@ -625,7 +626,7 @@ struct PolicySimulationTests {
             #expect(state.providers.map(\.isEnabled) == (winner.isMultiple(of: 2) ? [false] : []))
             #expect(
                 try await first.database.count("SELECT count(*) FROM project_config_versions") == 2,
-                "each version is kept once"
+                "each version is stored once"
             )
             let (author, after) = ("cli:\(winner)@test", winner.isMultiple(of: 2) ? "disabled" : "not registered")
             #expect(
@@ -636,13 +637,13 @@ struct PolicySimulationTests {
                     AND provider_changes #>> '{github.com,after}' = \(after)
                     """
                 ) == 1,
-                "the version names the one who made it"
+                "the version names its author"
             )
         }
     }
 
     /// Registrations change without a new version.
-    @Test func `of many who apply to the registrations they have seen one does`() async throws {
+    @Test func `when many proposals expect the same registrations, one is applied`() async throws {
         try await TestService.withTwo { first, second in
             #expect(try await first.operations.addProviderConfig(ProviderConfig(provider: .gitHub)) == nil)
             let seen = try #require(await PolicyState.load(first.operations.store)).providers
@@ -661,7 +662,7 @@ struct PolicySimulationTests {
         }
     }
 
-    @Test func `what changes different things at once all comes into force`() async throws {
+    @Test func `concurrent changes of different settings all take effect`() async throws {
         try await TestService.withTwo { first, second in
             for provider in Self.providers where provider != Self.acme {
                 #expect(try await first.operations.addProviderConfig(ProviderConfig(provider: provider)) == nil)
@@ -693,7 +694,7 @@ struct PolicySimulationTests {
         }
     }
 
-    @Test func `a file that names what is not registered, or a number of an account, changes nothing`() async throws {
+    @Test func `a proposal with an unregistered provider or with a number of an account changes nothing`() async throws {
         try await TestService.with { service in
             #expect(try await service.operations.addProviderConfig(ProviderConfig(provider: .google)) == nil)
             let unregistered = Self.proposal(
@@ -726,7 +727,7 @@ struct PolicySimulationTests {
             )
             let after = try await PolicyState.load(store)
             #expect(after?.project == before?.project && after?.providers == before?.providers)
-            // What is so already is no change.
+            // A setting that already has the value is not changed.
             let idle = Self.proposal([], [.google: .off])
             #expect(
                 try await store.apply(idle, at: service.clock.now, by: Self.someone, expectedVersion: 1)

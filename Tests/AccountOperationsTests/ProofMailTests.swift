@@ -4,9 +4,9 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// Ten mails about one account an hour, whoever asks and whatever the conflict.
+/// At most ten mails an hour about one account, for all callers and conflicts.
 struct ProofMailTests {
-    /// What is written of each mail: the message, its place, the event.
+    /// Counts of a mail's rows: the message, its slot, the event.
     private func mailCounts(_ service: TestService) async throws -> [Int64] {
         let database = service.database
         return [
@@ -16,7 +16,7 @@ struct ProofMailTests {
         ]
     }
 
-    @Test func `64 callers over 16 conflicts on two servers have ten mails sent`() async throws {
+    @Test func `64 callers with 16 conflicts on two servers cause ten mails`() async throws {
         try await TestService.withTwo { service, other in
             let ada = try await service.signUp("ada@example.com")
             _ = try await service.signUp("eve@example.com")
@@ -30,7 +30,7 @@ struct ProofMailTests {
             #expect(outcomes.count { $0.denial == nil } == 10)
             #expect(outcomes.compactMap(\.denial?.mailWaitSeconds).count == 54)
             #expect(try await mailCounts(service) == [10, 10, 10])
-            // Nobody else's mails are fewer for that, and the owner's session proves as before.
+            // Other accounts have their own limit, and the owner's session can still prove.
             let another = try await service.openConflict(with: "eve@example.com", subject: "666")
             #expect(try await service.startMailboxProof(another).denial == nil)
             #expect(try await service.prove(handles[0], by: ada).denial == nil)
@@ -38,10 +38,10 @@ struct ProofMailTests {
         }
     }
 
-    @Test func `each mail counts for an hour, and who is refused is told when to come back`() async throws {
+    @Test func `each mail counts for an hour, and a refusal says when to retry`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
-            /// Asks in a conflict of its own, so that no conflict's bound is met.
+            /// Requests in a new conflict each time, so that no conflict's limit is reached.
             func ask(_ number: Int) async throws -> Denial? {
                 let handle = try await service.openConflict(with: "ada@example.com", subject: "\(number)")
                 return try await service.startMailboxProof(handle).denial
@@ -49,17 +49,17 @@ struct ProofMailTests {
             for number in 1...4 { #expect(try await ask(number) == nil, "mail \(number)") }
             service.clock.advance(seconds: 1800)
             for number in 5...10 { #expect(try await ask(number) == nil, "mail \(number)") }
-            // Each was asked for a second after the one before, so the first is 1810 seconds old.
+            // Requests are one second apart, so the first is 1810 seconds old.
             #expect(try await ask(11)?.mailWaitSeconds == 1790)
             service.clock.advance(seconds: 1788)
             #expect(try await ask(12)?.mailWaitSeconds == 1)
             for number in 13...16 { #expect(try await ask(number) == nil, "mail \(number)") }
-            #expect(try await ask(17)?.mailWaitSeconds == 1800, "those of the second half hour count still")
+            #expect(try await ask(17)?.mailWaitSeconds == 1800, "the mails of the second half hour still count")
             #expect(try await mailCounts(service) == [14, 10, 14])
         }
     }
 
-    @Test func `an account without an address is counted alike`() async throws {
+    @Test func `an account without an address has the same limit`() async throws {
         try await TestService.with { service in
             let credential = service.credential(.twitter, subject: "77")
             _ = try await service.signIn(credential).signedIn()
@@ -76,7 +76,7 @@ struct ProofMailTests {
         }
     }
 
-    @Test func `with the account its count goes`() async throws {
+    @Test func `deleting an account deletes its counts`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             _ = try await service.startMailboxProof(try await service.openConflict(with: "ada@example.com")).success()
@@ -87,7 +87,7 @@ struct ProofMailTests {
 }
 
 extension Denial {
-    /// When the next mail may be asked for, where that is why.
+    /// Seconds until the next mail, if the limit is the reason.
     fileprivate var mailWaitSeconds: Int64? {
         if case .conflict(.tooManyMails(let seconds)) = self { seconds } else { nil }
     }

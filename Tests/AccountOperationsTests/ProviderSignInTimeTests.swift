@@ -8,12 +8,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// How old a sign-in with a provider is, and how often an ID token is good for one. The clock is moved, so each test has a
-/// service of its own.
+/// Age of a provider's sign-in, and reuse of its ID tokens. The clock moves, so each test has a separate service.
 struct ProviderSignInTimeTests {
     private static let address = "ada@gmail.com"
 
-    /// A token of Google's about Ada that was issued, and that follows a sign-in at Google, so many seconds ago.
+    /// Google's token about Ada, issued and signed in so many seconds ago.
     private func token(
         _ service: TestService,
         _ name: String = "first",
@@ -30,7 +29,7 @@ struct ProviderSignInTimeTests {
         return ProviderCredential(provider: .google, idToken: JSONValue.object(claims).text)
     }
 
-    /// What a session is refused that sets a password; `nil` when its sign-in is recent.
+    /// The refusal to set a password; `nil` if the sign-in is recent.
     private func refusalOfPassword(_ service: TestService, _ session: SignedIn) async throws -> Denial? {
         var update = UpdateAccount()
         update.password = "another horse"
@@ -52,7 +51,7 @@ struct ProviderSignInTimeTests {
         try await service.database.count("SELECT count(*) FROM used_id_tokens")
     }
 
-    // MARK: How old
+    // MARK: Age
 
     @Test func `an ID token from an hour ago does not make a session recent`() async throws {
         try await TestService.with { service in
@@ -66,7 +65,7 @@ struct ProviderSignInTimeTests {
                 await service.operations.deleteAccount(idToken: old.tokens.idToken, tenant: .project)
             )
             #expect(deleted.denial == .refusal(.credentialTooOld))
-            // It is a session all the same, and its tokens keep the time of the sign-in.
+            // It is a valid session, and its tokens have the time of the sign-in.
             let refreshed = try await service.operations.refreshSession(old.tokens.refreshToken)
             #expect(
                 try claims(refreshed.idToken)["auth_time"]?.integer == service.clock.now.secondsSinceEpoch - 3500
@@ -77,7 +76,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `a provider's sign-in of last month counts as of last month`() async throws {
+    @Test func `a sign-in at the provider a month ago counts as a month old`() async throws {
         try await TestService.with { service in
             _ = try await service.signIn(token(service)).signedIn()
             service.clock.advance(seconds: 60 * 86_400)
@@ -89,7 +88,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `the same token again makes no session more recent than the first`() async throws {
+    @Test func `using a token again makes no session more recent than the first use`() async throws {
         try await TestService.with { service in
             let token = token(service)
             let first = try await service.signIn(token).signedIn()
@@ -102,7 +101,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `an account that an old token makes is no more recent than the token, and Admin SDKs take its session`()
+    @Test func `an account created by an old token has its age, and Admin SDKs accept its session`()
         async throws
     {
         try await TestService.with { service in
@@ -110,21 +109,21 @@ struct ProviderSignInTimeTests {
             let signedIn = service.clock.now.secondsSinceEpoch - 90_000
             #expect(session.isNewUser)
             #expect(try authTime(session) == signedIn)
-            // Admin SDKs compare the two to tell a revoked token.
+            // Admin SDKs compare the two to detect a revoked token.
             #expect(try #require(try await service.user(session.user.id)).validSince.secondsSinceEpoch <= signedIn)
             #expect(try await refresh(service, session) == nil)
             #expect(try await refusalOfPassword(service, session) == .refusal(.credentialTooOld))
         }
     }
 
-    @Test func `a takeover by an old token ends other sessions, and is not recent itself`() async throws {
+    @Test func `a takeover by an old token ends other sessions and is not recent`() async throws {
         try await TestService.with { service in
             let intruder = try await service.signUp(Self.address)
             service.clock.advance(seconds: 86_400)
             let owner = try await service.signIn(token(service, issued: 3500)).signedIn()
             #expect(owner.user.id == intruder.user.id && !owner.isNewUser)
             #expect(try await refresh(service, intruder) == .refusal(.tokenExpired))
-            // The session began with the revocation, so it is none that was revoked, also for whoever looks at auth_time.
+            // The session began with the revocation, so `auth_time` must not make it look revoked.
             let validSince = try #require(try await service.user(owner.user.id)).validSince.secondsSinceEpoch
             #expect(try #require(try authTime(owner)) >= validSince)
             #expect(try await refresh(service, owner) == nil)
@@ -132,7 +131,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `a session after a revocation lives, however old its sign-in is, and is not recent for that`()
+    @Test func `a session after a revocation is valid however old its sign-in is, but not recent`()
         async throws
     {
         try await TestService.with { service in
@@ -141,7 +140,7 @@ struct ProviderSignInTimeTests {
             let revokedAt = service.clock.now
             try await service.edit(account.user.id) { $0.endSessions(at: revokedAt) }
             service.clock.advance(seconds: 10)
-            // The owner has ended every session; a thief has an ID token from before.
+            // The owner has ended every session. A thief has an earlier ID token.
             let session = try await service.signIn(token(service, "stolen", issued: 1000)).signedIn()
             #expect(try authTime(session) == revokedAt.secondsSinceEpoch)
             #expect(try await refresh(service, session) == nil)
@@ -152,7 +151,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `what a provider says of the future, of 1970 or in other forms makes nothing recent or impossible`()
+    @Test func `times from the future, from before 1970 or in other forms do not make a session recent`()
         async throws
     {
         try await TestService.with { service in
@@ -177,13 +176,13 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `a credential that waited in a conflict is as old as its sign-in, and no second use of its token`()
+    @Test func `a credential pending in a conflict keeps its age, and its use later is not a second use`()
         async throws
     {
         try await TestService.with { service in
             let owner = try await service.signIn(token(service)).signedIn()
             _ = try await service.signUp("other@example.com")
-            // A made-up token without times counts from when it came.
+            // A made-up token without times counts from its arrival.
             let plain = service.credential(.google, subject: "ada", email: Self.address, isVerified: true)
             for (credential, uses) in [(token(service, "second"), 2), (plain, 2)] as [(ProviderCredential, Int64)] {
                 // Linking needs a recent sign-in.
@@ -206,9 +205,9 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    // MARK: How often
+    // MARK: Reuse
 
-    @Test func `a token that was used once does not reauthenticate again`() async throws {
+    @Test func `a used token does not reauthenticate again`() async throws {
         try await TestService.with { service in
             let signIn = token(service, "sign-in")
             let account = try await service.signIn(signIn).signedIn()
@@ -220,20 +219,20 @@ struct ProviderSignInTimeTests {
             #expect(reauthenticated.user.id == account.user.id)
             #expect(try await refusalOfPassword(service, account) == nil)
             #expect(try await service.signIn(anew, createsUsers: false).denial == .invalidCredential(.usedBefore))
-            // A sign-in may be repeated: SDKs do when an answer was lost.
+            // A sign-in may be repeated, because SDKs retry after a lost answer.
             #expect(try await service.signIn(anew).signedIn().user.id == account.user.id)
             #expect(try await usedTokens(service) == 2)
-            // Ending every session forgets no token.
+            // Ending every session keeps the used tokens.
             let now = service.clock.now
             try await service.edit(account.user.id) { $0.endSessions(at: now) }
             #expect(try await service.signIn(anew, createsUsers: false).denial == .invalidCredential(.usedBefore))
         }
     }
 
-    @Test func `a token that proves nothing is not used up, and a made-up one without an end never is`() async throws {
+    @Test func `a refused token is not consumed, and a made-up one without expiry never is`() async throws {
         try await TestService.with { service in
             let token = token(service)
-            // Nobody has the identity yet.
+            // No account has the identity yet.
             let (refusal, _) = try await service.signIn(token, createsUsers: false).refused()
             #expect(refusal == .userNotFound)
             #expect(try await usedTokens(service) == 0)
@@ -244,7 +243,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `of 64 who reauthenticate with one token at once exactly one does`() async throws {
+    @Test func `of 64 concurrent reauthentications with one token exactly one succeeds`() async throws {
         try await TestService.withTwo { first, second in
             let account = try await first.signIn(token(first)).signedIn()
             let anew = token(first, "anew")
@@ -260,7 +259,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `of many who sign in and reauthenticate with one token at once no more than one reauthenticates`()
+    @Test func `of concurrent sign-ins and reauthentications with one token at most one reauthenticates`()
         async throws
     {
         try await TestService.withTwo { first, second in
@@ -278,7 +277,7 @@ struct ProviderSignInTimeTests {
         }
     }
 
-    @Test func `a token is remembered until it ends, and goes with its account`() async throws {
+    @Test func `a used token is stored until it expires, and is deleted with its account`() async throws {
         try await TestService.with { service in
             let account = try await service.signIn(token(service, lives: 600)).signedIn()
             _ = try await service.signIn(token(service, "longer", lives: 1 << 40)).signedIn()
@@ -294,7 +293,7 @@ struct ProviderSignInTimeTests {
             #expect(try await purge.run().rows[.usedIDTokens] == 0)
             service.clock.advance(seconds: 1)
             #expect(try await purge.run().rows[.usedIDTokens] == 1)
-            // Whatever a token says, it is no longer than any is accepted.
+            // A token's expiry is capped at the longest accepted life.
             let latest = try await service.database.count(
                 "SELECT max(extract(epoch FROM expires_at))::bigint FROM used_id_tokens"
             )

@@ -7,11 +7,11 @@ import Postgres
 import Synchronization
 import Testing
 
-/// What must go goes, what must stay stays, a bounded number at a time; seen in the tables.
+/// Each kind of row is deleted in time, in bounded batches. Checked in the tables.
 struct PurgeTests {
     private static let week: Int64 = 7 * 86_400
 
-    /// The test moves PostgreSQL's clock with its own.
+    /// The test moves PostgreSQL's clock together with its own.
     private static func purge(_ service: TestService, rowsMax: Int) -> Purge {
         Purge(
             store: service.operations.store,
@@ -27,7 +27,7 @@ struct PurgeTests {
         Self.purge(service, rowsMax: rowsMax)
     }
 
-    /// `seconds` from the test's now.
+    /// `seconds` after the test's clock.
     private func time(_ service: TestService, _ seconds: Int64) -> String {
         "to_timestamp(\(service.clock.now.secondsSinceEpoch + seconds))"
     }
@@ -37,7 +37,7 @@ struct PurgeTests {
             .compactMap { $0 }
     }
 
-    @Test func `codes, messages and conflicts stay for a week after they expired, and no longer`() async throws {
+    @Test func `expired codes, messages and conflicts are deleted after a week`() async throws {
         try await TestService.with { service in
             let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
             for (byte, seconds) in [("01", -Self.week - 5), ("02", -Self.week + 5), ("03", 60)] as [(String, Int64)] {
@@ -68,7 +68,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `an address that is reserved no more is freed, and one that an account has stays`() async throws {
+    @Test func `an ended reservation is deleted, and an account's address stays`() async throws {
         try await TestService.with { service in
             let user = try await service.signUp(service.newAddress()).value.user
             for (address, seconds) in [("a@b.c", -1), ("b@b.c", 60)] as [(String, Int64)] {
@@ -86,7 +86,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `messages that are done go after a week, those that wait or can be sent after all stay`() async throws {
+    @Test func `finished messages are deleted after a week; waiting and failed ones stay`() async throws {
         try await TestService.with { service in
             let end = time(service, 86_400)
             for (name, state, seconds) in [
@@ -109,7 +109,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `suspended methods go when their time is over, and not a moment before`() async throws {
+    @Test func `suspended methods are deleted when they expire, and not before`() async throws {
         try await TestService.with { service in
             let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
             for (method, seconds) in [("google.com", -1), ("github.com", 0), ("phone", 1)] as [(String, Int64)] {
@@ -127,7 +127,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `codes of phones stay for a week after they expired, counts of messages go with their window`()
+    @Test func `expired phone codes are deleted after a week, and counts of messages at once`()
         async throws
     {
         try await TestService.with { service in
@@ -155,12 +155,12 @@ struct PurgeTests {
         }
     }
 
-    @Test func `sessions of an epoch that is over go, all others stay, whatever the page`() async throws {
+    @Test func `sessions of an earlier epoch are deleted and all others stay, for any batch size`() async throws {
         try await TestService.with { service in
             var live: Set<String> = []
             for number in 0..<7 {
                 let user = try await service.signUp(service.newAddress()).value.user
-                // A sign-in that raced with the end of all sessions leaves one behind.
+                // A sign-in that raced with the end of all sessions leaves such a row.
                 try await service.database.execute(
                     """
                     INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
@@ -178,7 +178,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `counts of wrong passwords go when they are forgotten, and keys when nobody needs them`() async throws {
+    @Test func `expired counts of wrong passwords and unpublished keys are deleted`() async throws {
         try await TestService.with { service in
             for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {
                 let end = time(service, seconds)
@@ -203,7 +203,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `kept answers go when their day is over`() async throws {
+    @Test func `stored answers are deleted after their day`() async throws {
         try await TestService.with { service in
             for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {
                 let end = time(service, seconds)
@@ -220,7 +220,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `sign-ins that nobody came back from go when their hour is over`() async throws {
+    @Test func `abandoned sign-ins at providers are deleted after their hour`() async throws {
         try await TestService.with { service in
             for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {
                 try await service.database.execute(
@@ -237,7 +237,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `mails about conflicts go when they count no more`() async throws {
+    @Test func `expired counts of mails about conflicts are deleted`() async throws {
         try await TestService.with { service in
             let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
             try await service.database.execute(
@@ -252,8 +252,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `decisions go when the project's days are over, and what is explained by the others stays`() async throws
-    {
+    @Test func `decisions are deleted after the project's retention, and others can still be explained`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             service.clock.advance(seconds: 399 * 86_400)
@@ -265,7 +264,7 @@ struct PurgeTests {
             #expect(try await left(service, "account_events", "rule") == ["S6"])
             #expect(try await service.operations.decision(later.decision) != nil)
 
-            // From the next run on another number counts.
+            // The next run uses the new retention.
             try await setRetention(service, days: 2)
             #expect(try await purge.run().rows[.events] == 0)
             service.clock.advance(seconds: 86_400)
@@ -274,7 +273,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `a project may keep its decisions for good`() async throws {
+    @Test func `a project can keep its decisions forever`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
             try await setRetention(service, days: 0)
@@ -285,7 +284,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `many servers at once delete old events once, and no young one`() async throws {
+    @Test func `many concurrent servers delete old events once, and no recent one`() async throws {
         try await TestService.withTwo { first, second in
             _ = try await first.signUp("ada@example.com")
             try await first.database.execute(
@@ -306,7 +305,7 @@ struct PurgeTests {
 
     // MARK: Backlogs
 
-    /// Adds `count` flows that are over.
+    /// Adds `count` expired flows.
     private func addFlows(_ service: TestService, _ count: Int) async throws {
         try await service.database.execute(
             """
@@ -318,7 +317,7 @@ struct PurgeTests {
         )
     }
 
-    @Test func `a backlog of any number of batches is gone after one run, which rests after each full one`()
+    @Test func `a backlog of many batches is deleted in one run, which rests after each full batch`()
         async throws
     {
         try await TestService.with { service in
@@ -346,7 +345,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `a run that is stopped leaves the rest for the next`() async throws {
+    @Test func `a stopped run leaves the rest to the next run`() async throws {
         try await TestService.with { service in
             try await addFlows(service, 50)
             let rests = Mutex(0)
@@ -373,7 +372,7 @@ struct PurgeTests {
 
     // MARK: Clocks
 
-    /// A server whose clock is `seconds` ahead of the machine's, which is PostgreSQL's as well.
+    /// A server whose clock is `seconds` ahead of the machine's, which is also PostgreSQL's.
     private func purge(_ service: TestService, ahead seconds: Int64) -> Purge {
         Purge(
             store: service.operations.store,
@@ -387,7 +386,7 @@ struct PurgeTests {
         )
     }
 
-    /// Rows of every kind that has a time of its own, of which `over` are over and `current` are not.
+    /// Rows of every kind with an expiry: `over` expired ones and `current` live ones.
     private func fill(_ service: TestService, over: Int, current: Int) async throws {
         let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
         try await service.database.execute(
@@ -436,13 +435,13 @@ struct PurgeTests {
         return counts
     }
 
-    /// Moves the test's clock to that of the machine, which is PostgreSQL's as well.
+    /// Moves the test's clock to the machine's, which is also PostgreSQL's.
     private func synchronise(_ service: TestService) {
         let seconds = Effects.system.now().secondsSinceEpoch - service.clock.now.secondsSinceEpoch
         service.clock.advance(seconds: seconds)
     }
 
-    @Test func `a server whose clock is 40 days ahead deletes nothing that PostgreSQL's clock would keep`()
+    @Test func `a server whose clock is 40 days ahead deletes nothing that is live by PostgreSQL's clock`()
         async throws
     {
         try await TestService.with { service in
@@ -457,7 +456,7 @@ struct PurgeTests {
                 #expect(abs(report.clocks.secondsAhead - Double(days * 86_400)) < 600)
                 #expect(try await counts(service) == before)
             }
-            // With the right clock nothing of it is over either.
+            // With the correct clock nothing has expired either.
             var purge = purge(service, ahead: 0)
             let report = try await purge.run()
             #expect(report.clocks.disagreement == nil && report.total == 0)
@@ -465,7 +464,7 @@ struct PurgeTests {
         }
     }
 
-    @Test func `of many servers of which half are 40 days ahead, the others delete what is over and nothing else`()
+    @Test func `when half of the servers are 40 days ahead, the others delete exactly the expired rows`()
         async throws
     {
         try await TestService.withTwo { first, second in
@@ -478,12 +477,12 @@ struct PurgeTests {
                 return report.total
             }
             #expect(deleted.reduce(0, +) == 50 * Self.filled.count)
-            // The account of the test itself has an event.
+            // The test's account has an event.
             #expect(try await counts(first) == [51, 50, 50, 50, 50, 50, 50])
         }
     }
 
-    @Test func `of two clocks that differ a little the earlier one counts`() async throws {
+    @Test func `if two clocks differ slightly, the earlier one decides`() async throws {
         try await TestService.with { service in
             for (byte, seconds) in [("01", -90), ("02", -30), ("03", 30)] as [(String, Int64)] {
                 let end = time(service, seconds)
@@ -523,7 +522,7 @@ struct PurgeTests {
         _ = try await service.operations.updateProjectConfig(change, by: .owner).get()
     }
 
-    @Test func `many servers at once delete every row once`() async throws {
+    @Test func `many concurrent servers delete every row once`() async throws {
         try await TestService.withTwo { first, second in
             let end = time(first, -1)
             try await first.database.execute(

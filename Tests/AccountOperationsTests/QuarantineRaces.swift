@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// Many at once about what is suspended: one of them has its way, and the tables agree.
+/// Concurrent requests about suspended methods: one succeeds, and the tables are consistent.
 struct QuarantineRaces {
     private static let callers = 32
     private static let old = "the old password"
@@ -27,7 +27,7 @@ struct QuarantineRaces {
         return counts.first.flatMap(\.self) ?? -1
     }
 
-    @Test func `a password that many bring back, give up and replace at once comes to one end`() async throws {
+    @Test func `when a password is restored, discarded and replaced at once, one request succeeds`() async throws {
         try await TestService.with { service in
             try await service.withSecondProcess { second in
                 let idToken = try await takenOver(service).tokens.idToken
@@ -62,7 +62,9 @@ struct QuarantineRaces {
         }
     }
 
-    @Test func `a provider that is linked again while it is given up is linked in the end, or gone`() async throws {
+    @Test func `a provider that is linked while its suspension is discarded ends up linked and not suspended`()
+        async throws
+    {
         try await TestService.with { service in
             let idToken = try await takenOver(service).tokens.idToken
             let gitHub = service.credential(.gitHub, subject: "gh-1")
@@ -86,7 +88,7 @@ struct QuarantineRaces {
         }
     }
 
-    @Test func `of a takeover and everything its intruder adds at once, nothing is both there and suspended`()
+    @Test func `when a takeover races with links by the intruder, no method is both linked and suspended`()
         async throws
     {
         try await TestService.with { service in
