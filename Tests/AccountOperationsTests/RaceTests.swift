@@ -5,12 +5,12 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// Many callers at once, half of them through each of two processes; afterwards the tables must agree.
+/// Many concurrent callers, half of them on each of two processes. The tables must be consistent afterwards.
 @Suite(.serialized)
 struct RaceTests {
     private static let callers = 64
 
-    /// What each caller was told.
+    /// The outcome of each caller.
     private func race<Value: Sendable>(
         _ first: TestService,
         _ second: TestService,
@@ -25,7 +25,7 @@ struct RaceTests {
         }
     }
 
-    @Test func `of 64 sign-ups with one address exactly one wins`() async throws {
+    @Test func `of 64 concurrent sign-ups with one address exactly one succeeds`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let outcomes = try await race(first, second) { service, _ in try await service.signUp(email) }
@@ -42,7 +42,7 @@ struct RaceTests {
         }
     }
 
-    @Test func `sign-ups with different addresses never get in each other's way`() async throws {
+    @Test func `concurrent sign-ups with different addresses all succeed`() async throws {
         try await TestService.withTwo { first, second in
             let outcomes = try await race(first, second, callers: 32) { service, _ in
                 try await service.signUp(service.newAddress())
@@ -53,14 +53,14 @@ struct RaceTests {
         }
     }
 
-    @Test func `sign-ins during a deletion leave no session behind`() async throws {
+    @Test func `sign-ins that race with a deletion leave no session`() async throws {
         try await TestService.withTwo { first, second in
             for _ in 0..<4 {
                 let email = first.newAddress()
                 let account = try await first.signUp(email).value
                 let outcomes = try await race(first, second, callers: 16) { service, number in
                     if number == 5 {
-                        // Not before some of the passwords are being hashed.
+                        // Starts after some of the passwords are being hashed.
                         try await Task.sleep(for: .milliseconds(40))
                         return try await service.delete(account.tokens.idToken).map { _ in true }
                     }
@@ -74,7 +74,7 @@ struct RaceTests {
         }
     }
 
-    @Test func `an account is deleted once`() async throws {
+    @Test func `concurrent deletions delete an account once`() async throws {
         try await TestService.withTwo { first, second in
             let account = try await first.signUp(first.newAddress()).value
             let outcomes = try await race(first, second) { service, _ in
@@ -87,7 +87,7 @@ struct RaceTests {
         }
     }
 
-    @Test func `one address is linked to one of two accounts, once`() async throws {
+    @Test func `when two accounts link one address at once, one gets it`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let tokens = [
@@ -97,7 +97,7 @@ struct RaceTests {
             let outcomes = try await race(first, second, callers: 32) { service, number in
                 try await service.link(email, idToken: tokens[number / 2 % 2])
             }
-            // The winner's own session ends with the link: its other callers come with a session that is over.
+            // The link ends the winner's session, so its other callers present an ended session.
             #expect(outcomes.count { $0.denial == nil } == 1)
             for denial in outcomes.compactMap(\.denial) {
                 #expect(denial == .refusal(.emailExists) || denial == .refusal(.tokenExpired))
@@ -115,7 +115,7 @@ struct RaceTests {
             for _ in 0..<4 {
                 let account = try await first.signUpAnonymously()
                 let email = first.newAddress()
-                // Threads are kept busy, so that the end comes between the look at the session and the write.
+                // The hashing threads are busy, so that the session ends between its check and the write.
                 async let busy: Void = withThrowingTaskGroup { group in
                     for _ in 0..<8 {
                         group.addTask { _ = try await first.operations.passwords.hash("busy", for: .administrator) }
@@ -130,7 +130,7 @@ struct RaceTests {
                 try await busy
                 let user = try #require(try await second.user(account.user.id))
                 if outcome.denial == nil {
-                    // The link came first, and with it the epoch that the end then raised again.
+                    // The link committed first and raised the epoch, then the end raised it again.
                     #expect(user.sessionEpoch == account.user.sessionEpoch + 2)
                 } else {
                     #expect(outcome.denial == .refusal(.tokenExpired))
@@ -140,7 +140,7 @@ struct RaceTests {
         }
     }
 
-    @Test func `sign-ins and refreshes of one account do not disturb each other`() async throws {
+    @Test func `concurrent sign-ins and refreshes of one account all succeed`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value

@@ -7,11 +7,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// Tokens of challenges, judged by a simulated issuer that takes each once, as reCAPTCHA does.
+/// Challenge tokens against a simulated issuer that accepts each once, as reCAPTCHA does.
 struct RecaptchaTests {
     private static let secret = "the secret of the site key"
 
-    /// Runs `body` with a verifier whose issuer gives `answer`. No test waits for the timeout unless it is given one.
+    /// Runs `body` with a verifier whose issuer sends `answer`. Tests wait for the timeout only if they set one.
     private static func with(
         timeout: Duration = .seconds(300),
         answer: @escaping LocalServer.Answer,
@@ -38,7 +38,7 @@ struct RecaptchaTests {
         )
     }
 
-    @Test func `a token of a solved challenge counts, once`() async throws {
+    @Test func `the token of a solved challenge is accepted once`() async throws {
         try await Self.with { request, server in
             let isFirst = server.requests.count { $0.form["response"] == request.form["response"] } == 1
             guard request.form["secret"] == Self.secret else {
@@ -55,7 +55,7 @@ struct RecaptchaTests {
             #expect(try await !verifier.isGenuine(Self.request(.recaptcha(token: "made up"), from: nil)))
             #expect(server.requests.map { $0.form["remoteip"] } == ["192.0.2.7", "192.0.2.7", nil])
             #expect(server.requests.allSatisfy { $0.method == .POST && $0.target == "/siteverify" })
-            // Nothing that could not be one is sent on.
+            // Text that cannot be a token is not sent.
             let long = String(repeating: "x", count: 8193)
             #expect(try await !verifier.isGenuine(Self.request(.recaptcha(token: long))))
             #expect(try await !verifier.isGenuine(Self.request(.playIntegrity(token: "solved"))))
@@ -71,7 +71,7 @@ struct RecaptchaTests {
         .text(String(repeating: " ", count: 5_000_000)), .redirect(to: "https://example.com/"),
         .init(stops: .beforeHead), .init(stops: .byClosing),
     ])
-    func `an issuer that gives no usable answer lets nobody in and turns nobody away`(
+    func `an unusable answer of the issuer throws and neither accepts nor refuses the request`(
         reply: LocalServer.Reply
     ) async throws {
         try await Self.with(timeout: .seconds(1)) { _, _ in

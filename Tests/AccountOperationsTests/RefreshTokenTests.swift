@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.service)
 struct RefreshTokenTests {
-    @Test func `a token with any byte changed is no token`() async throws {
+    @Test func `a refresh token with any byte changed is refused`() async throws {
         let service = try TestService.shared
         let token = try await service.signUp(service.newAddress()).value.tokens.refreshToken
         let bytes = try #require(Base64URL.decode(token))
@@ -26,7 +26,7 @@ struct RefreshTokenTests {
         }
         #expect(denials.count == bytes.count * 2)
         for denial in denials {
-            // The last: a user id that names nobody, as the token of a deleted user would.
+            // `userNotFound` is the answer to an unknown user id, as in the token of a deleted user.
             #expect(
                 [.invalidRefreshToken, .refusal(.tokenExpired), .refusal(.userNotFound)].contains(denial),
                 "\(String(describing: denial))"
@@ -35,7 +35,7 @@ struct RefreshTokenTests {
         _ = try await service.refresh(token).value
     }
 
-    @Test func `a token with any character changed is no token`() async throws {
+    @Test func `a refresh token with any character changed is refused`() async throws {
         let service = try TestService.shared
         let token = try await service.signUpAnonymously().tokens.refreshToken
         for index in token.indices {
@@ -47,7 +47,7 @@ struct RefreshTokenTests {
         }
     }
 
-    @Test func `the secret of one session does not open another`() async throws {
+    @Test func `the secret of one session is refused for another`() async throws {
         let service = try TestService.shared
         let mine = try #require(RefreshToken(try await service.signUpAnonymously().tokens.refreshToken))
         let theirs = try #require(RefreshToken(try await service.signUpAnonymously().tokens.refreshToken))
@@ -63,7 +63,7 @@ struct RefreshTokenTests {
     }
 
     @Test(arguments: ["", " ", "nonsense", "AQ", "AQA", "AQAA", "AQAAAA", "====", "AQAAAQ", "/////", "\u{0}", "🙂"])
-    func `what is no token at all is refused before the database is asked`(_ text: String) async throws {
+    func `a text that is not a token is refused without a database query`(_ text: String) async throws {
         #expect(RefreshToken(text) == nil)
         #expect(try await TestService.shared.refresh(text).denial == .invalidRefreshToken)
     }
@@ -72,7 +72,7 @@ struct RefreshTokenTests {
         #expect(RefreshToken(String(repeating: "A", count: 100_000)) == nil)
     }
 
-    @Test func `a token reads back as it was made, for every length of names`() throws {
+    @Test func `a token survives encoding and decoding, for every length of ids`() throws {
         for tenant in ["", "t", String(repeating: "t", count: 128)] {
             for user in ["u", String(repeating: "é", count: 128)] {
                 let token = RefreshToken(
@@ -98,7 +98,7 @@ struct RefreshTokenTests {
 }
 
 extension String {
-    /// The text with another character of the base64url alphabet at `index`.
+    /// The text with another base64url character at `index`.
     func replacingCharacters(at index: Index) -> String {
         var changed = self
         changed.replaceSubrange(index...index, with: self[index] == "A" ? "B" : "A")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// The domains of registered providers as a part of the policy.
+/// The domains of registered providers in the policy.
 struct RegisteredDomainsTests {
     private static let corp = provider("oidc.corp")
 
@@ -43,7 +43,7 @@ struct RegisteredDomainsTests {
     }
 
     @Test(arguments: [true, false])
-    func `a registration is proof at the domains it names and nowhere else`(isEnabled: Bool) throws {
+    func `a registration makes its provider authoritative for its domains only`(isEnabled: Bool) throws {
         let settings = settings(isEnabled: isEnabled)
         for address in ["ann@corp.example", "ANN@Corp.Example", "ann@bücher.example"] {
             #expect(try trust(settings, address) == .authoritative, "\(address)")
@@ -58,18 +58,18 @@ struct RegisteredDomainsTests {
         #expect(try trust(settings, "ann@corp.example", of: .google) == .asserting)
     }
 
-    @Test func `an operator's own rule for the same domain goes before the registration's`() throws {
+    @Test func `an operator's rule for the same domain takes precedence over the registration's`() throws {
         let own: JSONValue = ["provider": "oidc.corp", "domain": "corp.example", "trust": "untrusted"]
         let settings = settings(own: [own])
         #expect(try trust(settings, "ann@corp.example") == .untrusted)
         #expect(try trust(settings, "ann@bücher.example") == .authoritative)
-        // One that names no domain is wider than the registration's.
+        // A rule without a domain is wider than the registration's.
         let wider = self.settings(own: [["provider": "oidc.corp", "trust": "untrusted"]])
         #expect(try trust(wider, "ann@corp.example") == .authoritative)
         #expect(try trust(wider, "ann@other.example") == .untrusted)
     }
 
-    @Test func `a registration's domains are in force at once here, and elsewhere with the next look at the project`()
+    @Test func `a registration's domains apply at once on its server, and on others after their next refresh`()
         async throws
     {
         try await TestService.withTwo { first, second in
@@ -102,14 +102,14 @@ struct RegisteredDomainsTests {
             try await follow(["other.example"])
             _ = try await first.operations.updateProviderConfig(Self.corp) { $0.isEnabled = false }.get()
             try await follow(["other.example"])
-            // The project's own settings are what they were.
+            // The project's own settings have not changed.
             #expect(first.operations.project.settings.policy.version == version)
             #expect(try await first.operations.removeProviderConfig(Self.corp) == nil)
             try await follow([])
         }
     }
 
-    @Test func `a simulation knows the domains of registrations, and what is lost with one`() async throws {
+    @Test func `a simulation uses the domains of registrations, and their removal`() async throws {
         try await TestService.with { service in
             var config = ProviderConfig(provider: Self.corp)
             config.isEnabled = true

@@ -7,23 +7,23 @@ import Testing
 
 @testable import AccountOperations
 
-/// Number of accounts, flows and conflicts that a stranger can make, over two processes, checked in the tables.
+/// Limits on accounts, flows and conflicts that a stranger creates, over two processes, checked in the tables.
 struct RowLimitTests {
     private static let home = "192.0.2.1"
 
-    /// The limits of `row` that are given, and no other limit.
+    /// Settings with the given limits of `row` and no others.
     private static func settings(_ row: LimitedResource, _ limits: [String: JSONValue]) -> JSONValue {
         limits.reduce(ProjectSettings.developmentDefaults) { settings, limit in
             settings.setting(limit.value, at: ["concord", row.rawValue, limit.key])
         }
     }
 
-    /// A way to make an account.
+    /// A way to create an account.
     private enum Way: CaseIterable {
         case anonymous, password, provider, emailLink, phone
     }
 
-    /// Prepares a request that makes an account, and that can be sent from several addresses.
+    /// Prepares a request that creates an account and can be sent from several addresses.
     private func makeAccount(
         _ way: Way,
         _ number: Int,
@@ -96,7 +96,7 @@ struct RowLimitTests {
 
     // MARK: Accounts
 
-    @Test func `in whatever way a client makes an account, it counts, and the way stays open to another address`()
+    @Test func `accounts created in any way count for the client's address, and another address still can`()
         async throws
     {
         for way in Way.allCases {
@@ -107,10 +107,10 @@ struct RowLimitTests {
                 let refused = try await makeAccount(way, 2, on: first)
                 #expect(try await refused(second, Self.home) == .limitReached(.signUps), "\(way)")
                 #expect(try await accounts(first) == 1)
-                // A code that came in vain is not used up.
+                // The refused code is not consumed.
                 #expect(try await refused(second, "192.0.2.2") == nil, "\(way)")
                 #expect(try await accounts(first) == 2)
-                // The limit is on accounts, not on sign-ins.
+                // The limit applies to new accounts, not to sign-ins.
                 if way == .provider {
                     let again = try await makeAccount(way, 1, on: first)
                     #expect(try await again(first, Self.home) == nil)
@@ -122,7 +122,8 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `three times as many clients at one address make exactly as many accounts as there may be`() async throws
+    @Test func `many concurrent clients at one address create exactly as many accounts as the limit allows`()
+        async throws
     {
         try await TestService.withTwo(settings: Self.settings(.signUps, ["perAddressPerHour": 16])) {
             first,
@@ -144,7 +145,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `sign-ups of several addresses that go into one transaction are counted each by its own`() async throws {
+    @Test func `sign-ups of several addresses in one transaction count for their own address`() async throws {
         let settings = Self.settings(.signUps, ["perAddressPerHour": 1000, "perProjectPerDay": 1000])
         try await TestService.withTwo(settings: settings) { first, second async throws in
             let denials = try await first.race(with: second, count: 128) { service, caller in
@@ -161,7 +162,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `a project has limits of its own, and an unknown address none`() async throws {
+    @Test func `a project has its own limits, and they apply to unknown addresses too`() async throws {
         try await TestService.withTwo(settings: Self.settings(.signUps, ["perProjectPerMinute": 3])) {
             first,
             second async throws in
@@ -178,7 +179,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `the networks of one IPv6 site together make ten times as many accounts as one, exactly`() async throws {
+    @Test func `all networks of an IPv6 site together get exactly ten times the limit of one network`() async throws {
         try await TestService.withTwo(settings: Self.settings(.signUps, ["perAddressPerHour": 2])) {
             first,
             second async throws in
@@ -188,13 +189,13 @@ struct RowLimitTests {
                 ).denial
             }
             @Sendable func network(_ site: Int, _ number: Int) -> String { "20010db8000\(site)000\(number)" }
-            // Nine networks with four each: eighteen accounts.
+            // Nine networks with four sign-ups each create 18 accounts.
             let denials = try await first.race(with: second, count: 36) { service, caller in
                 try await signUp(service, network(1, caller % 9))
             }
             #expect(denials.count { $0 == nil } == 18)
             #expect(try await counts(first) == Array(repeating: 2, count: 9) + [18])
-            // Two are left to the site, wherever they come from.
+            // Two more for the whole site, from any network.
             var answers: [Denial?] = []
             for caller in 0..<4 { answers.append(try await signUp(second, "20010db80001a00\(caller)")) }
             #expect(answers == [nil, nil, .limitReached(.signUps), .limitReached(.signUps)])
@@ -204,7 +205,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `administrators and trusted backends make as many accounts as they want`() async throws {
+    @Test func `administrators and trusted backends create accounts without limit`() async throws {
         let settings = Self.settings(.signUps, ["perAddressPerHour": 1, "perProjectPerDay": 1])
         try await TestService.with(settings: settings) { service async throws in
             for number in 0..<3 {
@@ -217,7 +218,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `without a setting an address makes 100 accounts an hour, and development as many as it wants`()
+    @Test func `by default an address creates 100 accounts an hour, and in development any number`()
         async throws
     {
         let settings: JSONValue = ["signIn": ["anonymous": ["enabled": true]]]
@@ -238,7 +239,7 @@ struct RowLimitTests {
         }
     }
 
-    @Test func `without a setting no stranger can close sign-ups, providers' pages or short codes to everybody`() {
+    @Test func `by default no stranger can use up the project's sign-ups, provider flows or guesses`() {
         for limits in [MessageLimits.ofSignUps, MessageLimits.ofProviderFlows, MessageLimits.ofGuesses] {
             #expect(limits.allSatisfy { $0.limit.scope != .project || $0.limit.countMax == 0 })
             #expect(limits.contains { $0.limit.scope == .address && $0.limit.countMax > 0 })
@@ -247,13 +248,13 @@ struct RowLimitTests {
 
     // MARK: Conflicts
 
-    @Test func `one client opens exactly as many conflicts as there may be, met again or new`() async throws {
+    @Test func `one client opens exactly as many conflicts as the limit allows, joined ones included`() async throws {
         try await TestService.withTwo(settings: Self.settings(.conflicts, ["perAddressPerHour": 5])) {
             first,
             second async throws in
             _ = try await first.signUp("ada@example.com")
             let endings = try await first.race(with: second, count: 15) { service, caller in
-                // Each identity comes twice: the second time it joins the conflict, and writes an event all the same.
+                // Each identity is used twice. The second use joins the conflict, and writes an event too.
                 let credential = service.credential(.gitHub, subject: "s\(caller / 2)", email: "ada@example.com")
                 var request = SignInWithIdp(source: .credential(credential), idToken: nil, createsUsers: true)
                 request.clientAddress = Self.home
@@ -273,7 +274,7 @@ struct RowLimitTests {
 
     // MARK: Flows
 
-    @Test func `of three times as many flows at once exactly as many are kept as there may be`() async throws {
+    @Test func `of many concurrent flows exactly as many are stored as the limit allows`() async throws {
         try await TestService.withTwo(settings: Self.settings(.providerFlows, ["perProjectPerMinute": 10])) {
             first,
             second async throws in

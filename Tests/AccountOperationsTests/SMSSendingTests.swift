@@ -11,7 +11,7 @@ import Testing
 @testable import AccountOperations
 @testable import Delivery
 
-/// Gateways over real HTTP, with receivers that check what the real ones check.
+/// Gateways over real HTTP, with receivers that check requests like the real ones.
 struct SMSSendingTests {
     private let message = OutgoingSMS(
         id: "msg_1",
@@ -21,14 +21,14 @@ struct SMSSendingTests {
         locale: "th"
     )
     private let http = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
-    /// No test waits for it, however slow the machine is.
+    /// Never reached by a test, even on a slow machine.
     private var deadline: ContinuousClock.Instant { .now + .seconds(300) }
 
     private func secret() throws -> WebhookSecret {
         try #require(WebhookSecret(text: "whsec_" + Data(repeating: 7, count: 32).base64EncodedString()))
     }
 
-    @Test func `a gateway of the operator's own is told what to send, signed, the same each time`() async throws {
+    @Test func `an operator's gateway gets the message signed, with the same content each time`() async throws {
         let secret = try secret()
         try await LocalServer.run { _, _ in
             .text("", status: .accepted)
@@ -57,7 +57,7 @@ struct SMSSendingTests {
         }
     }
 
-    /// Checks a request as Twilio does.
+    /// Checks a request like Twilio.
     private static func twilio(_ request: LocalServer.Request) -> LocalServer.Reply {
         let login = "Basic " + Data("AC1234:token".utf8).base64EncodedString()
         guard request.headers.first(name: "authorization") == login else {
@@ -76,7 +76,7 @@ struct SMSSendingTests {
         return .json(["sid": "SM1", "status": "queued"], status: .created)
     }
 
-    @Test func `a gateway that speaks Twilio's API takes a message, or says why not`() async throws {
+    @Test func `a gateway with Twilio's API accepts a message or names the reason`() async throws {
         try await LocalServer.run { request, _ in
             Self.twilio(request)
         } _: { server in
@@ -121,7 +121,7 @@ struct SMSSendingTests {
         (.serviceUnavailable, .unavailable(reason: "status 503")),
         (.internalServerError, .deferred(reason: "status 500")), (.found, .deferred(reason: "status 302")),
     ])
-    func `what a gateway answers decides whether a message is sent again`(
+    func `the gateway's answer decides whether a message is sent again`(
         status: HTTPResponseStatus,
         outcome: DeliveryOutcome
     ) async throws {
@@ -139,11 +139,11 @@ struct SMSSendingTests {
             )
             #expect(await webhook.send(message, at: 0, deadline: deadline) == outcome)
             #expect(await twilio.send(message, at: 0, deadline: deadline) == outcome)
-            #expect(!server.targets.contains("/other"), "a redirect is followed nowhere")
+            #expect(!server.targets.contains("/other"), "no redirect is followed")
         }
     }
 
-    @Test func `a gateway that is not there, or answers nothing, is asked again later`() async throws {
+    @Test func `an unreachable or silent gateway is tried again later`() async throws {
         let secret = try secret()
         let nowhere = WebhookSMSSender(http: http, url: "http://127.0.0.1:1/sms", secret: secret)
         #expect(await nowhere.send(message, at: 0, deadline: deadline) == .deferred(reason: "unreachable"))
@@ -158,7 +158,7 @@ struct SMSSendingTests {
         }
     }
 
-    @Test func `a secret is read as it is written, and nothing else is one`() throws {
+    @Test func `a secret survives writing and reading, and other text is not a secret`() throws {
         let secret = try secret()
         #expect(WebhookSecret(text: secret.text)?.bytes == secret.bytes)
         for text in ["", "whsec_", "whsec_!", "whsec_" + Data(repeating: 7, count: 23).base64EncodedString(), "7777"] {
@@ -166,7 +166,7 @@ struct SMSSendingTests {
         }
     }
 
-    @Test func `what a request for a code wrote is what the gateway is handed`() async throws {
+    @Test func `the gateway gets the message that a request for a code wrote`() async throws {
         try await LocalServer.run { request, _ in
             Self.twilio(request)
         } _: { server in

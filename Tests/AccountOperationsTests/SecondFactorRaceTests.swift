@@ -7,10 +7,10 @@ import Testing
 
 @testable import AccountOperations
 
-/// Many callers with one second factor, over two processes, checked in the tables.
+/// Concurrent requests with one second factor in two processes, checked in the tables.
 struct SecondFactorRaceTests {
     private static let number = "+16505553434"
-    /// Wrong codes, without the networks of the sign-ins.
+    /// Wrong codes, without the rows of networks.
     private static let failures: Query<Int64> =
         "SELECT failures::bigint FROM password_attempts WHERE of_address IS NULL"
 
@@ -18,7 +18,7 @@ struct SecondFactorRaceTests {
         try await service.database.rows(sql).first
     }
 
-    @Test func `one code of an app, with as many pending sign-ins as callers, signs in once`() async throws {
+    @Test func `one app code used for many pending sign-ins signs in once`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.guarded()
             var pending: [String] = []
@@ -28,7 +28,7 @@ struct SecondFactorRaceTests {
                 try await service.finish(pending[caller], owner, code)
             }
             #expect(outcomes.count { $0 == nil } == 1)
-            // Whoever came late has shown a code that is worth nothing; after nine of those all wait.
+            // Late callers present a used code, and after nine of those all are locked.
             let late = outcomes.compactMap(\.self)
             #expect(late.allSatisfy { $0 == .phone(.invalidCode) || $0 == .secondFactor(.tooManyAttempts) })
             #expect(
@@ -39,7 +39,7 @@ struct SecondFactorRaceTests {
             )
             #expect(
                 try await count("SELECT count(*) FROM sessions WHERE second_factor_id IS NOT NULL", first) == 2,
-                "one of the enrolment, one of the sign-in"
+                "one of the enrollment, one of the sign-in"
             )
             #expect(
                 try await count("SELECT last_step FROM second_factors", first) == TOTP.step(at: first.clock.now)
@@ -48,12 +48,12 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `one pending sign-in from 32 callers signs in once`() async throws {
+    @Test func `one pending sign-in used by 32 callers signs in once`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.guarded()
             let pending = try await first.pending(owner)
             let now = first.clock.now
-            // Codes of three steps, each of which would do alone.
+            // Codes of two steps, each valid alone.
             let outcomes = try await first.race(with: second, count: 32) { service, caller in
                 try await service.finish(pending, owner, owner.code(at: now, steps: Int64(caller % 2)))
             }
@@ -85,7 +85,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `of 200 wrong codes over as many pending sign-ins ten are compared`() async throws {
+    @Test func `of 200 wrong codes for many pending sign-ins ten are compared`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.guarded()
             var pending: [String] = []
@@ -106,7 +106,7 @@ struct SecondFactorRaceTests {
     private static let fictional = ProjectSettings.developmentDefaults
         .setting([number: "123456"], at: ["signIn", "phoneNumber", "testPhoneNumbers"])
 
-    @Test func `of 200 wrong codes for one pending sign-in five are compared, over as many messages as there are`()
+    @Test func `of 200 wrong message codes for one pending sign-in five are compared, over any number of messages`()
         async throws
     {
         try await TestService.withTwo(settings: Self.fictional) { first, second in
@@ -126,7 +126,7 @@ struct SecondFactorRaceTests {
             #expect(
                 try await first.finish(pending, "123456", sessionInfo: sessions[39]) == .secondFactor(.tooManyAttempts)
             )
-            // Another sign-in goes on, and a right code begins anew.
+            // Another sign-in still works, and a correct code resets the count.
             let next = try await first.pending(owner)
             let session = try await first.session(for: next, owner)
             #expect(try await second.finish(next, "123456", sessionInfo: session) == nil)
@@ -134,7 +134,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `of 200 wrong codes of messages over as many pending sign-ins ten are compared`() async throws {
+    @Test func `of 200 wrong message codes for many pending sign-ins ten are compared`() async throws {
         try await TestService.withTwo(settings: Self.fictional) { first, second in
             let owner = try await first.guarded(by: Self.number, code: "123456")
             var waiting: [(pending: String, session: String)] = []
@@ -150,7 +150,7 @@ struct SecondFactorRaceTests {
             #expect(
                 try await count(Self.failures, first) == Int64(PasswordThrottling.freeMax + 1)
             )
-            // The right one counts no more, for a while.
+            // The correct code is refused for a while.
             let last = try #require(waiting.last)
             let locked = Denial.secondFactor(.tooManyAttempts)
             let next = try await first.pending(owner)
@@ -162,7 +162,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `wrong codes of messages keep no app waiting`() async throws {
+    @Test func `wrong message codes do not lock an app`() async throws {
         try await TestService.withTwo(settings: Self.fictional) { first, second in
             var owner = try await first.guarded()
             let app = owner.factor
@@ -187,7 +187,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `a right code that lets nobody in is spent`() async throws {
+    @Test func `a correct code that the policy then refuses is consumed`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.guarded()
             let pending = try await first.pending(owner)
@@ -237,7 +237,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `one enrolment from 32 callers enrols one factor and leaves one session`() async throws {
+    @Test func `one enrollment used by 32 callers enrolls one factor and leaves one session`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.unguarded()
             let started = try await first.operations.startTOTPEnrollment(idToken: owner.idToken, tenant: .project)
@@ -254,7 +254,7 @@ struct SecondFactorRaceTests {
                 ).denial
             }
             #expect(outcomes.count { $0 == nil } == 1)
-            // The session has ended, or, seen before that, the enrolment was used.
+            // The session has ended or, for earlier reads, the enrollment was consumed.
             let late: [Denial] = [.refusal(.tokenExpired), .phone(.invalidSession)]
             #expect(outcomes.compactMap(\.self).allSatisfy(late.contains))
             #expect(try await count("SELECT count(*) FROM second_factors", first) == 1)
@@ -263,7 +263,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `many enrolments at once add no sixth factor, and none that another session ended`() async throws {
+    @Test func `of concurrent enrollments by one session one succeeds, and there is no sixth factor`() async throws {
         try await TestService.withTwo { first, second in
             let owner = try await first.unguarded()
             try await first.edit(owner.id) { user in
@@ -273,7 +273,7 @@ struct SecondFactorRaceTests {
                     return SecondFactor(id: id, method: .phone(number), displayName: nil, enrolledAt: user.createdAt)
                 }
             }
-            // A session that has shown one of them.
+            // A session that has proven one of them.
             let pending = try await first.pending(owner)
             let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
             let sessionInfo = try await first.operations
@@ -306,7 +306,7 @@ struct SecondFactorRaceTests {
         }
     }
 
-    @Test func `a factor that is withdrawn while it is shown lets in or not, and leaves no session without it`()
+    @Test func `a factor withdrawn during its use leaves no session that used it`()
         async throws
     {
         for _ in 0..<4 {
@@ -337,7 +337,7 @@ struct SecondFactorRaceTests {
     }
 }
 
-/// Somebody with a second factor, and what they hold.
+/// A user with a second factor, and the user's credentials.
 private struct GuardedUser: Sendable {
     let id: UserID
     let email: EmailAddress
@@ -358,7 +358,7 @@ extension TestService {
         return GuardedUser(id: signedUp.user.id, email: email, idToken: signedUp.tokens.idToken)
     }
 
-    /// With an app whose next code counts.
+    /// A user with an app, whose next code is valid.
     fileprivate func guarded() async throws -> GuardedUser {
         var user = try await unguarded()
         let started = try await operations.startTOTPEnrollment(idToken: user.idToken, tenant: .project)
@@ -367,7 +367,7 @@ extension TestService {
         return try await enroll(shown, user)
     }
 
-    /// `code`: of a fictional number.
+    /// A user with a number. `code`: of a fictional number.
     fileprivate func guarded(by number: String, code: String? = nil) async throws -> GuardedUser {
         let user = try await unguarded()
         let request = PhoneCodeRequest(number: number, credential: .recaptcha(token: "app"))
@@ -399,7 +399,7 @@ extension TestService {
         return pending.credential
     }
 
-    /// Asks for a message to the number that is the user's second factor.
+    /// Requests a message to the user's number.
     fileprivate func session(for pending: String, _ user: GuardedUser) async throws -> String {
         let request = PhoneCodeRequest(number: nil, credential: .recaptcha(token: "app"))
         return
@@ -407,14 +407,14 @@ extension TestService {
             .sendSignInCode(request, to: user.factor, pendingCredential: pending, tenant: .project)
     }
 
-    /// - Returns: why not; `nil` when it signed in.
+    /// - Returns: the denial; `nil` if signed in.
     fileprivate func finish(_ pending: String, _ code: String, sessionInfo: String) async throws -> Denial? {
         let shown = FinishSignIn.Presented.message(code: code, sessionInfo: sessionInfo)
         let request = FinishSignIn(pendingCredential: pending, shown: shown)
         return try await outcome(await operations.finishSignIn(request, tenant: .project)).denial
     }
 
-    /// - Returns: why not; `nil` when it signed in.
+    /// - Returns: the denial; `nil` if signed in.
     fileprivate func finish(_ pending: String, _ user: GuardedUser, _ code: String) async throws -> Denial? {
         let request = FinishSignIn(pendingCredential: pending, shown: .totp(code: code, factor: user.factor))
         return try await outcome(await operations.finishSignIn(request, tenant: .project)).denial

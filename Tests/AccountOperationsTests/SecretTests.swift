@@ -12,17 +12,17 @@ struct SealerTests {
         try #require(Sealer.Key(id: id, bytes: Array(repeating: byte, count: 32)))
     }
 
-    @Test func `what was sealed opens in its context and in no other`() throws {
+    @Test func `a sealed value opens in its context and in no other`() throws {
         let sealer = Sealer(sealingKey: try key("a", 1))
         for plaintext: [UInt8] in [[], [1], Array(repeating: 9, count: 5000)] {
             let sealed = try sealer.seal(plaintext, context: "row/1")
             #expect(try sealer.open(sealed, context: "row/1") == plaintext)
             #expect(throws: Sealer.OpeningFailure.notAuthentic) { try sealer.open(sealed, context: "row/2") }
-            #expect(try sealer.seal(plaintext, context: "row/1") != sealed, "no two seals are alike")
+            #expect(try sealer.seal(plaintext, context: "row/1") != sealed, "no two sealed values are equal")
         }
     }
 
-    @Test func `what holds a key prints its name only`() throws {
+    @Test func `a value that contains a key prints only its name`() throws {
         let sealer = Sealer(sealingKey: try key("a", 201), olderKeys: [try key("b", 202)])
         var dumped = ""
         dump(sealer, to: &dumped)
@@ -49,7 +49,7 @@ struct SealerTests {
         }
     }
 
-    @Test func `older keys open and the first one seals`() throws {
+    @Test func `all keys open and the first one seals`() throws {
         let old = Sealer(sealingKey: try key("old", 1))
         let sealed = try old.seal([1, 2, 3], context: "c")
         let new = Sealer(sealingKey: try key("new", 2), olderKeys: [try key("old", 1)])
@@ -97,7 +97,7 @@ struct SigningKeysTests {
                 #expect(ids.count == 1)
                 #expect(try await database.count("SELECT count(*) FROM signing_keys") == 1)
                 let cookies = try await keys(AccountStore(client: client)).load(.sessionCookie)
-                #expect(!ids.contains(cookies.signing.id), "cookies have a key of their own")
+                #expect(!ids.contains(cookies.signing.id), "cookies have a separate key")
                 let again = try await keys(AccountStore(client: client), algorithm: .rs256).load(.idToken)
                 #expect(ids == [again.signing.id] && again.signing.algorithm == .es256)
                 #expect(again.published.map(\.algorithm) == [.es256, .rs256], "another algorithm is published first")
@@ -105,7 +105,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test func `the wrong key-encryption key says which key and what to look at`() async throws {
+    @Test func `a wrong key-encryption key is reported with the signing key and the setting to check`() async throws {
         try await TestDatabase.with { database in
             try await database.withClient { client in
                 let store = AccountStore(client: client)
@@ -125,7 +125,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test func `a private key is not in the database in the clear`() async throws {
+    @Test func `a private key is not stored in the clear`() async throws {
         try await TestDatabase.with { database in
             try await database.withClient { client in
                 let store = AccountStore(client: client)
@@ -171,11 +171,11 @@ struct PasswordHasherTests {
             }
             #expect(try await !hasher.verify(password, against: nil, for: .administrator))
             let isStandIn = try await hasher.verify("", against: nil, for: .administrator)
-            #expect(!isStandIn, "not even what the stand-in was made of")
+            #expect(!isStandIn, "the dummy hash never matches")
         }
     }
 
-    @Test func `a hash that is none is an error`() async throws {
+    @Test func `an invalid hash is an error`() async throws {
         try await withHasher { hasher in
             for hash in ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuu"] {
                 await #expect(throws: PasswordHasher.HashingFailed.self) {
@@ -185,7 +185,7 @@ struct PasswordHasherTests {
         }
     }
 
-    @Test func `more callers than the queue holds are sent away, and later ones are served`() async throws {
+    @Test func `callers beyond the queue's size are refused, and later ones are served`() async throws {
         try await withHasher(threadCount: 1, queueMax: 3) { hasher in
             let refused = try await withThrowingTaskGroup { group in
                 for _ in 0..<24 {
@@ -206,13 +206,13 @@ struct PasswordHasherTests {
         }
     }
 
-    @Test func `a caller who comes again at once finds the place free that it had`() async throws {
+    @Test func `a caller that returns at once finds its place free`() async throws {
         try await withHasher(threadCount: 1, queueMax: 1) { hasher in
             for _ in 0..<100 { _ = try await hasher.hash("password", for: .administrator) }
         }
     }
 
-    @Test func `a caller who gives up leaves the queue`() async throws {
+    @Test func `a cancelled caller leaves the queue`() async throws {
         try await withHasher(threadCount: 1, queueMax: 2) { hasher in
             for _ in 0..<5 {
                 let task = Task { try await hasher.hash("password", for: .administrator) }
@@ -233,7 +233,7 @@ struct EffectsTests {
         #expect(used.count == 62 && used.allSatisfy { $0.isLetter || $0.isNumber })
     }
 
-    @Test func `event ids are version 7 UUIDs, which rise with the time, and epochs fit a JSON number`() {
+    @Test func `event ids are version 7 UUIDs that increase with time, and epochs fit a JSON number`() {
         var earlier: UInt64 = 0
         for _ in 0..<1000 {
             let id = Effects.system.newEventID()
@@ -246,7 +246,7 @@ struct EffectsTests {
 }
 
 struct FailureTests {
-    @Test func `what the database cannot do now is unavailable, what it should not have been asked is a bug`() {
+    @Test func `temporary database failures are unavailable, and others are bugs`() {
         let unavailable: [PostgresError.Code] = [
             .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout, .statementTimeout,
             .shutDown, .server("57P01"), .server("53300"), .server("40001"), .server("25006"), .server("08006"),
@@ -267,7 +267,7 @@ struct FailureTests {
 
 @Suite(.service)
 struct ProjectCacheTests {
-    @Test func `a change of the settings is seen after a refresh, and keys are known`() async throws {
+    @Test func `a change of the settings is visible after a refresh, and API keys are recognized`() async throws {
         let service = try TestService.shared
         let cache = service.operations.project
         #expect(cache.holds(apiKey: TestService.apiKey))
@@ -278,7 +278,7 @@ struct ProjectCacheTests {
                 "UPDATE project_config SET settings = '{}', version = version + 1"
             )
         }
-        #expect(cache.settings.policy.allowsAnonymousSignUp, "not before it is read again")
+        #expect(cache.settings.policy.allowsAnonymousSignUp, "not before the refresh")
         try await cache.refresh()
         #expect(!cache.settings.policy.allowsAnonymousSignUp && cache.settings.policy.protectsEmailEnumeration)
     }

@@ -7,18 +7,18 @@ import JSON
 import JWTKit
 import Testing
 
-/// Backends with a registered key: what they sign is accepted, and nothing else is.
+/// Backends with a registered key: only tokens that they signed are accepted.
 struct ServiceAccountTests {
     private struct Registered {
         let account: NewServiceAccount
         let service: TestService
 
-        /// A JWT over `claims`, signed by the account's key or by another.
+        /// A JWT with `claims`, signed by the account's key or by `pem`.
         func sign(_ claims: JSONValue, keyID: String? = nil, with pem: String? = nil) async throws -> String {
             try await sign(claims, naming: JWKIdentifier(string: keyID ?? account.keyID), with: pem)
         }
 
-        /// The same as the Admin SDKs for Node, Java and Go do it: the header names no key.
+        /// The same without a key id in the header, like the Admin SDKs for Node, Java and Go.
         func signNamingNoKey(_ claims: JSONValue, with pem: String? = nil) async throws -> String {
             let token = try await sign(claims, naming: nil, with: pem)
             let header = try JSONValue(parsing: try #require(Base64URL.decode(token.prefix { $0 != "." })))
@@ -33,7 +33,7 @@ struct ServiceAccountTests {
             return try await keys.sign(AnyPayload(value: claims), kid: keyID)
         }
 
-        /// Another key of the same name, registered some seconds later.
+        /// Registers another key of the same name, with a later time.
         func another(after seconds: Int64) async throws -> NewServiceAccount {
             let account = try NewServiceAccount(
                 name: "backend",
@@ -81,7 +81,7 @@ struct ServiceAccountTests {
         let value: JSONValue
 
         init(value: JSONValue) { self.value = value }
-        /// Signed here, read elsewhere.
+        /// Never decoded: the type only signs.
         init(from decoder: any Decoder) throws {
             throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "only signed"))
         }
@@ -143,7 +143,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `a token that names no key is of the issuer's`() async throws {
+    @Test func `a token without a key id is verified with the issuer's keys`() async throws {
         try await withRegistered { registered in
             let second = try await registered.another(after: 1)
             for pem in [registered.account.privateKeyPEM, second.privateKeyPEM] {
@@ -163,7 +163,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `a token that names no key has to be signed by one of the issuer's`() async throws {
+    @Test func `a token without a key id must be signed by one of the issuer's keys`() async throws {
         try await withRegistered { registered in
             let stranger = try NewServiceAccount(
                 name: "backend",
@@ -198,7 +198,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `of the keys of one name the ten newest are tried, and any that is named`() async throws {
+    @Test func `without a key id the ten newest keys of a name are tried, with one any key`() async throws {
         try await withRegistered { registered in
             let token = try await registered.signNamingNoKey(registered.customToken())
             for seconds in 1...9 { _ = try await registered.another(after: Int64(seconds)) }
@@ -209,7 +209,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `what is not signed, not for us, or not of now is refused`() async throws {
+    @Test func `an unsigned, foreign or expired token is refused`() async throws {
         try await withRegistered { registered in
             let now = registered.now
             let wrong: [[String: JSONValue]] = [
@@ -261,7 +261,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `an assertion earns a bearer token, until the key is taken away`() async throws {
+    @Test func `an assertion gets a bearer token, which is valid until the key is removed`() async throws {
         try await withRegistered { registered in
             let operations = registered.service.operations
             let issued = try #require(
@@ -288,7 +288,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `an assertion as Google's own libraries write it earns a bearer token`() async throws {
+    @Test func `an assertion in the form of Google's libraries gets a bearer token`() async throws {
         try await withRegistered { registered in
             for audience in ["https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token"] {
                 let issued = try await registered.service.operations.issueAccessToken(
@@ -300,7 +300,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `a bearer token expires, and an ID token is none`() async throws {
+    @Test func `a bearer token expires, and an ID token is no bearer token`() async throws {
         try await withRegistered { registered in
             let operations = registered.service.operations
             let issued = try #require(
@@ -320,7 +320,7 @@ struct ServiceAccountTests {
         }
     }
 
-    @Test func `an assertion for another server earns nothing`() async throws {
+    @Test func `an assertion for another server is refused`() async throws {
         try await withRegistered { registered in
             let operations = registered.service.operations
             let token = try await registered.sign(

@@ -19,7 +19,7 @@ extension TestService {
         try await operations.sessions(idToken: tokens.idToken, tenant: .project, after: nil, countMax: 100)
     }
 
-    /// The session of an ID token, as it names itself.
+    /// The id of the session in an ID token.
     fileprivate func session(_ tokens: IssuedTokens) throws -> SessionID {
         try #require(claims(tokens.idToken)["concord"]?["session"]?.string.flatMap(SessionID.init))
     }
@@ -30,7 +30,7 @@ extension TestService {
         )
     }
 
-    /// Returns true if both the refresh token and the ID token are good for something.
+    /// Returns true if the refresh token and the ID token are still accepted.
     fileprivate func lives(_ tokens: IssuedTokens) async throws -> Bool {
         let refreshed = try await refresh(tokens.refreshToken).denial
         let used = try await lookUp(tokens.idToken).denial
@@ -50,9 +50,9 @@ extension TestService {
     }
 }
 
-/// Sessions that are listed and ended, and those that time ends.
+/// Listing and ending sessions, and their lifetimes.
 struct SessionEndingTests {
-    @Test func `an ended session refreshes no more, and Concord takes none of its ID tokens`() async throws {
+    @Test func `the refresh token and the ID tokens of an ended session are refused`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let own = try await service.signUp(email).value.tokens
@@ -62,17 +62,17 @@ struct SessionEndingTests {
             #expect(try await service.lives(own))
             let user = try await service.lookUp(own.idToken).value
             #expect(try await service.events(of: user.id).contains("session-ended T10"))
-            // A session that has ended is no error, and no event.
+            // Ending it again is no error and writes no event.
             #expect(try await !service.end(.one(service.session(other)), by: own).value)
             #expect(try await service.events(of: user.id).count { $0 == "session-ended T10" } == 1)
-            // Neither does anything of it work later.
+            // Its tokens stay refused later.
             service.clock.advance(seconds: 4000)
             #expect(try await service.refresh(other.refreshToken).denial == .refusal(.tokenExpired))
             _ = try await service.refresh(own.refreshToken).value
         }
     }
 
-    @Test func `a session that ends itself is over at once`() async throws {
+    @Test func `a session that ends itself is refused at once`() async throws {
         try await TestService.with { service in
             let own = try await service.signUp(service.newAddress()).value.tokens
             #expect(try await service.end(.one(service.session(own)), by: own).value)
@@ -81,7 +81,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `ending one session leaves the others, and what third parties compare`() async throws {
+    @Test func `ending one session keeps the others and the times that third parties compare`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -98,7 +98,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `ending all others leaves the one that asks`() async throws {
+    @Test func `ending all other sessions keeps the caller's`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let first = try await service.signUp(email).value.tokens
@@ -108,7 +108,7 @@ struct SessionEndingTests {
             #expect(try await service.lives(own))
             for tokens in [first, last] { #expect(try await !service.lives(tokens)) }
             #expect(try await service.sessions(own).sessions.map(\.isCurrent) == [true])
-            #expect(try await !service.end(.others, by: own).value, "there is none any more")
+            #expect(try await !service.end(.others, by: own).value, "there is no other session any more")
         }
     }
 
@@ -128,14 +128,14 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `a stolen session that ends the owner's does not keep the owner out`() async throws {
+    @Test func `a stolen session that ends the owner's sessions does not lock the owner out`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             let stolen = try await service.signIn(email).value.tokens
             service.clock.advance(seconds: 3000)
             #expect(try await service.end(.others, by: stolen).value)
-            // The owner signs in again, and ends what is not theirs.
+            // The owner signs in again and ends the other sessions.
             let owner = try await service.signIn(email).value.tokens
             #expect(try await service.end(.others, by: owner).value)
             #expect(try await !service.lives(stolen))
@@ -143,7 +143,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `a session of another account is none to be ended`() async throws {
+    @Test func `a session of another account cannot be ended`() async throws {
         try await TestService.with { service in
             let own = try await service.signUp(service.newAddress()).value.tokens
             let stranger = try await service.signUp(service.newAddress()).value.tokens
@@ -153,7 +153,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `the list shows each session, and the page behind one`() async throws {
+    @Test func `the list shows each session, over several pages`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let own = try await service.signUp(email).value.tokens
@@ -176,12 +176,12 @@ struct SessionEndingTests {
 
     // MARK: Lifetimes
 
-    @Test func `a session that was not used for longer than the project allows is over`() async throws {
+    @Test func `a session that was unused for longer than the project allows is refused`() async throws {
         try await TestService.with(settings: settings(inactivity: 7200)) { service in
             let email = service.newAddress()
             let used = try await service.signUp(email).value.tokens
             let unused = try await service.signIn(email).value.tokens
-            // The last use is written behind, and read by every server.
+            // The last use is written later, and read by every server.
             for _ in 0..<4 {
                 service.clock.advance(seconds: 3600)
                 _ = try await service.refresh(used.refreshToken).value
@@ -198,7 +198,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `a session older than the project allows is over however it is used`() async throws {
+    @Test func `a session older than the project allows is refused however often it is used`() async throws {
         try await TestService.with(settings: settings(absolute: 7200)) { service in
             let email = service.newAddress()
             let tokens = try await service.signUp(email).value.tokens
@@ -212,13 +212,13 @@ struct SessionEndingTests {
             _ = try await service.lookUp(last.idToken).value
             service.clock.advance(seconds: 1)
             #expect(try await service.refresh(tokens.refreshToken).denial == .refusal(.tokenExpired))
-            // An ID token that has not expired stands for a session that has.
+            // An unexpired ID token of an expired session.
             #expect(try await service.lookUp(last.idToken).denial == .refusal(.tokenExpired))
             #expect(try await service.lives(service.signIn(email).value.tokens))
         }
     }
 
-    @Test func `a change of the account makes an old session no younger`() async throws {
+    @Test func `a change of the account does not prolong its session`() async throws {
         try await TestService.with(settings: settings(absolute: 7200)) { service in
             let guest = try await service.signUpAnonymously()
             service.clock.advance(seconds: 3500)
@@ -250,7 +250,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `without a limit a session goes on, and its last use is noted once a day`() async throws {
+    @Test func `without a limit a session does not end, and its last use is written once a day`() async throws {
         try await TestService.with { service in
             let account = try await service.signUp(service.newAddress()).value
             let lastUse: Query<Int64?> = "SELECT extract(epoch FROM last_used_at)::bigint FROM sessions"
@@ -270,7 +270,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `the purge deletes sessions that are over by time, a week later, and no other`() async throws {
+    @Test func `the purge deletes expired sessions after a week, and no others`() async throws {
         let week: Int64 = 7 * 86_400
         try await TestService.with(settings: settings(inactivity: 7200, absolute: 86_400)) { service in
             let email = service.newAddress()
@@ -309,7 +309,7 @@ struct SessionEndingTests {
                             let denial = try await service.signIn(email, password: "wrong").denial
                             #expect(denial == .refusal(.tooManyAttempts))
                         }
-                        // In the middle of what the others count.
+                        // While the others count.
                         try await service.flush()
                     }
                 }
@@ -323,7 +323,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `refusals are counted by day, go after ninety, and with their account`() async throws {
+    @Test func `refusals are counted by day, and deleted after 90 days and with their account`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -353,7 +353,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `a refused sign-in to no account is attached to nothing`() async throws {
+    @Test func `a refused sign-in to an unknown address writes nothing`() async throws {
         try await TestService.with { service in
             for _ in 0..<3 {
                 #expect(try await service.signIn(service.newAddress(), password: "wrong").denial != nil)
@@ -365,7 +365,7 @@ struct SessionEndingTests {
 
     // MARK: Races
 
-    @Test func `of 64 callers that end one session one does, while it refreshes and others are opened`() async throws {
+    @Test func `of 64 concurrent requests to end one session one succeeds, while it refreshes`() async throws {
         try await TestService.withTwo { first, second in
             for _ in 0..<3 {
                 let email = first.newAddress()
@@ -400,7 +400,7 @@ struct SessionEndingTests {
         }
     }
 
-    @Test func `no session lives after all were ended, however many refresh meanwhile`() async throws {
+    @Test func `no session survives the end of all, however many refresh meanwhile`() async throws {
         try await TestService.withTwo { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value

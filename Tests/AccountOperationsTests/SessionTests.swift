@@ -5,9 +5,9 @@ import AccountTestSupport
 import JSON
 import Testing
 
-/// Sign-in, refresh and deletion over the life of a session. The clock is moved, so each test has a service of its own.
+/// Sign-in, refresh and deletion over a session's life. The clock moves, so each test has a separate service.
 struct SessionTests {
-    @Test func `a sign-in opens another session and writes no fact`() async throws {
+    @Test func `a sign-in opens another session and does not change the account's version`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let first = try await service.signUp(email).value
@@ -23,7 +23,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a wrong password, an unknown address and a disabled account are told apart without protection`()
+    @Test func `without enumeration protection, a wrong password, an unknown address and a disabled account differ`()
         async throws
     {
         try await TestService.with { service in
@@ -38,7 +38,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a refresh keeps the time of the sign-in and shows the account as it is`() async throws {
+    @Test func `a refresh keeps the time of the sign-in and uses the account's present data`() async throws {
         try await TestService.with { service in
             let account = try await service.signUp(service.newAddress()).value
             let signedInAt = service.clock.now.secondsSinceEpoch
@@ -54,15 +54,15 @@ struct SessionTests {
             #expect(claims["auth_time"]?.integer == signedInAt)
             #expect(claims["iat"]?.integer == service.clock.now.secondsSinceEpoch)
             #expect(claims["exp"]?.integer == service.clock.now.secondsSinceEpoch + 3600)
-            #expect(claims["role"] == "editor" && claims["name"] == "Custom", "custom claims win over the profile")
-            #expect(claims["sub"]?.string == account.user.id.rawValue, "and never over what the service says")
+            #expect(claims["role"] == "editor" && claims["name"] == "Custom", "custom claims replace the profile's")
+            #expect(claims["sub"]?.string == account.user.id.rawValue, "but not reserved claims")
             #expect(claims["email"]?.string == account.user.email?.address.lowercased)
             #expect(try await service.user(account.user.id)?.lastRefreshAt == service.clock.now)
             _ = try await service.refresh(account.tokens.refreshToken).value
         }
     }
 
-    @Test func `ending sessions ends them all, those of the same second too`() async throws {
+    @Test func `ending sessions ends all of them, also those of the same second`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -79,7 +79,9 @@ struct SessionTests {
         }
     }
 
-    @Test func `what a session may be told ends with the account, in the documented order`() async throws {
+    @Test func `the tokens of an ended, disabled or deleted account are refused with the documented error`()
+        async throws
+    {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -101,7 +103,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `an ID token lives an hour to the second`() async throws {
+    @Test func `an ID token expires after exactly an hour`() async throws {
         try await TestService.with { service in
             let account = try await service.signUpAnonymously()
             service.clock.advance(seconds: 3599)
@@ -112,7 +114,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a password that a session sets or changes makes it no more recent`() async throws {
+    @Test func `setting or changing a password does not make the session more recent`() async throws {
         try await TestService.with { service in
             func change(_ session: IssuedTokens, to password: String) async throws -> Outcome<Updated> {
                 var update = UpdateAccount()
@@ -129,14 +131,14 @@ struct SessionTests {
             let changed = try #require(try await change(linked.tokens, to: "another horse").value.tokens)
             service.clock.advance(seconds: 140)
             #expect(try await change(changed, to: "a third horse").denial == .refusal(.credentialTooOld))
-            // The session lives all the same, and third parties take it for one that began after the change.
+            // The session lives, and third parties accept it as begun after the change.
             let refreshed = try await service.refresh(changed.refreshToken).value
             let validSince = try #require(try await service.user(account.user.id)).validSince.secondsSinceEpoch
             #expect(try #require(claims(refreshed.idToken)["auth_time"]?.integer) >= validSince)
         }
     }
 
-    @Test func `only somebody who signed in lately deletes or sets a password`() async throws {
+    @Test func `deleting an account and setting a password need a recent sign-in`() async throws {
         try await TestService.with { service in
             let account = try await service.signUp(service.newAddress()).value
             service.clock.advance(seconds: 300)
@@ -155,7 +157,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `an anonymous account may always do so, having nothing to sign in with`() async throws {
+    @Test func `an anonymous account needs no recent sign-in, because it has no way to sign in again`() async throws {
         try await TestService.with { service in
             let first = try await service.signUpAnonymously()
             let second = try await service.signUpAnonymously()
@@ -165,7 +167,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a deleted account frees its address, and the next owner is somebody else`() async throws {
+    @Test func `a deleted account frees its address, and a new account with it has another id`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
@@ -180,7 +182,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a token of one tenant is not accepted for another`() async throws {
+    @Test func `a token of one tenant is refused for another`() async throws {
         try await TestService.with { service in
             let account = try await service.signUpAnonymously()
             let elsewhere = TenantID("elsewhere")

@@ -7,11 +7,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// The short codes in mails beside the link, over two processes, checked in the tables.
+/// The short codes in mails, over two processes, checked in the tables.
 struct ShortCodeTests {
     private static let email = "ada@example.com"
 
-    /// Two processes, and an account that asked for a new password.
+    /// Two processes, and an account with a requested password reset.
     private static func withRequest(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         _ body: (_ first: TestService, _ second: TestService, _ mail: Mail) async throws -> Void
@@ -29,11 +29,11 @@ struct ShortCodeTests {
         return .object(members)
     }()
 
-    @Test func `a short code does what its link does, and either uses both`() async throws {
+    @Test func `a short code has the effect of its link, and using either consumes both`() async throws {
         try await Self.withRequest { first, second, mail in
             let code = try #require(mail.shortCode)
             #expect(code.wholeMatch(of: /[0-9]{8}/) != nil)
-            // As people type it.
+            // Typed with blanks and a hyphen.
             let typed = "\(code.prefix(4)) -\(code.suffix(4)) "
             let exchanged = try await second.exchange(typed, "ADA@example.com").success()
             #expect(exchanged.link.contains("mode=resetPassword&oobCode=\(exchanged.code)&"))
@@ -62,7 +62,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `a code is for its address and purpose, for the newest mail, and as long as the link`() async throws {
+    @Test func `a code is valid for its address, purpose and newest mail, and as long as the link`() async throws {
         try await Self.withRequest { first, second, mail in
             let code = try #require(mail.shortCode)
             let wrong = Denial.emailCode(.wrongCode)
@@ -75,7 +75,7 @@ struct ShortCodeTests {
             #expect(try await first.exchange(code).denial == wrong)
             first.clock.advance(seconds: Lifetimes.codeSeconds(.passwordReset))
             #expect(try await first.exchange(newest).denial == wrong)
-            // The link of the first mail is another one's business, until its own time is over.
+            // The first mail's link is valid until its own time has passed.
             let link = try await outcome(
                 await first.operations.inspectEmailCode(try #require(mail.code), tenant: .project)
             )
@@ -83,7 +83,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `after five wrong guesses the right code is refused, the link works, and the next mail's code too`()
+    @Test func `after five wrong guesses the code is refused, but its link and the next mail's code work`()
         async throws
     {
         try await Self.withRequest { first, second, mail in
@@ -106,7 +106,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `a stranger is told the same of an address with an account and of one without`() async throws {
+    @Test func `guesses at an address with an account and without one get the same answers`() async throws {
         try await Self.withRequest(settings: Self.protected) { first, second, mail in
             let code = try #require(mail.shortCode)
             #expect(try await second.askForReset("nobody@example.com").denial == nil)
@@ -127,7 +127,7 @@ struct ShortCodeTests {
 
     // MARK: Races
 
-    @Test func `of 64 callers with the right code one succeeds`() async throws {
+    @Test func `of 64 callers with the correct code one succeeds`() async throws {
         try await Self.withRequest { first, second, mail in
             let code = try #require(mail.shortCode)
             let outcomes = try await first.race(with: second) { service, _ in try await service.exchange(code) }
@@ -156,7 +156,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `guesses at once with the link and the code use them once`() async throws {
+    @Test func `concurrent uses of the link and the code consume them once`() async throws {
         try await Self.withRequest { first, second, mail in
             let (code, link) = (try #require(mail.shortCode), try #require(mail.code))
             let successes = try await first.race(with: second, count: 32) { service, caller in
@@ -174,7 +174,7 @@ struct ShortCodeTests {
 
     // MARK: Limits
 
-    /// As many mails as anybody asks for, and these limits on guesses alone.
+    /// No limits on mails, and the given limits on guesses.
     private static func limited(_ limits: [String: JSONValue]) -> JSONValue {
         let unlimited = Dictionary(
             uniqueKeysWithValues: MessageLimits.ofGuesses.map { ($0.name, JSONValue.integer(0)) }
@@ -183,7 +183,7 @@ struct ShortCodeTests {
             .setting(.object(unlimited.merging(limits) { _, given in given }), at: ["concord", "shortCodes"])
     }
 
-    @Test func `a mailbox is guessed at so often a day, however many mails it is sent`() async throws {
+    @Test func `a mailbox gets a limited number of guesses a day, over any number of mails`() async throws {
         try await Self.withRequest(settings: Self.limited(["perMailboxPerDay": 7])) { first, second, _ in
             var answered = 0
             for _ in 1...3 {
@@ -199,7 +199,7 @@ struct ShortCodeTests {
             for service in [first, second] {
                 #expect(try await service.exchange(code).denial == .emailCode(.tooManyAttempts))
             }
-            // Other mails and mailboxes are another matter, and so is the next day.
+            // Other mails and mailboxes have separate counts, and so does the next day.
             #expect(try await first.exchange("0", of: .emailSignIn).denial == .emailCode(.wrongCode))
             #expect(try await first.exchange("0", "bob@example.com").denial == .emailCode(.wrongCode))
             first.clock.advance(seconds: 86_400)
@@ -209,7 +209,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `a caller and the project have so many guesses, at whichever mailboxes`() async throws {
+    @Test func `a caller and the project have a limited number of guesses, over all mailboxes`() async throws {
         let limits: [String: JSONValue] = ["perAddressPerMinute": 3, "perProjectPerDay": 5]
         try await Self.withRequest(settings: Self.limited(limits)) { first, second, mail in
             let code = try #require(mail.shortCode)
@@ -217,7 +217,7 @@ struct ShortCodeTests {
                 let denial = try await service.exchange("0", "a\(number)@example.com", from: "192.0.2.1").denial
                 #expect(denial == .emailCode(.wrongCode))
             }
-            // Not even the right one.
+            // The correct code is refused too.
             let tooMany = Denial.emailCode(.tooManyAttempts)
             #expect(try await second.exchange(code, from: "192.0.2.1").denial == tooMany)
             for number in 0...1 {
@@ -233,7 +233,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `of 200 guesses of one caller at as many mailboxes as many are answered as there may be`() async throws {
+    @Test func `of 200 guesses of one caller at many mailboxes exactly the limit is answered`() async throws {
         try await Self.withRequest(settings: Self.limited(["perAddressPerHour": 20])) { first, second, mail in
             let denials = try await first.race(with: second, count: 200) { service, number in
                 try await service.exchange("0", "a\(number)@example.com", from: "192.0.2.1").denial
@@ -247,7 +247,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `right codes are not counted`() async throws {
+    @Test func `correct codes are not counted`() async throws {
         try await Self.withRequest(settings: Self.limited(["perAddressPerHour": 1])) { first, second, _ in
             for service in [first, second, first] {
                 first.clock.advance(seconds: 1)
@@ -258,7 +258,7 @@ struct ShortCodeTests {
         }
     }
 
-    /// What is kept, for whoever reads the tables: neither the code nor what it could be found by.
+    /// The tables contain neither the code nor a digest that reveals it.
     @Test func `a code is sealed, and bound to its address and purpose`() async throws {
         try await Self.withRequest { first, _, mail in
             let code = try #require(mail.shortCode)
@@ -275,7 +275,7 @@ struct ShortCodeTests {
         }
     }
 
-    @Test func `what is over is deleted`() async throws {
+    @Test func `expired codes are deleted`() async throws {
         try await Self.withRequest { first, _, _ in
             _ = try await first.exchange("0", "nobody@example.com")
             #expect(try await first.database.rows("SELECT count(*) FROM short_codes" as Query<Int64>) == [2])

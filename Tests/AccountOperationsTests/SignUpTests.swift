@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.service)
 struct SignUpTests {
-    @Test func `a sign-up makes an account with an unproven address and a session`() async throws {
+    @Test func `a sign-up creates an account with an unproven address and a session`() async throws {
         let service = try TestService.shared
         let email = service.newAddress()
         let result = try await service.signUp(email).value
@@ -29,7 +29,7 @@ struct SignUpTests {
         #expect(try await service.database.inconsistencies() == [])
     }
 
-    @Test func `an anonymous account owns nothing`() async throws {
+    @Test func `an anonymous account has no address and no identity`() async throws {
         let service = try TestService.shared
         let result = try await service.signUpAnonymously()
         #expect(result.user.account.isAnonymous)
@@ -40,7 +40,7 @@ struct SignUpTests {
         #expect(try await service.events(of: result.user.id) == ["user-created P13"])
     }
 
-    @Test func `an address is taken whatever its letters`() async throws {
+    @Test func `an address is taken in any case of letters`() async throws {
         let service = try TestService.shared
         let email = service.newAddress()
         _ = try await service.signUp(email).value
@@ -48,7 +48,7 @@ struct SignUpTests {
         #expect(try await service.signUp(shouted).denial == .refusal(.emailExists))
     }
 
-    @Test func `a taken address is said before a weak password`() async throws {
+    @Test func `a taken address is reported before a weak password`() async throws {
         let service = try TestService.shared
         let email = service.newAddress()
         #expect(try await service.signUp(email, password: "12345").denial == .weakPassword(lengthMin: 6))
@@ -59,7 +59,7 @@ struct SignUpTests {
         #expect(try await service.signUp(email, password: "12345").denial == .refusal(.emailExists))
     }
 
-    @Test func `a password is counted in characters`() async throws {
+    @Test func `the length of a password counts characters`() async throws {
         let service = try TestService.shared
         #expect(try await service.signUp(service.newAddress(), password: "🙂🙂🙂🙂🙂").denial == .weakPassword(lengthMin: 6))
         let email = service.newAddress()
@@ -83,7 +83,9 @@ struct SignUpTests {
         #expect(try await service.signIn(email).value.user.id == anonymous.user.id)
     }
 
-    @Test func `linking another's address is refused, linking one's own is not`() async throws {
+    @Test func `linking another account's address is refused, and linking the own address sets the password`()
+        async throws
+    {
         let service = try TestService.shared
         let email = service.newAddress()
         let owner = try await service.signUp(email).value
@@ -95,7 +97,7 @@ struct SignUpTests {
         _ = try await service.signIn(email, password: "another one").value
     }
 
-    @Test func `linking another address remembers the first`() async throws {
+    @Test func `linking another address stores the first`() async throws {
         let service = try TestService.shared
         let (first, second, third) = (service.newAddress(), service.newAddress(), service.newAddress())
         let account = try await service.signUp(first).value
@@ -103,12 +105,12 @@ struct SignUpTests {
         #expect(moved.user.initialEmail == first.raw)
         let movedAgain = try await service.link(third, idToken: moved.tokens.idToken).value
         #expect(movedAgain.user.initialEmail == first.raw)
-        // The mail that brings it back keeps it for its owner.
+        // The recovery mail reserves the address for its owner.
         #expect(try await service.signUp(first).denial == .refusal(.emailExists))
         #expect(try await service.database.inconsistencies() == [])
     }
 
-    @Test func `linking checks the token as every endpoint does`() async throws {
+    @Test func `linking checks the token like every endpoint`() async throws {
         let service = try TestService.shared
         let email = service.newAddress()
         #expect(try await service.link(email, idToken: "nonsense").denial == .invalidIDToken)
@@ -121,7 +123,7 @@ struct SignUpTests {
     }
 }
 
-/// What the project's settings forbid.
+/// Sign-ups that the project's settings forbid.
 struct SignUpPolicyTests {
     @Test func `nothing is allowed until it is enabled`() async throws {
         try await TestService.with(settings: ProjectSettings.productionDefaults) { service in
@@ -134,7 +136,7 @@ struct SignUpPolicyTests {
         }
     }
 
-    @Test func `clients may be kept from signing up and from deleting themselves`() async throws {
+    @Test func `a project can forbid clients to sign up and to delete their accounts`() async throws {
         let settings: JSONValue = [
             "signIn": ["email": ["enabled": true], "anonymous": ["enabled": true]],
             "client": ["permissions": ["disabledUserSignup": true]],
@@ -153,7 +155,8 @@ struct SignUpPolicyTests {
         }
     }
 
-    @Test func `with protected addresses a stranger cannot tell which half was wrong`() async throws {
+    @Test func `with enumeration protection, an unknown address and a wrong password get the same answer`() async throws
+    {
         try await TestService.with(settings: ["signIn": ["email": ["enabled": true]]]) { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value

@@ -4,9 +4,9 @@ import AccountTestSupport
 import Foundation
 import Testing
 
-/// What docs/guides/operations.md tells an operator to do whose signing keys were stolen.
+/// The steps of docs/guides/operations.md after a theft of signing keys.
 struct StolenKeyTests {
-    @Test func `after the manual's statements nothing signed or given out before is worth anything`() async throws {
+    @Test func `after the manual's statements every earlier token is refused`() async throws {
         let manual = try String(contentsOfFile: Repository.root + "/docs/guides/operations.md", encoding: .utf8)
         let advice = try #require(manual.components(separatedBy: "**A key was stolen.**").last)
         let fence = advice.components(separatedBy: "```sql\n")
@@ -16,7 +16,7 @@ struct StolenKeyTests {
             #expect(try await first.lookUp(before.tokens.idToken).success().id == before.user.id)
             try await first.database.execute(statements)
             try await first.database.withClient { client in
-                // A server that was restarted.
+                // A restarted server.
                 let second = try await TestService.make(
                     database: first.database,
                     client: client,

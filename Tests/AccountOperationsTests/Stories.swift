@@ -6,7 +6,7 @@ import JSON
 import Postgres
 import Testing
 
-// What the stories of this target have in common: short names for operations, and outcomes that unwrap.
+// Short names for operations, and outcomes that unwrap.
 
 extension TestService {
     func signUp(_ email: EmailAddress, password: String = TestService.password) async throws -> Outcome<SignedIn> {
@@ -48,7 +48,7 @@ extension TestService {
         try await outcome(await operations.refreshSession(refreshToken))
     }
 
-    /// Kinds and rules of the events of a user, in the order of their names.
+    /// Kinds and rules of a user's events, sorted.
     func events(of id: UserID) async throws -> [String] {
         try await database.rows(
             "SELECT kind || ' ' || rule FROM account_events WHERE user_id = \(id.rawValue) ORDER BY 1" as Query<String?>
@@ -60,7 +60,7 @@ extension TestService {
     }
 }
 
-/// An operation said no where the story needs a yes.
+/// An operation was denied where the test needs its success.
 struct Denied: Error {
     let denial: Denial
 }
@@ -84,11 +84,11 @@ func claims(_ idToken: String) throws -> JSONValue {
 }
 
 extension Outcome where Value == SignInOutcome {
-    /// The sign-in that ended in tokens.
+    /// The sign-in, if it ended in tokens.
     func signedIn() throws -> Outcome<SignedIn> {
         switch self {
         case .denied(let denial): .denied(denial)
-        case .success(let ending): .success(try #require(ending.signedIn, "a second factor is asked for"))
+        case .success(let ending): .success(try #require(ending.signedIn, "a second factor is required"))
         }
     }
 }

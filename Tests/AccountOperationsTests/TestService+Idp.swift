@@ -5,7 +5,7 @@ import IdentityProviders
 import JSON
 
 extension TestService {
-    /// Another server process on the same database: its own connections, caches and keys in memory.
+    /// Another server process on the same database, with separate connections, caches and keys.
     func withSecondProcess<Output: Sendable>(_ body: (TestService) async throws -> Output) async throws -> Output {
         try await database.withClient { client in
             let other = try await TestService.make(
@@ -19,7 +19,7 @@ extension TestService {
         }
     }
 
-    /// A fake credential of a provider, as development takes it.
+    /// A fake credential of a provider, as development accepts it.
     func credential(
         _ provider: ProviderID,
         subject: String,
@@ -66,7 +66,7 @@ extension TestService {
         return try await operations.signUp(.password(address, password), tenant: .project)
     }
 
-    /// A code that resets the password of the account with `email`, as an administrator gets it.
+    /// A code that resets the password of the account with `email`, requested by an administrator.
     func resetCode(for email: String) async throws -> String {
         guard let address = EmailAddress(email) else { throw UnexpectedEnding("not an address") }
         let request = EmailCodeRequest(
@@ -100,7 +100,7 @@ extension TestService {
     }
 }
 
-/// An operation ended otherwise than the test says.
+/// An operation did not end as the test requires.
 struct UnexpectedEnding: Error, CustomStringConvertible {
     let description: String
 

@@ -10,7 +10,7 @@ import X509
 
 @testable import AccountOperations
 
-/// A signing key, the authority that uses it, and a token of it. No database.
+/// A signing key, its authority and one of its tokens. No database.
 struct TokenScene {
     let key: SigningKey
     let authority: TokenAuthority
@@ -75,7 +75,7 @@ struct TokenScene {
         authority.rejection(of: token, at: now)
     }
 
-    /// What another server has that was given the same key and has seen no token yet.
+    /// Another server with the same key and an empty cache.
     func elsewhere() -> TokenAuthority {
         TokenAuthority(projectID: "demo-test", keys: TokenAuthority.KeySet(signing: key, published: [key]))
     }
@@ -92,7 +92,7 @@ extension TokenAuthority {
     }
 }
 
-/// The claims as somebody else's library reads them.
+/// The claims as a third party's library reads them.
 private struct ForeignClaims: JWTPayload {
     struct Firebase: Codable {
         var identities: [String: [String]]
@@ -187,7 +187,7 @@ struct TokenTests {
         #expect(String(decoding: header, as: UTF8.self) == #"{"alg":"ES256","kid":"key-1","typ":"JWT"}"#)
     }
 
-    @Test func `what is read back is what was written`() throws {
+    @Test func `a token survives minting and verification`() throws {
         let scene = try TokenScene()
         let token = try scene.elsewhere().verifyIDToken(scene.token, at: TokenScene.now)
         #expect(token.user == scene.user.id && token.tenant == .project && token.sessionEpoch == 77)
@@ -199,7 +199,10 @@ struct TokenTests {
     }
 
     @Test(arguments: ["password", "google.com", "anonymous", "custom", "phone"], [false, true])
-    func `who minted a token knows of it what others read`(_ signInProvider: String, _ hasFactor: Bool) throws {
+    func `the minting server's cache equals a verification elsewhere`(
+        _ signInProvider: String,
+        _ hasFactor: Bool
+    ) throws {
         let scene = try TokenScene()
         var session = scene.session
         session.signInProvider = signInProvider
@@ -210,7 +213,7 @@ struct TokenTests {
         #expect(remembered == (try scene.elsewhere().verifyIDToken(token, at: TokenScene.now)))
     }
 
-    @Test func `the longest token there is can be read back`() throws {
+    @Test func `the longest possible token can be verified`() throws {
         let scene = try TokenScene()
         var user = scene.user
         let text = String(repeating: "\u{10FFFF}", count: 990)
@@ -225,7 +228,7 @@ struct TokenTests {
         #expect(throws: Never.self) { try scene.elsewhere().verifyIDToken(token, at: TokenScene.now) }
     }
 
-    @Test func `a token of a key that is not published is not remembered`() throws {
+    @Test func `a token of an unpublished key is not cached`() throws {
         let scene = try TokenScene()
         let taken = try TokenScene.key(.es256, id: "key-2")
         let authority = TokenAuthority(
@@ -236,7 +239,7 @@ struct TokenTests {
         #expect(authority.rejection(of: token) == .invalid)
     }
 
-    @Test func `claims of the session and the account never take a reserved name`() throws {
+    @Test func `claims of the session and the account never have a reserved name`() throws {
         let scene = try TokenScene()
         var user = scene.user
         user.customAttributes = #"{"sub":"x","iss":"x","user_id":"x","phone_number":"x","concord":{"epoch":0},"a":1}"#
@@ -250,7 +253,7 @@ struct TokenTests {
         #expect(try scene.elsewhere().verifyIDToken(token, at: TokenScene.now).sessionEpoch == 77)
     }
 
-    @Test func `a token past its hour is expired, even when its signature is remembered`() throws {
+    @Test func `a token is expired after an hour, even if its signature is cached`() throws {
         let scene = try TokenScene()
         let expiry = Timestamp(secondsSinceEpoch: 1_750_003_600)
         #expect(scene.rejection(of: scene.token) == nil)
@@ -262,7 +265,7 @@ struct TokenTests {
         #expect(token.user == scene.user.id)
     }
 
-    @Test func `a key that is published no more is not accepted any more`() throws {
+    @Test func `a token is refused once its key is not published any more`() throws {
         let scene = try TokenScene()
         #expect(scene.rejection(of: scene.token) == nil)
         let next = try TokenScene.key(.es256, id: "key-2")
@@ -273,7 +276,7 @@ struct TokenTests {
     }
 
     @Test(arguments: SigningKey.Algorithm.allCases)
-    func `a stored key is the key that was stored`(_ algorithm: SigningKey.Algorithm) throws {
+    func `a stored key is restored unchanged`(_ algorithm: SigningKey.Algorithm) throws {
         let scene = try TokenScene(algorithm)
         let read = try #require(
             SigningKey(

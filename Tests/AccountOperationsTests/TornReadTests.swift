@@ -4,12 +4,12 @@ import AccountTestSupport
 import Postgres
 import Testing
 
-/// Claims are read before the users they name. What an account gave up between the two reads is not its own any more,
-/// whatever its claim said.
+/// Claims are read before their users. An account no longer has what it lost between the two reads, even if its claim
+/// was read.
 @Suite struct TornReadTests {
-    /// Runs `change` in the database after `operation` has read claims and before it has read the users they name.
+    /// Runs `change` in the database after `operation` has read claims and before it reads their users.
     ///
-    /// Each lock lets the operation come exactly so far: to the claims, then to the users.
+    /// Each lock lets the operation proceed up to one point: the claims, then the users.
     private func between<Output: Sendable>(
         _ service: TestService,
         change: String,
@@ -45,7 +45,7 @@ import Testing
         return output
     }
 
-    /// Waits for a lock on `table`; five minutes at most, so that a mistake ends.
+    /// Waits for a lock on `table`, at most 5 minutes, so that a faulty test ends.
     private static func untilSomebody(_ condition: String, _ table: String) -> String {
         """
         DO $$ BEGIN
@@ -59,11 +59,11 @@ import Testing
         """
     }
 
-    @Test func `an identity taken away while it signs in opens no session of the account it had`() async throws {
+    @Test func `an identity that is removed during its sign-in opens no session`() async throws {
         try await TestService.with { service in
             let credential = service.credential(.gitHub, subject: "trojan", email: "ada@example.com")
             let before = try await service.signIn(credential).signedIn()
-            // What a takeover by the address's owner leaves.
+            // The state after a takeover by the address's owner.
             let takeover = """
                 UPDATE users SET version = version + 1, session_epoch = session_epoch + 1;
                 DELETE FROM linked_providers; DELETE FROM sign_in_methods;
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `an address given up while it arrives links nothing to the account that had it`() async throws {
+    @Test func `an address that its account loses during a sign-in links nothing to that account`() async throws {
         try await TestService.with { service in
             let former = try await service.signUp("ada@gmail.com")
             let change = """
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `an address given up while its password is entered signs in to nothing`() async throws {
+    @Test func `an address that its account loses during a password sign-in signs in to nothing`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@gmail.com")
             let change = """
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `an identity linked meanwhile to the same account opens no conflict with itself`() async throws {
+    @Test func `an identity linked to the same account meanwhile opens no conflict`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let change = """
@@ -127,12 +127,12 @@ import Testing
         }
     }
 
-    @Test func `a conflict settled while it is read is closed, and its proof not stale for that`() async throws {
+    @Test func `a conflict resolved while it is read is closed, and its proof is not reported as stale`() async throws {
         try await TestService.with { service in
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
             let proven = try await service.prove(handle, by: ada).success()
-            // What settling it leaves.
+            // The state after resolving it.
             let settling = """
                 UPDATE users SET version = version + 1, session_epoch = session_epoch + 1;
                 UPDATE conflicts SET state = 'resolved', closed_at = now(), version = version + 1
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a session that went with its account is not merely over`() async throws {
+    @Test func `a session deleted with its account is reported as an unknown user`() async throws {
         try await TestService.with { service in
             let token = try await service.signUp("ada@example.com").tokens.refreshToken
             #expect(try await outcome(await service.operations.refreshSession(token)).denial == nil)
@@ -159,8 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a right password is not told while it may not be guessed at, with a second factor either`() async throws
-    {
+    @Test func `during a lock a correct password is not revealed, with a second factor either`() async throws {
         try await TestService.with { service in
             let email = try #require(EmailAddress("ada@example.com"))
             _ = try await service.signUp("ada@example.com")
@@ -180,7 +179,7 @@ import Testing
             }
             #expect(try await replace(TestService.password) == .refusal(.credentialTooOld))
             #expect(try await replace("wrong") != nil)
-            // Others have guessed since this one was found unlocked.
+            // Other guesses locked the address after this one found it unlocked.
             let lock = """
                 UPDATE password_attempts SET failures = 10, locked_until = '9000-01-01', forgotten_at = '9000-01-02'
                 """
@@ -191,8 +190,8 @@ import Testing
         }
     }
 
-    /// Runs `change` in the database after `operation` wants to read `table` and before it does; `afterSeconds` leaves it
-    /// the time to read whatever it reads on other connections.
+    /// Runs `change` in the database when `operation` is about to read `table`. `afterSeconds` lets it finish reads on
+    /// other connections first.
     private func before<Output: Sendable>(
         reading table: String,
         _ service: TestService,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountOperations
 
-/// What accounts share, among more of them than memory holds.
+/// Grouping of accounts by shared values, beyond the memory limit.
 struct TraitSpillTests {
     private struct Group: Hashable {
         var rule: Int
@@ -20,15 +20,14 @@ struct TraitSpillTests {
         var key: String
     }
 
-    /// Texts around the lengths that are written in another way, and what begins alike.
+    /// Texts with lengths around the limits of the encoding, and with common prefixes.
     private static let texts =
         ["", "a", "é", "same", "same again", "\u{FF}\u{FE}"]
         + [253, 254, 255, 256, 300, 70_000].map { String(repeating: "x", count: $0) }
 
     private func user(_ number: Int) throws -> UserID { try #require(UserID("user-\(number)")) }
 
-    @Test func `accounts are put together that gave the same to a rule, whatever else they gave with it`() async throws
-    {
+    @Test func `accounts with the same value for a rule are grouped`() async throws {
         var spill = try TraitSpill(in: "/tmp")
         var given: [Given: [AuditRule.Member]] = [:]
         var batch = TraitBatch()
@@ -76,11 +75,11 @@ struct TraitSpillTests {
         }
     }
 
-    /// No more is kept of a text.
+    /// Longer text is truncated.
     private static func stored(_ text: String) -> String { String(text.utf8.prefix(65_535)) ?? "" }
 
-    @Test func `nothing is shared by nobody`() async throws {
+    @Test func `without accounts there is no group`() async throws {
         let spill = try TraitSpill(in: "/tmp")
-        try await spill.groups { _ in Issue.record("nobody gave anything") }
+        try await spill.groups { _ in Issue.record("no account was added") }
     }
 }

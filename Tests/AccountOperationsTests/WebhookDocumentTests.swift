@@ -5,9 +5,9 @@ import Foundation
 import JSON
 import Testing
 
-/// What `docs/guides/webhooks.md` tells receivers to do.
+/// The instructions of `docs/guides/webhooks.md` to receivers.
 struct WebhookDocumentTests {
-    /// Runs the example of the document on a request, with Python.
+    /// Runs the document's Python example on a request.
     private func isVerified(_ fields: [String: String], _ body: String, secret: String, now: Int64) throws -> Bool {
         let document = try String(contentsOfFile: Repository.root + "/docs/guides/webhooks.md", encoding: .utf8)
         let begin = try #require(document.firstRange(of: "```python\n")?.upperBound)
@@ -34,7 +34,7 @@ struct WebhookDocumentTests {
         return answer == "True\n"
     }
 
-    @Test func `the example takes what Concord signs, with either secret, and nothing else`() throws {
+    @Test func `the example accepts what Concord signs with either secret, and nothing else`() throws {
         let secret = try #require(WebhookSecret(bytes: Array(0..<32)))
         let other = try #require(WebhookSecret(bytes: Array(repeating: 7, count: 24)))
         let body = #"{"type":"method.linked","data":{"rule":"L4"}}"#
@@ -56,7 +56,7 @@ struct WebhookDocumentTests {
         }
     }
 
-    @Test func `every type is explained`() throws {
+    @Test func `the document explains every type`() throws {
         let document = try String(contentsOfFile: Repository.root + "/docs/guides/webhooks.md", encoding: .utf8)
         for kind in WebhookEvent.Kind.allCases { #expect(document.contains("`\(kind.rawValue)`"), "\(kind)") }
     }

@@ -12,11 +12,11 @@ import Testing
 
 @testable import AccountOperations
 
-/// What receivers of webhooks are told, in which order, and that they are told it at least once.
+/// Content and order of webhooks, and their delivery at least once.
 struct WebhookTests {
     private static let url = "https://receiver.example.com/hooks"
 
-    @Test func `the end of sessions is told once, alone and together, and names no session`() async throws {
+    @Test func `ended sessions are reported once, and the event names no session`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
@@ -39,13 +39,13 @@ struct WebhookTests {
         }
     }
 
-    @Test func `every step of a conflict and every method is told, and nothing else about anybody`() async throws {
+    @Test func `every step of a conflict and every change of methods is reported, without other data`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
             let ada = try await service.signUp("ada@example.com")
             let handle = try await service.openConflict(with: "ada@example.com")
-            // Who runs into it again joins it, and that is no news.
+            // A second sign-in joins the conflict and is not reported.
             _ = try await service.openConflict(with: "ada@example.com")
             let proven = try await service.prove(handle, by: ada).success()
             _ = try await service.resolve(handle, proven.proofToken).success()
@@ -84,7 +84,7 @@ struct WebhookTests {
                     !body.text.contains("example.com") && !body.text.contains(handle) && !body.text.contains("\"77\"")
                 )
             }
-            #expect(Set(receiver.requests.map(\.id)).count == reported.count, "each has a name of its own")
+            #expect(Set(receiver.requests.map(\.id)).count == reported.count, "each has a distinct id")
             #expect(
                 try await service.database.count("SELECT count(*) FROM webhook_messages WHERE state <> 'delivered'")
                     == 0
@@ -92,14 +92,14 @@ struct WebhookTests {
         }
     }
 
-    /// Settings of a project in which the password reset of a proven address unlinks every other method.
+    /// Settings with which a password reset of a proven address unlinks every other method.
     private var unlinkingSettings: JSONValue {
         var settings = ProjectSettings.developmentDefaults.object ?? [:]
         settings["concord"] = ["passwordReset": ["unlinksProviders": true]]
         return .object(settings)
     }
 
-    @Test func `what a takeover suspends is told as that, and what its owner brings back as well`() async throws {
+    @Test func `methods suspended by a takeover and restored by the owner are reported as such`() async throws {
         let receiver = Receiver()
         try await TestService.with(settings: unlinkingSettings, webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
@@ -116,7 +116,7 @@ struct WebhookTests {
                 idToken: idToken,
                 ChangeRequest(tenant: .project)
             )
-            // Suspended by a reset, and another identity of the same provider linked: that one is new.
+            // Suspended by a reset. Linking another identity of the same provider is reported as new.
             let code = try await service.resetCode(for: "ada@gmail.com")
             _ = try await service.operations.resetPassword(code, newPassword: "a new password", tenant: .project)
             let session = try await service.signIn("ada@gmail.com", "a new password").success().tokens.idToken
@@ -141,7 +141,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `a number is told like any method: linked, replaced, suspended, back`() async throws {
+    @Test func `a number is reported like any method: linked, replaced, suspended, restored`() async throws {
         let receiver = Receiver()
         try await TestService.with(settings: unlinkingSettings, webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
@@ -175,7 +175,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `what the owner is mailed is told as one event, and what the mail's code undoes as well`() async throws {
+    @Test func `a change mailed to the owner is reported as one event, and so is its undo`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
@@ -189,7 +189,7 @@ struct WebhookTests {
                 _ = try await service.operations
                     .updateAccount(update, idToken: session.tokens.idToken, tenant: .project)
             }
-            // Not proven: a replaced password is told, and mailed to nobody.
+            // The address is unproven, so a replaced password is reported but not mailed.
             try await change(TestService.password)
             try await service.edit(ada.user.id) { $0.prove(.administrator) }
             let gitHub = service.credential(.gitHub, subject: "gh-1")
@@ -226,7 +226,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `nobody is told of what was rolled back, or before anybody asked to be told`() async throws {
+    @Test func `events that were rolled back, or precede the endpoint, are not reported`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             _ = try await service.signUp("ada@example.com")
@@ -245,7 +245,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `a message that is not taken holds up its user and nobody else, and is given up in the end`()
+    @Test func `an undeliverable message delays only its user's messages and finally fails`()
         async throws
     {
         let receiver = Receiver()
@@ -258,14 +258,14 @@ struct WebhookTests {
             }
             receiver.answer { $0["data"]?["userId"]?.string == ada.user.id.rawValue ? 500 : 204 }
             try await service.sendAllWebhooks()
-            // Ada's first and Bob's, sent at once, so that either may arrive first.
+            // Ada's first message and Bob's, sent at once, so that either may arrive first.
             let reported = try receiver.bodies(signedBy: secret).map { $0["data"]?["userId"]?.string }
             #expect(
                 reported.count == 2 && Set(reported) == [ada.user.id.rawValue, bob.user.id.rawValue],
                 "Ada's first and Bob's"
             )
             let first = receiver.requests.filter { $0.body["data"]?["userId"]?.string == ada.user.id.rawValue }
-            // It comes again, the same, each time later, and then no more.
+            // It is sent again with growing pauses, and then fails.
             for _ in 1..<RetrySchedule.webhooks.attemptsMax {
                 service.clock.advance(seconds: 2 * 86_400)
                 try await service.database.execute("UPDATE webhook_endpoints SET failing_since = NULL")
@@ -274,7 +274,7 @@ struct WebhookTests {
             let ofAda = receiver.requests.filter { $0.body["data"]?["userId"]?.string == ada.user.id.rawValue }
             let ids = ofAda.map(\.id)
             #expect(ids.filter { $0 == first[0].id }.count == RetrySchedule.webhooks.attemptsMax)
-            #expect(ids.last != first[0].id, "then the next has its turn")
+            #expect(ids.last != first[0].id, "then the next is sent")
             let failed = try await service.operations.failedWebhooks(of: service.webhookID())
             #expect(failed.map(\.id) == [first[0].id])
             #expect(
@@ -283,7 +283,7 @@ struct WebhookTests {
         }
     }
 
-    /// A conflict for each of `count` users.
+    /// Opens a conflict for each of `count` users.
     private func makeEvents(_ count: Int, in service: TestService) async throws {
         for number in 0..<count {
             _ = try await service.signUp("user-\(number)@example.com")
@@ -291,13 +291,13 @@ struct WebhookTests {
         }
     }
 
-    /// Bounded, so that a test that waits for what never comes says so.
+    /// Bounded, so that a test with an impossible condition fails.
     private func wait(until condition: () -> Bool) async throws {
         for _ in 0..<6000 where !condition() { try await Task.sleep(for: .milliseconds(20)) }
         try #require(condition())
     }
 
-    @Test func `a receiver that hangs has four places and keeps no other waiting, however many turns there are`()
+    @Test func `a hanging receiver occupies four places and delays no other`()
         async throws
     {
         let receiver = Receiver()
@@ -312,7 +312,7 @@ struct WebhookTests {
                 defer { receiver.release() }
                 for _ in 0..<8 { turns.addTask { try await deliveries.sendDue() } }
                 try await wait { receiver.requests.count == 20 && receiver.hangingCount == 4 }
-                // What happens while they hang is told by another turn.
+                // Another turn reports what happens meanwhile.
                 _ = try await service.openConflict(with: "user-0@example.com", subject: "later")
                 try await wait {
                     turns.addTask { try await deliveries.sendDue() }
@@ -330,7 +330,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `an endpoint that fails has one place, and four again once it takes something`() async throws {
+    @Test func `a failing endpoint has one place, and four again after a success`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             _ = try await service.addWebhook(Self.url)
@@ -349,7 +349,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `an endpoint that says it is gone is off, and one that fails for five days`() async throws {
+    @Test func `an endpoint that answers 410 or fails for five days is disabled`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             _ = try await service.addWebhook(Self.url)
@@ -376,7 +376,7 @@ struct WebhookTests {
             service.clock.advance(seconds: 86_400)
             try await service.sendAllWebhooks()
             #expect(receiver.requests.count == before)
-            // Once it is on again, what waited is sent.
+            // Waiting messages are sent once it is enabled again.
             _ = try await service.operations.enableWebhookEndpoint(endpoint.id)
             receiver.answer { _ in 200 }
             try await service.sendAllWebhooks()
@@ -385,7 +385,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `while a secret is replaced both sign, and then the new one alone`() async throws {
+    @Test func `during a rotation both secrets sign, and then only the new one`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             let old = try await service.addWebhook(Self.url)
@@ -401,7 +401,7 @@ struct WebhookTests {
             try await service.sendAllWebhooks()
             #expect(try receiver.bodies(signedBy: new).count == 2)
             #expect(throws: Receiver.Forged.self) { try receiver.bodies(signedBy: old) }
-            // In the tables neither can be read.
+            // The tables contain neither in the clear.
             let dump = try await service.database.contents().values.joined()
             #expect(dump.contains(Self.url) && !dump.contains("whsec"))
             for secret in [old, new] {
@@ -411,7 +411,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `two servers send each event once, those of one user in order, whatever fails`() async throws {
+    @Test func `two servers send each event once and in order for each user, despite failures`() async throws {
         let receiver = Receiver()
         let failures = Atomic(0)
         try await TestService.withTwo(webhooks: receiver) { service, other in
@@ -419,7 +419,7 @@ struct WebhookTests {
             try await other.operations.store.refreshWebhooks()
             var users: [SignedIn] = []
             for number in 0..<8 { users.append(try await service.signUp("user-\(number)@example.com")) }
-            // Every third attempt fails, and its message comes again.
+            // Every third attempt fails and is retried.
             receiver.answer { _ in failures.add(1, ordering: .relaxed).newValue.isMultiple(of: 3) ? 503 : 200 }
             _ = try await service.race(with: other, count: 64) { service, caller in
                 try await service.openConflict(with: "user-\(caller % 8)@example.com", subject: "\(caller)")
@@ -449,13 +449,13 @@ struct WebhookTests {
         }
     }
 
-    @Test func `who dies while sending leaves the message to another server`() async throws {
+    @Test func `a message of a dead server is sent by another`() async throws {
         let receiver = Receiver()
         try await TestService.withTwo(webhooks: receiver) { service, other in
             _ = try await service.addWebhook(Self.url)
             _ = try await service.signUp("ada@example.com")
             _ = try await service.openConflict(with: "ada@example.com")
-            // The first claims it and is never heard of again.
+            // The first server claims it and stops.
             let now = service.clock.now
             let claimed = try await service.operations.store.claimWebhookMessages(
                 at: now,
@@ -463,10 +463,10 @@ struct WebhookTests {
                 places: WebhookSlots(max: 4, failingMax: 1)
             )
             #expect(claimed.count == 1)
-            #expect(try await WebhookDeliveries(other.operations).sendDue() == 0, "it may still be on its way")
+            #expect(try await WebhookDeliveries(other.operations).sendDue() == 0, "the claim has not ended")
             service.clock.advance(seconds: WebhookDeliveries.claimSeconds)
             #expect(try await WebhookDeliveries(other.operations).sendDue() == 1)
-            // Back from the dead, it has no say any more.
+            // A late result of the first server is ignored.
             try await service.operations.store.finishWebhookAttempt(
                 claimed[0].message,
                 .retry(at: now),
@@ -481,7 +481,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `there are ten endpoints at most, however many are asked for at once`() async throws {
+    @Test func `at most ten endpoints can be added, under concurrency too`() async throws {
         try await TestService.withTwo { service, other in
             let outcomes = try await service.race(with: other, count: 32) { service, caller in
                 try await outcome(await service.operations.addWebhookEndpoint(url: "https://\(caller).example.com"))
@@ -495,7 +495,7 @@ struct WebhookTests {
         }
     }
 
-    /// What the race came to: the answers that were made by applying it, and those that were kept.
+    /// Checks that one answer was made and that all others are its stored copy, and returns it.
     private func apply<Value>(
         _ outcomes: [Outcome<Value>],
         answer: (Value) -> [UInt8],
@@ -558,7 +558,7 @@ struct WebhookTests {
             }
             let secret = String(decoding: try apply(rotated, answer: reported), as: UTF8.self).split(separator: " ")[1]
             #expect(secret != answer[1])
-            // The one that was replaced signs on: it was replaced once.
+            // The replaced secret still signs, so there was one rotation.
             let sealed: [[UInt8]?] = try await service.database.rows(
                 "SELECT sealed_older_secret FROM webhook_endpoints WHERE endpoint_id::text = \(id)"
             )
@@ -583,14 +583,14 @@ struct WebhookTests {
             #expect(
                 try await outcome(await service.operations.enableWebhookEndpoint(id, idempotent: late)).denial
                     == .webhook(.unknown),
-                "what was refused is not kept"
+                "a refusal is not stored"
             )
             #expect(try await service.database.count("SELECT count(*) FROM webhook_endpoints") == 9)
             #expect(try await service.database.count("SELECT count(*) FROM kept_answers") == 3)
         }
     }
 
-    @Test func `an endpoint that is deleted meanwhile stops no decision`() async throws {
+    @Test func `deleting an endpoint stops no concurrent decision`() async throws {
         try await TestService.withTwo { service, other in
             for round in 0..<4 {
                 _ = try await service.addWebhook(Self.url)
@@ -613,7 +613,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `what is done is deleted after a while, and what waits for an endpoint that is off`() async throws {
+    @Test func `finished messages, and those of a disabled endpoint, are deleted later`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             _ = try await service.addWebhook(Self.url)
@@ -633,12 +633,12 @@ struct WebhookTests {
             )
             #expect(try await purge.run().rows[.webhookMessages] == 0)
             service.clock.advance(seconds: 86_401)
-            // One was taken, one was given up, one waits.
+            // One was delivered, one failed, one waits.
             #expect(try await purge.run().rows[.webhookMessages] == 3)
         }
     }
 
-    @Test func `what waits to be told is told, also of an event that is kept no longer`() async throws {
+    @Test func `a waiting message is sent even after its event was deleted`() async throws {
         let receiver = Receiver()
         try await TestService.with(webhooks: receiver) { service in
             let secret = try await service.addWebhook(Self.url)
@@ -659,7 +659,7 @@ struct WebhookTests {
         }
     }
 
-    @Test func `the pauses grow, differ, and end`() {
+    @Test func `the pauses grow, vary, and end`() {
         let pauses = (1...RetrySchedule.webhooks.attemptsMax).map {
             RetrySchedule.webhooks.pauseSeconds(after: $0, jitter: 0.5)
         }
@@ -673,8 +673,7 @@ struct WebhookTests {
     }
 }
 
-/// Stands for the network and the receiver behind it: takes what it is sent, or not, and checks each signature by the
-/// letter of RFC 2104 rather than with the function that made it.
+/// A receiver in place of the network. It checks each signature with its own implementation of RFC 2104.
 final class Receiver: WebhookSending {
     struct Request: Sendable {
         let url: String
@@ -704,11 +703,11 @@ final class Receiver: WebhookSending {
         state.withLock { $0.answer = answer }
     }
 
-    /// How many are on their way to where nothing is answered, and how many have been at most.
+    /// Number of hanging requests, now and at most.
     var hangingCount: Int { state.withLock(\.hanging.count) }
     var hangingCountMax: Int { state.withLock(\.hangingCountMax) }
 
-    /// What is sent to `url` from now on waits to be released.
+    /// Makes later requests to `url` wait for `release`.
     func hang(_ url: String) {
         state.withLock { $0.hangingURL = url }
     }
@@ -758,8 +757,8 @@ final class Receiver: WebhookSending {
         }
     }
 
-    /// What came, in order.
-    /// - Throws: `Forged` where a request is not signed with `secret`.
+    /// The bodies, in order of arrival.
+    /// - Throws: `Forged` if a request is not signed with `secret`.
     func bodies(signedBy secret: String) throws -> [JSONValue] {
         let key = try #require(Data(base64Encoded: String(secret.dropFirst("whsec_".count))))
         return try requests.map { request in
@@ -791,7 +790,7 @@ extension TestService {
         try #require(try await operations.webhookEndpoints().first?.id)
     }
 
-    /// Sends until nothing is due any more.
+    /// Sends until no message is due.
     func sendAllWebhooks() async throws {
         while try await WebhookDeliveries(operations).sendDue() > 0 {}
     }
