@@ -101,9 +101,7 @@ struct OutboxDiscardTests {
         }
     }
 
-    @Test
-    func
-        `a message of a dead worker or of an older version can be discarded once its claim ends`()
+    @Test func `a message of a dead worker or of an older version can be discarded once its claim ends`()
         async throws
     {
         try await TestService.with { service in
