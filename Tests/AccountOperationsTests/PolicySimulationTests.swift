@@ -694,7 +694,8 @@ struct PolicySimulationTests {
         }
     }
 
-    @Test func `a proposal with an unregistered provider or with a number of an account changes nothing`() async throws {
+    @Test func `a proposal with an unregistered provider or with a number of an account changes nothing`() async throws
+    {
         try await TestService.with { service in
             #expect(try await service.operations.addProviderConfig(ProviderConfig(provider: .google)) == nil)
             let unregistered = Self.proposal(
