@@ -1,19 +1,15 @@
 package import AccountLinking
 package import JSON
 
-/// The contents of a verified custom token.
 package struct CustomToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
-    /// Claims of the session that the token starts: an object, or `nil`.
+    /// An object, or `nil`.
     package var claims: JSONValue?
 }
 
-/// Verifies custom tokens, which trusted backends sign.
-///
-/// Production accepts registered service accounts only; development also accepts unsigned tokens.
+/// Verifies custom tokens. Production accepts tokens of registered service accounts only.
 package protocol CustomTokenVerifier: Sendable {
-    /// Returns the token's contents.
     /// - Throws: `Denial` if the token is refused: `invalidCustomToken`, `credentialMismatch`, `missingIdentifier`,
     ///   `invalidClaims`, `forbiddenClaim`, `claimsTooLarge`; or a database error.
     func verify(_ token: String, at now: Timestamp) async throws -> CustomToken
@@ -23,7 +19,7 @@ extension CustomToken {
     /// Longer text is not a token.
     static let bytesMax = 16_384
 
-    /// Reads the payload of a token whose origin was verified.
+    /// The token's origin must be verified.
     static func read(_ payload: JSONValue) throws(Denial) -> CustomToken {
         guard let name = payload["uid"]?.string ?? payload["user_id"]?.string, !name.isEmpty else {
             throw Denial.missingIdentifier

@@ -1,8 +1,7 @@
 package import AccountLinking
 import JSON
 
-/// The custom tokens that `concord dev` accepts in addition to signed ones: unsigned tokens and bare JSON, with any
-/// issuer and expiry.
+/// Accepts signed tokens, and any unsigned token or bare JSON, with any issuer and expiry.
 ///
 /// INVARIANT: only the `dev` command and tests construct it; `serve` cannot reach it.
 package struct DevelopmentCustomTokens: CustomTokenVerifier {
@@ -29,7 +28,7 @@ package struct DevelopmentCustomTokens: CustomTokenVerifier {
         return try CustomToken.read(payload)
     }
 
-    /// The payload of a token with `alg: none` and no signature; `nil` for any other.
+    /// `nil` unless the token has `alg: none` and no signature.
     private static func unsignedPayload(of token: String) -> JSONValue? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2].isEmpty,

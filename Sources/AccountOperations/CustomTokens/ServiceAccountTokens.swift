@@ -5,12 +5,12 @@ import CryptoExtras
 import FoundationEssentials
 import JSON
 
-/// Verifies tokens that registered service accounts signed: custom tokens, and assertions that request a bearer token.
+/// Verifies tokens of registered service accounts: custom tokens, and assertions that request a bearer token.
 package struct ServiceAccountTokens: CustomTokenVerifier {
     /// The audience of every custom token (firebase.google.com/docs/auth/admin/create-custom-tokens).
     package static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-    /// Seconds by which a backend's clock may be ahead.
+    /// Largest accepted lead of a backend's clock.
     private static let skewSecondsMax: Int64 = 300
 
     private let store: AccountStore
@@ -74,15 +74,14 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
         return Assertion(account: account, payload: payload)
     }
 
-    /// The accounts that may have signed: the one of the named key, otherwise those of the issuer. The Admin SDKs for
-    /// Node, Java and Go name no key (`kid` is optional, RFC 7515 §4.1.4).
+    /// The account of the named key, otherwise those of the issuer: the Admin SDKs for Node, Java and Go name no key
+    /// (`kid` is optional, RFC 7515 §4.1.4).
     private func accounts(keyID: String?, issuer: String?) async throws -> [ServiceAccountRecord] {
         if let keyID { return try await store.serviceAccount(keyID: keyID).map { [$0] } ?? [] }
         guard let issuer else { return [] }
         return try await store.newestServiceAccounts(email: issuer)
     }
 
-    /// Returns true if `issuer` is the name of a service account of another project.
     private func namesAnotherProject(_ issuer: String) -> Bool {
         let suffix = ".iam.gserviceaccount.com"
         guard let at = issuer.firstIndex(of: "@"), issuer.hasSuffix(suffix) else { return false }
@@ -91,7 +90,7 @@ package struct ServiceAccountTokens: CustomTokenVerifier {
 }
 
 extension ServiceAccountRecord {
-    /// Returns true if the account's key made `signature` (RFC 7518 §3.3).
+    /// RFC 7518 §3.3.
     fileprivate func hasSigned(_ digest: SHA256.Digest, as signature: [UInt8]) throws -> Bool {
         try _RSA.Signing.PublicKey(derRepresentation: Data(publicKey)).isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: signature),

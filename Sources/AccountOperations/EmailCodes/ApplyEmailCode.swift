@@ -1,44 +1,38 @@
 package import AccountLinking
 import AccountStore
 
-/// Result of applying a mailed code.
 package struct AppliedEmailCode: Sendable {
     package let kind: EmailCodeRecord.Kind
-    /// The account after the change.
     package let user: UserRecord
-    /// The address that replaced another, as clients see it. Only for `verifyAndChangeEmail`.
+    /// The new address, as clients see it. Only for `verifyAndChangeEmail`.
     package let newEmail: String?
-    /// True if the first proof of the address ended every session.
+    /// True if a first proof of the address ended every session.
     package var endedSessions = false
     /// Tokens of a new session, if the code came with a session that it ended.
     package var tokens: IssuedTokens?
-    /// Effect on the sign-in methods; only for `revertSignInMethodChange`.
+    /// Only for `revertSignInMethodChange`.
     package var reversal: MethodReversal?
-    /// Sign-in methods that the code suspended, by name.
     package var suspended: [MethodSuspension] = []
 }
 
-/// A code, with the verdict about its account.
 struct JudgedEmailCode: Sendable {
-    /// The account as loaded; `nil` if it is deleted.
+    /// `nil` if the account is deleted.
     let user: UserRecord?
     let verdict: Verdict<UpdateDecision>
-    /// Stored questions of the decision, if any.
     var decisions: [DecisionRecord] = []
-    /// Owner and reservation of the address that the code sets.
     var claim = AddressClaim.free
 }
 
 extension AccountOperations {
-    /// Applies a code that verifies, changes or restores an address, removes a new second factor, or undoes a change of
+    /// Applies a code that verifies, changes or restores an address, removes a second factor, or undoes a change of
     /// sign-in methods (`accounts:update` with an `oobCode`).
     ///
-    /// If many callers present one code at once, the rules answer exactly one of them. Even a refusal consumes the code,
-    /// unless the code undoes what an intruder may have done (`EmailCodeRecord.Kind.takesBack`). Tokens are issued only
-    /// to a session that presents the first proof of an address and is ended by it.
+    /// The rules answer one of many concurrent callers with one code. Even a refusal consumes the code, unless the code
+    /// undoes what an intruder may have done (`EmailCodeRecord.Kind.takesBack`). Only a session that presents the first
+    /// proof of its address, and ends by it, gets tokens.
     ///
-    /// - `idToken`: of the session that presents the code. Read only for a code that verifies an address.
-    /// - `locale`: the requested language of the mail to a replaced address.
+    /// - `idToken`: read only for a code that verifies an address.
+    /// - `locale`: for the mail to a replaced address.
     package func applyEmailCode(
         _ text: String,
         tenant: TenantID,
@@ -86,7 +80,7 @@ extension AccountOperations {
                     using: code,
                     use,
                     session: session,
-                    // A recovered address was not replaced by a session, so no recovery mail follows.
+                    // The owner recovered the address by mail, so no recovery mail follows.
                     recovery: code.kind == .recoverEmail ? nil : recovery,
                     decisions: judged.decisions,
                     sideWrites: judged.claim.clearing + voidingElsewhere(code, of: user)
@@ -120,11 +114,10 @@ extension AccountOperations {
         }
     }
 
-    /// Returns when the oldest live recovery code for the mailbox of `code` was created, among those sent while the
-    /// address was proven; `nil` if there is none. One round trip.
+    /// The time of the oldest live recovery code that was mailed to the proven address of `code`; `nil` if there is
+    /// none. One round trip.
     ///
-    /// A thief who changes the address several times leaves one code for each change. Any of them undoes all changes
-    /// since the first.
+    /// A thief who changes the address repeatedly leaves a code for each change. Any of them undoes all.
     private func startOfRecovery(by code: EmailCodeRecord) async throws -> Timestamp? {
         guard let id = code.user else { return nil }
         return try await store.recoveries(of: id, tenant: code.tenant, at: effects.now())
@@ -136,10 +129,8 @@ extension AccountOperations {
         return voiding(elsewhereThan: code.email, of: user, at: effects.now())
     }
 
-    /// Decides about a code and its account.
-    ///
-    /// - `caller`: the session that presents a code that verifies an address.
-    /// - `isDisowned`: true if the holder of such a code rejects the account.
+    /// - `caller`: presents a code that verifies an address.
+    /// - `isDisowned`: true if the code's holder rejects the account.
     func judge(
         _ code: EmailCodeRecord,
         from caller: AuthenticatedSession? = nil,
@@ -204,7 +195,7 @@ extension AccountOperations {
         }
         return JudgedEmailCode(user: user, verdict: Verdict(.emailCodeStale, .refuse(.invalidEmailCode)))
     }
-    /// The session that presents a code, compared with the account and with the session that requested the code.
+    /// Compares the presenting session with the account and with the session that requested the code.
     private func provingSession(
         _ caller: AuthenticatedSession?,
         of user: UserRecord?,

@@ -1,10 +1,10 @@
 import AccountLinking
 import JSON
 
-/// The page to which an action page returns: an absolute `http` or `https` URL, stored exactly as given.
+/// The page to return to from an action page: an absolute `http` or `https` URL, stored exactly as given.
 ///
-/// Its host decides whether it is allowed. So user information, backslashes, blanks and control characters are refused,
-/// because parsers disagree about them: browsers read `http://evil.example\@localhost/` as `evil.example`.
+/// Its host decides whether it is allowed, and parsers disagree about user information, backslashes, blanks and control
+/// characters, so these are refused. Browsers read `http://evil.example\@localhost/` as `evil.example`.
 struct ContinueURL: Sendable, Hashable {
     let text: String
     let origin: WebOrigin
@@ -24,7 +24,7 @@ struct ContinueURL: Sendable, Hashable {
         self.origin = WebOrigin(isSecure: scheme == "https", host: host, port: port)
     }
 
-    /// The host in lower case, an IPv6 address in brackets; the port, or `nil` if the authority has none.
+    /// The host in lower case, with an IPv6 address in brackets.
     private static func hostAndPort(of authority: Substring) -> (host: String, port: Int?)? {
         let host: Substring
         let port: Substring
@@ -57,7 +57,7 @@ struct ContinueURL: Sendable, Hashable {
     }
 }
 
-/// The `Location` for `continueURL` with additional query parameters. They replace parameters of the same name.
+/// The `Location` for `continueURL` with `parameters`, which replace those of the same name.
 /// - Returns: `nil` if `continueURL` is no absolute `http` or `https` URL.
 package func redirection(to continueURL: String, adding parameters: [(name: String, value: String)]) -> String? {
     guard let url = ContinueURL(continueURL) else { return nil }

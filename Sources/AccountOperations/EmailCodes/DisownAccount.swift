@@ -1,24 +1,21 @@
 package import AccountLinking
 import AccountStore
 
-/// An account that the owner of its address rejected because another person created it.
+/// An account that another person created with the address of its new owner.
 package struct DisownedAccount: Sendable {
-    /// The address to which the code was mailed.
     package let email: EmailAddress
-    /// The suspended methods, by name.
     package let suspended: [MethodSuspension]
     /// True if the account lost the address; false if the account now belongs to the owner of the address.
     package let isAddressReleased: Bool
-    /// The decision's id, for operators.
+    /// For operators.
     package let decision: DecisionID
 }
 
 extension AccountOperations {
-    /// Takes an account from the person who created it, with a code that would verify its address: rules V7 to V9.
+    /// Takes an account from its creator with a code that would verify its address: rules V7 to V9.
     ///
-    /// Suspends every method, ends every session, and voids every other code and open conflict of the account. No
-    /// tokens are issued: the owner signs in with the mailbox. If many callers confirm or disown with one code at once,
-    /// the rules answer one of them.
+    /// Suspends every method, ends every session, and voids every other code and open conflict. Issues no tokens: the
+    /// owner signs in with the mailbox. The rules answer one of many concurrent callers with one code.
     ///
     /// - `idempotent`: set if the caller may repeat the request.
     package func disownAccount(
@@ -63,7 +60,7 @@ extension AccountOperations {
         }
     }
 
-    /// The stored answer to an earlier request that consumed the code. Two round trips.
+    /// The answer to the request that consumed the code. Two round trips.
     private func storedAnswer(
         to idempotent: IdempotentRequest<DisownedAccount>?,
         by use: EmailCodeUse

@@ -1,4 +1,4 @@
-/// A defect of a request for a code, or of a presented code. Refusals by policy are `Refusal`.
+/// Defects of requests for codes and of presented codes. Policy refuses with `Refusal`.
 package enum EmailCodeDenial: Sendable, Hashable {
     // The settings of the link.
     case invalidContinueURL
@@ -12,7 +12,7 @@ package enum EmailCodeDenial: Sendable, Hashable {
     // The request.
     case missingEmail
     case missingCode
-    /// The mailbox or the caller reached its limit. Clients expect another error code for `forReset`.
+    /// The mailbox or the caller reached its limit. Clients expect a separate code for resets.
     case tooManyMails(forReset: Bool)
     /// The project reached its limit.
     case quotaExceeded
@@ -21,8 +21,8 @@ package enum EmailCodeDenial: Sendable, Hashable {
     case expired
     /// Correct code with a wrong address. Counted.
     case wrongAddress
-    /// The short code does not match the newest mail, or there is no mail. Counted.
+    /// Not the short code of the newest mail, or there is no mail. Counted.
     case wrongCode
-    /// Too many wrong addresses or short codes. The code is dead; the user must request a new one.
+    /// Too many wrong addresses or short codes. The user must request a new code.
     case tooManyAttempts
 }

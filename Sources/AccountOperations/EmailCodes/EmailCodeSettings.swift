@@ -1,5 +1,4 @@
-/// The app's settings for the link in a mail (docs/reference/protocol.md, "Mail links"). An empty text counts as
-/// absent.
+/// The app's settings for a mailed link (docs/reference/protocol.md, "Mail links"). Empty text counts as absent.
 package struct EmailCodeSettings: Sendable, Hashable {
     package var continueURL: String?
     package var handlesCodeInApp = false
@@ -13,7 +12,7 @@ package struct EmailCodeSettings: Sendable, Hashable {
 
     package init() {}
 
-    /// The first defect of the settings, in the documented order; `nil` if there is none.
+    /// The first defect in the documented order; `nil` if there is none.
     package func denial(in operations: AccountOperations) -> Denial? {
         emailCodeDenial(in: operations).map(Denial.emailCode)
     }

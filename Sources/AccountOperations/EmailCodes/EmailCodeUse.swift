@@ -1,14 +1,14 @@
 import AccountLinking
 import AccountStore
 
-/// One request that presents a code: the values that its attempts share, made before the first attempt.
+/// Values that all attempts of a request share, made before the first.
 struct EmailCodeUse: Sendable {
     let hash: [UInt8]
     let tenant: TenantID
     let now: Timestamp
-    /// Marks the code as consumed by this request, and is the id of its event.
+    /// Marks the code as consumed by this request, and names its event.
     let id: AccountEvent.ID
-    /// The id of the event for the account that loses its address, if there is one.
+    /// Names the event of an account that loses its address.
     let lossID: AccountEvent.ID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
@@ -21,7 +21,6 @@ struct EmailCodeUse: Sendable {
 }
 
 extension AccountOperations {
-    /// Returns the code if it can be used as one of `kinds`.
     func usableEmailCode(
         _ use: EmailCodeUse,
         as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
@@ -37,11 +36,11 @@ extension AccountOperations {
         }
     }
 
-    /// Applies a change to an account and consumes the code, in one transaction.
+    /// Applies a change and consumes the code, in one transaction.
     ///
     /// - `session`: replaces the sessions that the change ends.
     /// - `loss`: the account that loses the address, and its change.
-    /// - Returns: the account after the change.
+    /// - Returns: the changed account.
     /// - Throws: `FactsMoved`, or a database error.
     @discardableResult
     func apply(
@@ -85,7 +84,6 @@ extension AccountOperations {
         return changed
     }
 
-    /// The write for an account that loses its address to another account.
     private func write(
         _ change: AccountChange,
         ofAddressOf owner: UserRecord,

@@ -1,10 +1,9 @@
 import AccountLinking
 import AccountStore
 
-/// The random values of a recovery mail, made once per request, before the first attempt.
+/// The random values of a recovery mail, made before the first attempt.
 struct EmailRecovery: Sendable {
     let code: NewEmailCode
-    /// The requested language, as sent.
     let locale: String?
 
     init(effects: Effects, locale: String?) {
@@ -16,12 +15,12 @@ struct EmailRecovery: Sendable {
 extension AccountOperations {
     /// The writes to other tables when `change` turns `previous` into `user`.
     ///
-    /// `voidsOutstandingProofs` voids codes and open conflicts of the account (`codesVoided(byTakeoverOf:)`). If the
-    /// address changes, the session may be stolen, so the former owner gets a mail that restores the address
-    /// (`decideReplaceAddress`). That costs one read.
+    /// `voidsOutstandingProofs` voids codes and open conflicts (`codesVoided(byTakeoverOf:)`). If the address changes,
+    /// the session may be stolen, so the former owner gets a mail that restores the address (`decideReplaceAddress`),
+    /// at the cost of one read.
     ///
-    /// - `recovery`: `nil` sends no mail: for an administrator's change, a change that replaces no address, and the
-    ///   code that restores an address.
+    /// - `recovery`: `nil` for changes without such a mail: by an administrator, without a replaced address, and by the
+    ///   code that restores one.
     func sideWrites(
         of change: AccountChange,
         from previous: UserRecord,
@@ -47,8 +46,8 @@ extension AccountOperations {
         return sideWrites
     }
 
-    /// The code and the mail that let the owner of a former address take it back (`RECOVER_EMAIL`). While the code
-    /// lives, the address is reserved for the account. One round trip, unless the account never had an address.
+    /// The code and mail with which a former owner recovers the address (`RECOVER_EMAIL`). The address is reserved
+    /// while the code lives. One round trip, unless the account never had an address.
     private func recoveryMail(
         _ recovery: EmailRecovery,
         for user: UserRecord,
@@ -81,8 +80,8 @@ extension AccountOperations {
         }
     }
 
-    /// Voids what a thief may have requested while holding the account: open conflicts, and codes mailed to addresses
-    /// other than `address`. Codes in that mailbox stay valid: they undo earlier changes.
+    /// Voids what a thief may have requested: open conflicts, and codes mailed to other addresses than `address`. Codes
+    /// in that mailbox undo earlier changes and stay valid.
     func voiding(
         elsewhereThan address: EmailAddress,
         of user: UserRecord,
@@ -94,8 +93,8 @@ extension AccountOperations {
         ]
     }
 
-    /// The mail about a new second factor, with the code that removes it (`REVERT_SECOND_FACTOR_ADDITION`). Empty for
-    /// an account without an address.
+    /// The mail about a new second factor, with the code that removes it (`REVERT_SECOND_FACTOR_ADDITION`). Empty
+    /// without an address.
     ///
     /// - `elsewhere`: a proven address that gets the mail instead.
     func revertMail(
@@ -129,7 +128,7 @@ extension AccountOperations {
         return [.issue(record), mail]
     }
 
-    /// The same mail to the address that a live code can restore, because the present address may be a thief's. Empty
+    /// The same mail to the address that a live code can restore, because the present one may be a thief's. Empty
     /// without such a code. One round trip.
     func revertMailToFirstAddress(
         _ recovery: EmailRecovery,

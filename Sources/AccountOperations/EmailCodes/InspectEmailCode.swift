@@ -1,42 +1,40 @@
 package import AccountLinking
 import AccountStore
 
-/// A code, with the effects that using it would have.
+/// A code and its effects.
 package struct InspectedEmailCode: Sendable {
     package let code: EmailCodeRecord
-    /// The second factor that the code removes, if it does.
+    /// The factor that the code removes.
     package let secondFactor: SecondFactor?
-    /// Sign-in methods that using the code would suspend, by name.
+    /// The methods that the code suspends.
     package let suspended: [MethodSuspension]
-    /// The account, if the code would be the first proof of its address.
+    /// Set if the code would be the first proof of the address.
     package var unproven: UnprovenAccount?
-    /// Effect on the sign-in methods, if the code undoes a change of them.
+    /// Set if the code undoes a change of methods.
     package var reversal: MethodReversal?
 }
 
-/// An account with an unproven address, with the details that let the reader of the mailbox recognize an intruder's
-/// account.
+/// The details of an unproven account by which the mailbox's reader recognizes an intruder's.
 package struct UnprovenAccount: Sendable {
     package let createdAt: Timestamp
-    /// The account's sign-in methods, in the order of `createAuthUri`.
+    /// In the order of `createAuthUri`.
     package let methods: [SignInMethod]
     package let phoneNumber: PhoneNumber?
-    /// True if confirming the address without the session that asked for the code ends every session.
+    /// True if confirming the address from another session than the requesting one ends every session.
     package let endsSessions: Bool
-    /// The methods that disowning the account would suspend, by name.
+    /// The methods that disowning suspends.
     package let suspended: [MethodSuspension]
-    /// True if disowning removes the address from the account; false if the account goes to the owner of the address.
+    /// True if disowning removes the address; false if the account goes to the address's owner.
     package let givesAddressUp: Bool
 }
 
 extension AccountOperations {
-    /// Returns the purpose of a code without consuming it (`accounts:resetPassword` with only the code).
-    ///
-    /// If the account has changed, is deleted or is disabled, the code is refused here already.
+    /// Returns a code's purpose without consuming it (`accounts:resetPassword` with only the code). Refuses a code
+    /// whose account is changed, deleted or disabled.
     package func inspectEmailCode(_ text: String, tenant: TenantID) async throws -> InspectedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let code = try await usableEmailCode(use)
-        // The account behind a sign-in link stays hidden until the client names the address.
+        // The account stays hidden until the client names the address.
         if code.kind == .emailSignIn {
             return InspectedEmailCode(code: code, secondFactor: nil, suspended: [])
         }

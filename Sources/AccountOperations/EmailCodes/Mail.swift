@@ -2,23 +2,21 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// A mail's content, recipient and language. The outbox holds it sealed.
+/// A mail. The outbox holds it sealed.
 package struct Mail: Sendable, Hashable {
     package enum Template: Sendable, Hashable, CaseIterable {
-        /// Carries a code.
         case code(EmailCodeRecord.Kind)
-        /// Warns the owner of an address that another account requested it. Carries no code.
+        /// To an address's owner: another account requested the address. Without a code.
         case addressInUse
-        /// Asks the owner of an account to approve a conflict, and names the requester.
+        /// To an account's owner, who approves a conflict. Names the requester.
         case conflictProof
-        /// Reports suspended methods and the reason to the account's owner. Carries no code.
+        /// To an account's owner: the suspended methods and the reason. Without a code.
         case methodsQuarantined
-        /// Reports to the account's owner that a mail reset the password, or that another mailbox undid a change.
-        /// Carries no code.
+        /// To an account's owner: a mail reset the password, or another mailbox undid a change. Without a code.
         case signInMethodsChanged
-        /// Reports a merge to the owner of an account. Carries no code.
+        /// To an account's owner. Without a code.
         case accountsMerged
-        /// Reports an undone merge to the owner of an account. Carries no code.
+        /// To an account's owner. Without a code.
         case mergeUndone
 
         package static let allCases =
@@ -46,59 +44,54 @@ package struct Mail: Sendable, Hashable {
     }
 
     package var template: Template
-    /// The requester of access to the reader's account. Named in the mail, so that the owner does not approve a
-    /// stranger by mistake.
+    /// The requester of access, named so that the owner approves no stranger by mistake.
     package struct Requester: Sendable, Hashable {
         package var provider: String
-        /// The name of the provider's account, as the provider reports it.
+        /// The name from the provider.
         package var name: String?
-        /// The client's network address.
+        /// A network address.
         package var from: String?
     }
 
-    /// The methods suspended from the reader's account, and the time until which they can be restored.
+    /// Methods suspended from the reader's account.
     package struct Suspended: Sendable, Hashable {
-        /// Names of sign-in methods.
         package var methods: [String]
-        /// The name of a `QuarantineReason`.
+        /// A `QuarantineReason`.
         package var reason: String
         /// RFC 3339.
         package var until: String
     }
 
-    /// Changes of the sign-in methods of the reader's account, and the time until which they can be undone.
+    /// Changes of the reader's sign-in methods.
     package struct Changed: Sendable, Hashable {
-        /// Names of sign-in methods.
         package var added: [String]
         package var removed: [String]
         package var replacesPassword: Bool
-        /// The last digits of an added and of a removed number.
+        /// Last digits of the added and of the removed number.
         package var addedNumberEnding: String?
         package var removedNumberEnding: String?
         /// RFC 3339.
         package var at: String
         /// RFC 3339; `nil` if the change cannot be undone.
         package var until: String?
-        /// True if a mailed code undid the change.
         package var isUndone = false
     }
 
-    /// A merge of the reader's account with another, and the time until which it can be undone.
+    /// A merge of the reader's account.
     package struct Merged: Sendable, Hashable {
         package var isByOperator: Bool
         /// RFC 3339.
         package var undoUntil: String
     }
 
-    /// The recipient. If there is an account, its address in its own spelling.
+    /// The recipient, in the account's spelling if there is an account.
     package var to: String
     /// The account's address, as clients see it.
     package var email: String
     package var newEmail: String?
-    /// The owner's display name, if known.
     package var displayName: String?
     package var code: String?
-    /// Digits to type in instead of opening the link.
+    /// To type in instead of opening the link.
     package var shortCode: String?
     package var link: String?
     /// A BCP 47 tag.
@@ -107,7 +100,7 @@ package struct Mail: Sendable, Hashable {
     package var suspended: Suspended?
     package var changed: Changed?
     package var merged: Merged?
-    /// The last digits of a number that became a second factor.
+    /// Last digits of a number that became a second factor.
     package var numberEnding: String?
 
     var plaintext: [UInt8] {
@@ -225,9 +218,7 @@ package struct Mail: Sendable, Hashable {
 }
 
 extension Mail {
-    /// The message for the outbox.
-    ///
-    /// - `isWithheld`: the message is not sent. It has the same length, but no content.
+    /// - `isWithheld`: not sent. Same length, no content.
     func message(
         id: OutboxMessage.ID,
         tenant: TenantID,
@@ -248,7 +239,7 @@ extension Mail {
         )
     }
 
-    /// - Returns: `nil` for a message that does not open or is no mail.
+    /// - Returns: `nil` if the message does not open or is no mail.
     init?(opening sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) {
         guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
             return nil
@@ -258,12 +249,11 @@ extension Mail {
 }
 
 extension AccountOperations {
-    /// `ProjectSettings.mailLocale` of the current configuration.
     func mailLocale(_ asked: String?) -> String { project.settings.mailLocale(asked) }
 }
 
 extension ProjectSettings {
-    /// The language of a mail: the requested one if it is a language tag (RFC 5646 §2.1), otherwise the project's.
+    /// The requested language if it is a language tag (RFC 5646 §2.1), otherwise the project's.
     func mailLocale(_ asked: String?) -> String {
         guard let asked, (2...35).contains(asked.utf8.count),
             asked.utf8.allSatisfy({ byte in

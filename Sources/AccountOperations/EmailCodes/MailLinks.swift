@@ -6,14 +6,13 @@ import JSON
 ///
 /// The base comes from the configuration, never from a request: a forged `Host` would send codes to a stranger.
 package struct MailLinks: Sendable {
-    /// The path of the action page.
     package enum Page: String, Sendable {
         case standard = "/__/auth/action"
         /// Development: the page that existing test suites fetch.
         case emulator = "/emulator/action"
     }
 
-    /// The URL of this service, from its configuration, without a slash at the end.
+    /// The URL of this service, without a slash at the end.
     package let base: String
     private let page: Page
 
@@ -23,10 +22,8 @@ package struct MailLinks: Sendable {
         self.page = page
     }
 
-    /// Returns true if `origin` is that of Concord's pages.
     func areOn(_ origin: WebOrigin) -> Bool { ContinueURL(base)?.origin == origin }
 
-    /// The link to the action page.
     package func page(
         for kind: EmailCodeRecord.Kind,
         code: String,
@@ -41,13 +38,13 @@ package struct MailLinks: Sendable {
         return base + page.rawValue + "?" + formatted(query)
     }
 
-    /// The link that proves a conflict from any device. Handle and secret follow the `#`, which browsers never send: a
-    /// mail scanner that opens the link neither learns nor consumes them.
+    /// The link that proves a conflict from any device. Browsers never send what follows the `#`, so a mail scanner
+    /// that opens the link neither learns nor consumes it.
     func conflictPage(handle: String, secret: String) -> String {
         base + "/conflict#" + formatted([("handle", handle), ("proof", secret)])
     }
 
-    /// The link in a mail: to the action page, or to a domain that opens the app and carries the page's link.
+    /// To the action page, or to a domain that opens the app with the page's link.
     func link(
         for kind: EmailCodeRecord.Kind,
         code: String,
@@ -68,8 +65,8 @@ package struct MailLinks: Sendable {
         return "https://\(domain.lowercased())/__/auth/links?" + formatted(query)
     }
 
-    /// The link of a mail for people. Links to the page that test suites fetch become links to the page with buttons,
-    /// also inside a link that opens an app.
+    /// Replaces links to the page of test suites with links to the page with buttons, also inside a link that opens an
+    /// app.
     func forPeople(_ text: String) -> String {
         let fetched = base + Page.emulator.rawValue + "?"
         let shown = base + Page.standard.rawValue + "?"
@@ -83,7 +80,6 @@ package struct MailLinks: Sendable {
 }
 
 extension EmailCodeRecord.Kind {
-    /// The `mode` of a link.
     package var linkMode: String {
         switch self {
         case .passwordReset: "resetPassword"

@@ -2,17 +2,16 @@ import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// Number of live codes for one method and mailbox after which a further change of that method is not mailed. Only
-    /// codes in the first half of their lives count: they restore an older state, and live long enough for their
-    /// reader. So repeated linking and unlinking does not fill the mailbox.
+    /// Number of live codes for one method and mailbox beyond which its changes are not mailed, so that repeated
+    /// changes do not fill the mailbox. Only codes in the first half of their lives count.
     static let revertCodesMax: Int64 = 5
 
-    /// Adds the mail about changed sign-in methods to a write, and the code that undoes the change
-    /// (`REVERT_SIGN_IN_METHOD_CHANGE`). For changes by a session or a sign-in.
+    /// Adds the mail about changed methods, with the code that undoes the change (`REVERT_SIGN_IN_METHOD_CHANGE`). For
+    /// changes by a session or a sign-in.
     ///
-    /// The mail goes to the address from before the change, if it was proven, because the session may be stolen. Reads
-    /// the database only if methods change. Suspended methods have their own mail (`suspendingMethods`). A migration of
-    /// subjects (`subjectChange: move`) is not mailed.
+    /// The session may be stolen, so the mail goes to the address from before the change, if it was proven. Reads the
+    /// database only if methods change. Suspended methods have their own mail (`suspendingMethods`); a migration of
+    /// subjects (`subjectChange: move`) has none.
     func mailingMethods(_ write: AccountWrite, changedBy change: AccountChange) async throws -> AccountWrite {
         guard let previous = write.previous, change.touchesMethods, !change.quarantinesRemovals,
             !change.voidsOutstandingProofs, write.event.rule != .subjectMoved
@@ -25,7 +24,7 @@ extension AccountOperations {
             write.revert = revert.code
             write.sideWrites.append(.enqueue(revert.mail))
         }
-        // Webhooks report each added and removed method anyway, but not a replaced password.
+        // Webhooks already report added and removed methods, but not a replaced password.
         if revert != nil || changes.replacesPassword {
             write.sideWrites.append(.announce(changes, isMailed: revert != nil))
         }
@@ -47,7 +46,7 @@ extension AccountOperations {
             at: now
         )
         if changes.methods.allSatisfy({ live.count(of: $0) >= Self.revertCodesMax }) { return nil }
-        // Codes are ordered by the time of their changes, but requests may arrive out of order.
+        // Codes are in the order of their changes, but requests may arrive out of order.
         let next = live.newest.map { Timestamp(microsecondsSinceEpoch: $0.microsecondsSinceEpoch + 1) }
         let createdAt = max(now, next ?? now)
         let code = NewEmailCode(effects: effects)
@@ -61,7 +60,7 @@ extension AccountOperations {
             createdAt: createdAt,
             expiresAt: createdAt.adding(seconds: settings.revertSeconds)
         )
-        // The owner's language, not the request's: the request may be a thief's.
+        // The request may be a thief's, so its language does not count.
         var mail = mail(
             carrying: code,
             record,
@@ -80,11 +79,11 @@ extension AccountOperations {
         return (MethodRevert(record, changes.before), message)
     }
 
-    /// Side writes that void older codes after an administrator or the owner of a mailbox changed sign-in methods: no
-    /// earlier code undoes the change.
+    /// Voids older codes after an administrator or a mailbox's owner changed methods, so that no earlier code undoes
+    /// that.
     ///
-    /// - `mailbox`: of the code that made the change. Codes mailed to other addresses stay valid, because the account
-    ///   may have moved to a thief's mailbox. `nil` for an administrator, whose change voids every code.
+    /// - `mailbox`: of the code that made the change. Codes mailed elsewhere stay valid, because the account may have
+    ///   moved to a thief's mailbox. `nil` for an administrator, who voids every code.
     func settling(
         _ change: AccountChange,
         from previous: UserRecord,
@@ -97,8 +96,8 @@ extension AccountOperations {
         return [.settleReverts(of: changes.methods, of: user.id, sentTo: mailbox, tenant: user.tenant)]
     }
 
-    /// Side writes for an administrator's change of address: revert codes in mailboxes that the account has left become
-    /// void. If the address is the first one again, all codes mailed elsewhere become void.
+    /// For an administrator's change of address: voids revert codes in mailboxes that the account has left. If the
+    /// first address returns, voids all codes mailed elsewhere.
     func voidingFormerMailboxes(
         from previous: UserRecord,
         to user: UserRecord,
@@ -112,11 +111,11 @@ extension AccountOperations {
         return [.voidReverts(of: user.id, tenant: user.tenant, sentElsewhereThanTo: address, at: now)]
     }
 
-    /// The mail that reports to the owner of a proven address that a mailed code changed the sign-in methods. It
-    /// carries no code. Empty if a mail about suspended methods already reports the change.
+    /// Reports to a proven address that a mailed code changed the methods. Carries no code. Empty if a mail about
+    /// suspended methods reports it.
     ///
-    /// - `isUndone`: true if another mailbox used a `REVERT_SIGN_IN_METHOD_CHANGE` code; false if this mailbox reset
-    ///   the password.
+    /// - `isUndone`: true if another mailbox used a `REVERT_SIGN_IN_METHOD_CHANGE` code; false if this one reset the
+    ///   password.
     func changeNotice(
         _ write: AccountWrite,
         changedBy change: AccountChange,
@@ -136,7 +135,7 @@ extension AccountOperations {
             locale: mailLocale(previous.profile.language),
             changed: Mail.Changed(changes, at: now, until: nil, isUndone: isUndone)
         )
-        // An event has at most one such mail, so the mail takes the event's id.
+        // An event has one such mail at most, so they share the id.
         let message = try mail.message(
             id: write.event.id,
             tenant: previous.tenant,

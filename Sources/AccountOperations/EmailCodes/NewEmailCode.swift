@@ -2,7 +2,7 @@ import AccountStore
 import Crypto
 import JSON
 
-/// A new code and the id of its mail, made once per request.
+/// Made once per request.
 struct NewEmailCode: Sendable {
     /// 54 characters of base64url: 320 random bits.
     let text: String
@@ -15,8 +15,7 @@ struct NewEmailCode: Sendable {
 
     var hash: [UInt8] { Self.hash(of: text) }
 
-    /// The hash that the database stores. Every text has one, so an invalid code and an unknown code get the same
-    /// answer.
+    /// The stored hash. Every text has one, so invalid and unknown codes get the same answer.
     static func hash(of text: String) -> [UInt8] {
         Array(SHA256.hash(data: Array(text.utf8)))
     }

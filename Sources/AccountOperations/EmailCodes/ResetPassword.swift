@@ -4,8 +4,8 @@ import AccountStore
 extension AccountOperations {
     /// Sets a new password with a mailed code (`accounts:resetPassword`): rules R.
     ///
-    /// Ends every session and voids every outstanding code of the account, so that an intruder loses access. If many
-    /// callers present one code at once, one succeeds. A refused password does not consume the code.
+    /// Ends every session and voids every outstanding code, so that an intruder loses access. One of many concurrent
+    /// callers with one code succeeds. A refused password does not consume the code.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func resetPassword(
         _ text: String,
@@ -14,7 +14,7 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> EmailCodeRecord {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        // Checked before hashing, so that invalid codes cause no hashing work.
+        // Before hashing, so that invalid codes cause no hashing work.
         let code = try await usableEmailCode(use, as: [.passwordReset])
         let preview = try await judge(code).verdict
         if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
@@ -31,7 +31,7 @@ extension AccountOperations {
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
                 guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
-                // If the reset is the first proof of the address, the change voids recovery codes as well.
+                // A first proof of the address voids recovery codes too.
                 let void = AccountWrite.SideWrite.voidEmailCodes(
                     of: user.id,
                     tenant: tenant,

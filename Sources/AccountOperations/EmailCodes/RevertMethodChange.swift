@@ -1,24 +1,20 @@
 import AccountLinking
 import AccountStore
 
-/// A code that restores sign-in methods, with the verdict about its account.
 struct JudgedRevert: Sendable {
-    /// The account as loaded; `nil` if it is deleted.
+    /// `nil` if the account is deleted.
     let user: UserRecord?
     let verdict: Verdict<RevertDecision>
-    /// The methods to restore.
     let before: RevertibleMethods
 
-    /// Effect of the code; `nil` if it is refused.
+    /// `nil` if the code is refused.
     var reversal: MethodReversal? {
         if case .revert(_, let reversal) = verdict.decision { reversal } else { nil }
     }
 }
 
 extension AccountOperations {
-    /// Decides about a code that restores sign-in methods.
-    ///
-    /// - `isUse`: false to show the effect only. The password's hash is then not read.
+    /// - `isUse`: false to show the effect only, without reading the password's hash.
     func judgeRevert(_ code: EmailCodeRecord, isUse: Bool) async throws -> JudgedRevert {
         var user: UserRecord?
         var before = RevertibleMethods.none
@@ -42,13 +38,10 @@ extension AccountOperations {
         return JudgedRevert(user: user, verdict: verdict, before: before)
     }
 
-    /// Restores the sign-in methods from before a change, with the code of its mail: rules U18 to U23.
+    /// Restores the methods from before a change with the code of its mail: rules U18 to U23. If the account has left
+    /// that mailbox, its present address gets a mail, if proven.
     ///
-    /// If the code was mailed to an address that the account has left, the owner of the present address gets a mail, if
-    /// that address is proven.
-    ///
-    /// If many callers present one code at once, the rules answer one of them. A concurrent change is decided again, or
-    /// is undone by the code.
+    /// The rules answer one of many concurrent callers with one code. A concurrent change is decided again, or undone.
     /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> AppliedEmailCode {
         let judged = try await judgeRevert(code, isUse: true)
@@ -68,13 +61,12 @@ extension AccountOperations {
                 sideWrites: [
                     .useUp(code, by: use.id, at: use.now),
                     .voidLaterReverts(than: code, of: user.id, at: use.now),
-                    // The session that made the change may have requested other codes, and could return through a
-                    // conflict.
+                    // The session that made the change may have requested codes, and could return through a conflict.
                     .voidEmailCodes(of: user.id, tenant: user.tenant, .allButRecovery, at: use.now),
                     .supersedeLiveConflicts(of: user.id, tenant: user.tenant, at: use.now),
                 ]
             )
-            // If the account has left the code's mailbox, that mailbox may be a thief's.
+            // The left mailbox may be a thief's.
             let notice =
                 user.email?.address == code.email ? [] : try changeNotice(write, changedBy: change, isUndone: true)
             let changes = MethodChanges(change, from: user, to: reverted)

@@ -11,23 +11,20 @@ package struct EmailCodeRequest: Sendable {
         case verifyAndChangeEmail(Subject, newAddress: EmailAddress)
     }
 
-    /// The account whose address the code is about.
     package enum Subject: Sendable {
         case session(idToken: String)
-        /// The owner of an address. Only for administrators.
+        /// Only for administrators.
         case owner(of: EmailAddress)
     }
 
     package var action: Action
     package var settings: EmailCodeSettings
-    /// The requested language, as sent.
     package var locale: String?
-    /// True for administrators, who learn whether accounts exist and whose mails are not limited or counted. With
-    /// enumeration protection they get the protected answer to a password reset too, as in Firebase.
+    /// Administrators learn whether accounts exist, and their mails are neither limited nor counted. With enumeration
+    /// protection a password reset gets the protected answer even so, as in Firebase.
     package var isAdministrator: Bool
-    /// True to return the link instead of mailing it. The route checks that the caller is an administrator.
+    /// Returns the link instead of mailing it. The route requires an administrator.
     package var returnsLink: Bool
-    /// The client's network address, if known.
     package var clientAddress: String?
     package var tenant: TenantID
 
@@ -50,19 +47,18 @@ package struct EmailCodeRequest: Sendable {
     }
 }
 
-/// The answer to a request for a code.
 package struct SentEmailCode: Sendable {
-    /// The requested address, as clients see it.
+    /// In the form that clients see.
     package let email: String
-    /// Set only if the request asks for the link and the code is not withheld.
+    /// Set if the request wants the link and the code is not withheld.
     package let returned: (code: String, link: String)?
 }
 
 extension AccountOperations {
     /// Makes a code and writes its mail to the outbox, in one transaction.
     ///
-    /// With enumeration protection, a stranger gets the same answer after the same work whether or not an address has
-    /// an account. If there is nothing to send, the same rows are written without usable content.
+    /// With enumeration protection, strangers get the same answer after the same work whether or not an address has an
+    /// account: if there is nothing to send, the same rows are written without usable content.
     package func sendEmailCode(_ request: EmailCodeRequest) async throws -> SentEmailCode {
         if let denial = request.settings.denial(in: self) { throw denial }
         return try await send(try await plan(request), request)
@@ -70,11 +66,10 @@ extension AccountOperations {
 
     private struct Plan: Sendable {
         var kind: EmailCodeRecord.Kind
-        /// The address as requested. The answer repeats it, because the account's spelling would reveal the account.
+        /// The requested spelling, which the answer repeats: the account's would reveal the account.
         var answered: EmailAddress
-        /// The address in the account's spelling; without an account, the requested one.
-        ///
-        /// A mail host that distinguishes spellings may deliver the requested spelling to a stranger.
+        /// The account's spelling, otherwise the requested one. A mail host that distinguishes spellings may deliver
+        /// the requested one to a stranger.
         var email: EmailAddress
         var newEmail: EmailAddress?
         var displayName: String?
@@ -82,9 +77,9 @@ extension AccountOperations {
         var sessionEpoch: Int64?
         /// The requesting session; `nil` if none is needed.
         var caller: AuthenticatedSession?
-        /// The code is void from the start and is not mailed.
+        /// Void from the start, and not mailed.
         var isWithheld = false
-        /// The mail goes to the owner of the new address and reports that another account wants it.
+        /// The mail goes to the new address's owner, and reports the request.
         var warnsOwner = false
     }
 
@@ -149,8 +144,7 @@ extension AccountOperations {
         }
     }
 
-    /// Finds the account, its address, and the requesting session. The session is `nil` for an administrator, who names
-    /// the address.
+    /// Finds the account, its address, and the requesting session (`nil` for an administrator).
     private func about(
         _ subject: EmailCodeRequest.Subject,
         tenant: TenantID,
@@ -172,7 +166,7 @@ extension AccountOperations {
         return try await plan(user, email.address, caller)
     }
 
-    /// Writes the code and its mail, within the limits. Withheld mails count like sent ones.
+    /// Withheld mails count like sent ones.
     private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
@@ -202,8 +196,7 @@ extension AccountOperations {
         )
         shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
         let link = mail.link ?? ""
-        // If the address has an owner, the mail warns the owner and carries no code. A reserved address without owner
-        // gets no mail.
+        // The address's owner gets a warning instead of the code. A reserved address without owner gets no mail.
         let linkMail = mail
         if plan.warnsOwner {
             mail = Mail(
@@ -231,7 +224,7 @@ extension AccountOperations {
             ? []
             : project.settings.mailLimits.limiting(
                 .message(.mail),
-                // Each purpose has its own count: mails that are useless to the reader do not use up useful ones.
+                // Each purpose has its own count, so that useless mails do not use up useful ones.
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
@@ -243,7 +236,7 @@ extension AccountOperations {
             var sideWrites: [AccountWrite.SideWrite] = []
             if let caller = plan.caller {
                 let user = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: request.tenant))
-                // If the session ends meanwhile, its end voids the code as well.
+                // The end of the session voids the code too.
                 sideWrites = [.requireUnchanged(user)]
             }
             try await store.issue(

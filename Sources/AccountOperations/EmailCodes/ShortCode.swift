@@ -2,14 +2,14 @@ package import AccountLinking
 import AccountStore
 import Crypto
 
-/// Eight digits in a mail beside its link, to type in where the link cannot be opened. They are few enough to guess, so
-/// they are sealed, not hashed, and wrong guesses are counted.
+/// Eight digits in a mail, to type in where its link cannot be opened. They can be guessed, so they are sealed, not
+/// hashed, and wrong guesses are counted.
 enum ShortCode {
     private static let digits = 8
 
     static func new(_ effects: Effects) -> String { effects.newDigits(digits) }
 
-    /// Returns true if `typed` is the sealed code, ignoring spaces and hyphens. Takes constant time.
+    /// Ignores spaces and hyphens. Constant time.
     static func isRight(_ typed: String, _ sealed: [UInt8]?, context: String, sealer: Sealer) -> Bool {
         let digits = typed.filter { !" -".contains($0) }
         guard let sealed, let code = try? sealer.open(sealed, context: context) else { return false }
@@ -24,23 +24,22 @@ extension ShortCodeRecord {
     }
 }
 
-/// A code with the same effect as the link of the mail.
 package struct ExchangedShortCode: Sendable {
     package let code: String
-    /// The link to the action page, which replaces the mailed one.
+    /// To the action page. Replaces the mailed link.
     package let link: String
 }
 
 extension AccountOperations {
-    /// Exchanges the short code of the newest mail of a kind to a mailbox for a new code, once. The link in that mail
-    /// then becomes invalid.
+    /// Exchanges the short code of the newest mail of a kind for a new code, once. The mailed link then becomes
+    /// invalid.
     ///
-    /// A wrong guess is counted before it is answered, also if no mail exists. At most 5 guesses are answered, from all
-    /// callers together. After that even the correct short code is refused until the next mail; the link stays valid.
-    /// Once the limits on guesses are reached, guesses are refused without being counted.
+    /// A guess is counted before it is answered, also without a mail. At most 5 guesses are answered, from all callers.
+    /// After that even the correct code is refused until the next mail, but the link stays valid. Guesses beyond the
+    /// limits are refused without being counted.
     ///
-    /// - `locale`: the requested language of the link.
-    /// - `clientAddress`: the guessing client, as limits count.
+    /// - `locale`: for the link.
+    /// - `clientAddress`: as limits count.
     package func exchangeShortCode(
         _ typed: String,
         of kind: EmailCodeRecord.Kind,

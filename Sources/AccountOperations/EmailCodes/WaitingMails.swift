@@ -3,11 +3,9 @@ import AccountStore
 import Synchronization
 
 extension AccountOperations {
-    /// Messages that an inspection reads.
     private static let inspectedMessagesMax: Int64 = 1000
 
-    /// The mails with codes that can still be used, and the links returned to administrators, oldest first. For
-    /// development: it opens sealed messages.
+    /// The mails with usable codes, and the links returned to administrators, oldest first. For development.
     package func mailsWithUsableCodes(tenant: TenantID) async throws -> [Mail] {
         let waiting = try await datedMails(tenant: tenant)
         let answered = answeredLinks?.all(tenant: tenant) ?? []
@@ -17,12 +15,12 @@ extension AccountOperations {
         return mails.filter { mail in mail.code.map { usable.contains(NewEmailCode.hash(of: $0)) } ?? false }
     }
 
-    /// The mails that prove conflicts, oldest first. Their codes may be consumed. For development.
+    /// Oldest first, also with consumed codes. For development.
     package func mailsThatProveConflicts(tenant: TenantID) async throws -> [Mail] {
         try await waitingMails(tenant: tenant).filter { $0.template == .conflictProof }
     }
 
-    /// The mails that carry no code, oldest first. For development.
+    /// The mails without code, oldest first. For development.
     package func notices(tenant: TenantID) async throws -> [Mail] {
         try await waitingMails(tenant: tenant).filter { $0.code == nil }
     }
@@ -40,8 +38,8 @@ extension AccountOperations {
     }
 }
 
-/// The newest links returned to administrators (`returnOobLink`), which no outbox holds. For development, where test
-/// suites look for codes. In memory: lost on a restart.
+/// The newest links returned to administrators (`returnOobLink`), where test suites look for codes. For development. In
+/// memory only.
 final class ReturnedLinks: Sendable {
     private static let countMax = 1000
 

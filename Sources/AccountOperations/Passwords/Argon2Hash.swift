@@ -1,7 +1,7 @@
 import CArgon2
 import JSON
 
-/// A hash by Argon2 (RFC 9106), in any of its variants.
+/// Argon2 (RFC 9106), in any variant.
 package struct Argon2Hash: Sendable, Hashable {
     package enum Variant: String, Sendable, Hashable, CaseIterable {
         case d = "argon2d"

@@ -4,7 +4,7 @@ import CCrypt
 package struct BcryptHash: Sendable, Hashable {
     let text: String
 
-    /// Logarithms of the work. A higher cost would occupy a core for seconds.
+    /// Logarithms of the work. Higher ones would occupy a core for seconds.
     static let costs = 4...14
 
     /// `nil` for another algorithm, or a cost outside `costs`.
@@ -20,7 +20,7 @@ package struct BcryptHash: Sendable, Hashable {
     private static let alphabet = Set("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     func matches(_ password: [UInt8]) throws(PasswordHasher.HashingFailed) -> Bool {
-        // bcrypt uses 72 bytes at most, and libxcrypt refuses a phrase of 512 bytes.
+        // bcrypt uses 72 bytes, and libxcrypt refuses a phrase of 512.
         let phrase = password.prefix(72).map { CChar(bitPattern: $0) } + [0]
         var data = crypt_data()
         let size = Int32(MemoryLayout<crypt_data>.size)

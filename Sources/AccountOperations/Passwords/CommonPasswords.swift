@@ -1,9 +1,7 @@
-/// The 10,000 most common passwords of at least `WeakPassword.lengthMin` characters, which an attacker tries first
-/// (NIST SP 800-63B-4 §3.1.1.2).
-///
-/// The list is a constant of the program and is searched in place: it costs no time at start and no heap memory.
+/// The 10,000 most common passwords of at least `WeakPassword.lengthMin` characters (NIST SP 800-63B-4 §3.1.1.2). A
+/// constant that is searched in place: no time at start, no heap memory.
 enum CommonPasswords {
-    /// Returns true if `password` is in the list, ignoring case: attackers try both.
+    /// Ignores case: attackers try both.
     static func contains(_ password: String) -> Bool {
         let wanted = Array(password.lowercased().utf8)
         // A separator in the password would match across two entries.
@@ -23,7 +21,7 @@ enum CommonPasswords {
         }
     }
 
-    /// Every entry, in the order of the list.
+    /// In the order of the list.
     static var all: [Substring] { "\(list)".split { $0 == " " || $0 == "\n" } }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {

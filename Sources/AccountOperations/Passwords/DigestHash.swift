@@ -2,7 +2,7 @@ package import AccountStore
 import Crypto
 import FoundationEssentials
 
-/// A digest that was used to hash passwords. All of them are too fast for that, so a sign-in replaces such a hash.
+/// A digest once used for passwords. All are too fast for that, so a sign-in replaces such a hash.
 package enum DigestFunction: String, Sendable, Hashable, CaseIterable {
     case md5
     case sha1
@@ -51,7 +51,6 @@ package enum HashInputOrder: String, Sendable, Hashable, CaseIterable {
 /// A digest of salt and password, applied repeatedly: `$sha256$i=…,o=sp$salt$hash`.
 package struct DigestHash: Sendable, Hashable {
     let function: DigestFunction
-    /// Number of applications of the function.
     let rounds: Int
     let order: HashInputOrder
     let salt: [UInt8]

@@ -1,17 +1,16 @@
 package import AccountStore
 import JSON
 
-/// The secrets that imported hashes share: a signer key with its salt separator. Each is sealed and stored once, and
-/// hashes name it.
+/// The secrets that imported hashes share: a signer key with its salt separator. Stored once, sealed; hashes name them.
 package struct HashKeys: Sendable {
-    /// The maximum of different secrets is stored (`HashKeyRecord.countMax`).
+    /// `HashKeyRecord.countMax` secrets are stored.
     package struct TooMany: Error, Sendable {}
 
     let store: AccountStore
     let sealer: Sealer
     let effects: Effects
 
-    /// Bytes of the key or of the separator.
+    /// Bytes, of either.
     package static let lengthMax = 1024
 
     package init(store: AccountStore, sealer: Sealer, effects: Effects) {
@@ -20,7 +19,7 @@ package struct HashKeys: Sendable {
         self.effects = effects
     }
 
-    /// Returns `nil` if there is none. One round trip.
+    /// One round trip.
     func key(_ id: HashKeyID) async throws -> HashKey? {
         try await store.hashKey(id).map(opened)
     }
@@ -29,8 +28,7 @@ package struct HashKeys: Sendable {
         Set(try await store.hashKeys().map(\.id))
     }
 
-    /// Returns the id of these secrets, and stores them first if they are new. Callers that store the same secrets at
-    /// once get the same id.
+    /// Returns the id of these secrets, and stores new ones. Concurrent callers with the same secrets get the same id.
     ///
     /// - `key` and `saltSeparator`: at most `lengthMax` bytes each.
     func id(of key: [UInt8], saltSeparator: [UInt8]) async throws -> HashKeyID {
@@ -41,7 +39,7 @@ package struct HashKeys: Sendable {
                 do {
                     known = try opened(record)
                 } catch is Sealer.OpeningFailure {
-                    // A secret that was sealed under another key must not block later imports.
+                    // A secret under another key must not block later imports.
                     continue
                 }
                 if known.key.equalsInConstantTime(key), known.saltSeparator.equalsInConstantTime(saltSeparator) {

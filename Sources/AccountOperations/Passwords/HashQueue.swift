@@ -1,10 +1,10 @@
-/// The caller whose password is hashed, as the queue shares its places.
+/// The caller whose password is hashed.
 package struct HashCaller: Sendable, Hashable {
-    /// The network whose callers share one line: an IPv4 address, or the site of an IPv6 client, because one host may
-    /// call from every network of a site. Callers of unknown networks share one line.
+    /// An IPv4 address, or the site of an IPv6 client, because one host may call from every network of a site. Its
+    /// callers share one line, and so do callers of unknown networks.
     package let network: String
-    /// True if the account was recently signed in to from the caller's device or network, or if a session or a code
-    /// identifies the caller.
+    /// True if the account was recently signed in to from this device or network, or if a session or code identifies
+    /// the caller.
     package let isKnown: Bool
     package let isAdministrator: Bool
 
@@ -23,18 +23,15 @@ package struct HashCaller: Sendable, Hashable {
     }
 }
 
-/// The passwords that wait to be hashed: a bounded queue in which networks take turns.
+/// A bounded queue of passwords to hash, in which networks take turns.
 ///
-/// Known callers and strangers have a lane each. The lanes take turns, and so do the networks of a lane. So a network
-/// with many callers delays another network's next caller by one turn. If the queue is full, the newest caller of the
-/// longest line is refused in favor of a caller whose network has fewer, so one network fills the queue only while no
-/// other calls. Strangers cannot use the places reserved for known callers, and only administrators can use theirs,
-/// however many networks call.
+/// Known callers and strangers have a lane each. The lanes take turns, and so do the networks of a lane, so a network
+/// with many callers delays another's next caller by one turn. If the queue is full, the newest caller of the longest
+/// line makes room for a network with fewer. Some places are reserved for known callers, a few for administrators.
 ///
-/// The first caller of a network is never displaced, and a network that arrives later has a later turn. So the first
-/// caller of a network is served after at most two turns of each waiting network.
+/// The first caller of a network is never displaced, and is served after at most two turns of each waiting network.
 ///
-/// Pure: each function returns the next actions of the shell, `PasswordHasher`.
+/// Pure: functions return the actions of the shell, `PasswordHasher`.
 package struct HashQueue: Sendable {
     package struct Ticket: Sendable, Hashable {
         package let number: UInt64
@@ -45,9 +42,9 @@ package struct HashQueue: Sendable {
     }
 
     package enum Refusal: String, Sendable, Hashable, CaseIterable {
-        /// The queue is full, and no other network has a longer line.
+        /// No place is free, and no network has a longer line.
         case full
-        /// The place went to a caller of a network with fewer callers.
+        /// The place went to a network with fewer callers.
         case displaced
     }
 
@@ -56,17 +53,16 @@ package struct HashQueue: Sendable {
         case refuse(Ticket, Refusal)
     }
 
-    /// The waiting networks of known callers, or of strangers.
     private struct Lane: Sendable {
-        /// Networks in the order of their turns. Each has a caller.
+        /// In the order of their turns. Each has a caller.
         var turns: [String] = []
         var lines: [String: [Ticket]] = [:]
-        /// Callers that wait or are served.
+        /// Waiting and served callers.
         var accepted = 0
 
         func waiting(from network: String) -> Int { lines[network]?.count ?? 0 }
 
-        /// The network with the most callers; among several, the one with the next turn.
+        /// Among equals the network with the next turn.
         var longest: String? {
             var longest: String?
             for network in turns where waiting(from: network) > longest.map(waiting(from:)) ?? 0 { longest = network }
@@ -79,7 +75,6 @@ package struct HashQueue: Sendable {
             accepted += 1
         }
 
-        /// Removes the first caller of the network whose turn it is.
         mutating func next() -> Ticket? {
             guard let network = turns.first else { return nil }
             turns.removeFirst()
@@ -92,7 +87,7 @@ package struct HashQueue: Sendable {
             return ticket
         }
 
-        /// Removes a caller from its line; the newest if `ticket` is `nil`.
+        /// The newest caller if `ticket` is `nil`.
         mutating func remove(_ ticket: Ticket? = nil, from network: String) -> Ticket? {
             guard var line = lines[network],
                 let index = ticket.map({ line.firstIndex(of: $0) }) ?? line.indices.last
@@ -107,18 +102,15 @@ package struct HashQueue: Sendable {
 
     private let threadCount: Int
     private let placesMax: Int
-    /// Places that strangers cannot use.
     package let reservedPlaces: Int
-    /// Reserved places for administrators only: any caller can be known to their own account.
+    /// Any caller can be known to their own account.
     package let administratorPlaces: Int
     private var known = Lane()
     private var strangers = Lane()
     private var isKnownNext = true
     private var callers: [Ticket: HashCaller] = [:]
-    /// Callers that are served.
     package private(set) var running = 0
 
-    /// Callers that wait.
     package var waiting: Int { known.accepted + strangers.accepted - running }
 
     /// - `threadCount`: callers served at once.
@@ -130,7 +122,6 @@ package struct HashQueue: Sendable {
         administratorPlaces = placesMax / 16
     }
 
-    /// Adds a caller, who is served, waits, displaces another, or is refused.
     package mutating func enter(_ ticket: Ticket, _ caller: HashCaller) -> [Action] {
         var actions: [Action] = []
         if !hasRoom(for: caller) {
@@ -143,7 +134,6 @@ package struct HashQueue: Sendable {
         return actions + start()
     }
 
-    /// Ends the service of a caller.
     package mutating func finish(_ ticket: Ticket) -> [Action] {
         guard let caller = callers.removeValue(forKey: ticket) else { return [] }
         self[keyPath: lane(of: caller)].accepted -= 1
@@ -151,7 +141,6 @@ package struct HashQueue: Sendable {
         return start()
     }
 
-    /// Removes a waiting caller.
     /// - Returns: `false` if the caller does not wait.
     package mutating func leave(_ ticket: Ticket) -> Bool {
         guard let caller = callers[ticket],
@@ -171,8 +160,8 @@ package struct HashQueue: Sendable {
         return caller.isKnown || strangers.accepted < placesMax - reservedPlaces
     }
 
-    /// Removes the newest caller of the longest line, if the line of `caller` is still shorter afterwards. A stranger
-    /// displaces no known caller.
+    /// Removes the newest caller of the longest line, if the line of `caller` stays shorter. A stranger displaces no
+    /// known caller.
     private mutating func displace(for caller: HashCaller) -> Ticket? {
         let waiting = self[keyPath: lane(of: caller)].waiting(from: caller.network)
         let ofStrangers = strangers.longest.map { (network: $0, count: strangers.waiting(from: $0)) }

@@ -1,26 +1,23 @@
 import AccountLinking
 import AccountStore
 
-/// A password, compared with that of its account.
 struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
     let decision: DecisionRecord
-    /// The client that sent the password, and its counts.
     let attempt: PasswordAttempt
-    /// Must be part of the verdict's write: it fails the write if the client was locked meanwhile.
+    /// Must be written with the verdict: fails the write if the client was locked meanwhile.
     let unlocked: AccountWrite.SideWrite
-    /// The hash that the password matches, if its parameters are outdated.
+    /// Set if the matching hash has outdated parameters.
     let outdatedHash: String?
 }
 
 extension AccountOperations {
-    /// Compares a password with that of the account that owns `email`, within the limits of `PasswordThrottling`.
+    /// Compares a password with the account's, within the limits of `PasswordThrottling`.
     ///
-    /// A wrong password is counted before it is answered, and a correct one is valid only if `unlocked` is written with
-    /// it. So in commit order no more passwords are answered than the limit allows, however many arrive at once.
-    /// - Throws: `FactsMoved` if the address was locked during the comparison, `PasswordHasher.Overloaded`, or a
-    ///   database error.
+    /// A wrong password is counted before it is answered, and a correct one is valid only with `unlocked` written. So
+    /// in commit order no more passwords are answered than the limit allows.
+    /// - Throws: `FactsMoved` if the client was locked meanwhile, `PasswordHasher.Overloaded`, or a database error.
     func judge(
         _ password: String,
         of email: EmailAddress,
@@ -40,7 +37,7 @@ extension AccountOperations {
             user: facts.user,
             at: start
         )
-        // A locked client's password is not hashed, because a flood of guesses would be a flood of work.
+        // A locked client costs no hash, or a flood of guesses would be a flood of work.
         let matches =
             attempt.isLocked ? false : try await verify(password, against: facts.passwordHash, for: attempt.hashCaller)
         let question = SignInWithPasswordQuestion(
@@ -67,9 +64,8 @@ extension AccountOperations {
         )
     }
 
-    /// Call it before an answer that only a correct password gets and that is not written with
-    /// `JudgedPassword.unlocked`.
-    /// - Throws: `FactsMoved` if the client was locked meanwhile. The password must then be judged again.
+    /// Must precede an answer that needs a correct password and does not write `JudgedPassword.unlocked`.
+    /// - Throws: `FactsMoved` if the client was locked meanwhile.
     func requireStillUnlocked(_ attempt: PasswordAttempt) async throws {
         let counts = try await store.passwordCounts(
             of: attempt.address,
@@ -82,7 +78,7 @@ extension AccountOperations {
         }
     }
 
-    /// Calls `PasswordHasher.verify` with the shared secret that the hash names, if it names one.
+    /// Reads the shared secret that the hash names.
     func verify(_ password: String, against hash: String?, for caller: HashCaller) async throws -> Bool {
         var key: HashKey?
         if let id = hash.flatMap(PasswordHash.init)?.keyID {
@@ -91,8 +87,8 @@ extension AccountOperations {
         return try await passwords.verify(password, against: hash, key: key, for: caller)
     }
 
-    /// The side write that replaces an outdated hash of a correct password; `nil` if the hash is current or the queue
-    /// is full. In the latter case the next sign-in replaces it.
+    /// Replaces an outdated hash of a correct password. `nil` if the hash is current, or the queue is full: the next
+    /// sign-in then replaces it.
     ///
     /// - `newHash`: made once for all attempts.
     func rehashing(

@@ -2,15 +2,13 @@ import AccountLinking
 import AccountStore
 import JSON
 
-/// The client that sends a password, as far as its request identifies it.
 package struct PasswordClient: Sendable, Hashable {
-    /// The network, as limits count: an IPv4 address, or the /64 of an IPv6 address. Clients of unknown networks count
-    /// as one network.
+    /// The network that limits count: an IPv4 address, or the /64 of an IPv6 address. Unknown networks count as one.
     package var network: String
-    /// The secret of a device on which any account was signed in to.
+    /// Identifies a device on which any account was signed in to.
     package var deviceSecret: String?
 
-    /// The network; `nil` if it is unknown, so that no limit counts by it.
+    /// `nil` if unknown, so that no limit counts by it.
     var address: String? { network.isEmpty ? nil : network }
 
     package static let unknown = PasswordClient(network: nil)
@@ -21,16 +19,14 @@ package struct PasswordClient: Sendable, Hashable {
     }
 }
 
-/// A device on which an account was signed in to. The client stores it sealed, beside its refresh token. Concord stores
-/// nothing of it.
+/// A device on which an account was signed in to. The client stores it sealed; Concord stores nothing.
 ///
-/// It becomes invalid when the sessions of its account end, because it contains their epoch. It grants no access: it
-/// only prevents that wrong passwords of other clients lock the device out.
+/// It contains the account's session epoch, and so ends with its sessions. It grants no access: it only stops wrong
+/// passwords of other clients from locking the device out.
 struct KnownDevice: Sendable, Hashable {
     var user: UserID
     var epoch: Int64
-    /// Digest of the sign-in on the device. The device's own wrong passwords are counted by it, under one id however
-    /// often the session refreshes.
+    /// Digest of the sign-in on the device, by which its wrong passwords are counted. A refresh does not change it.
     var id: String
     var expiresAt: Timestamp
 
@@ -41,7 +37,7 @@ struct KnownDevice: Sendable, Hashable {
     init(of user: UserRecord, in session: SessionRecord, sealer: Sealer, at now: Timestamp) {
         self.user = user.id
         epoch = user.sessionEpoch
-        // A session that continues another is the same device. Otherwise its holder could open any number of devices.
+        // A continued session is the same device. Otherwise its holder could open any number of devices.
         let signIn = session.lifetimeStart.map { String($0.secondsSinceEpoch) } ?? Base64URL.encode(session.id)
         let name = [user.tenant.rawValue, user.id.rawValue, signIn].joined(separator: "\u{1F}")
         id = Base64URL.encode(sealer.digest(name, context: "password-device"))
@@ -71,23 +67,22 @@ struct KnownDevice: Sendable, Hashable {
         return Base64URL.encode(try sealer.seal(content, context: Self.context))
     }
 
-    /// Returns true if `user` signed in on the device and the sessions of that time have not been ended.
+    /// False once the sessions of that sign-in were ended.
     func isKnown(to user: UserRecord?, at now: Timestamp) -> Bool {
         guard let user else { return false }
         return user.id == self.user && user.sessionEpoch == epoch && now < expiresAt
     }
 }
 
-/// A password before it is compared, with its client and the counts that may lock the client.
+/// A password before its comparison, with the counts that may lock its client.
 struct PasswordAttempt: Sendable {
     let address: EmailAddress
     let tenant: TenantID
     let source: AttemptSource
     let counts: FailedAttemptCounts
     let caller: AttemptOrigin
-    /// A client that the account knows uses places of the hash queue that strangers cannot.
     let hashCaller: HashCaller
-    /// True if the network is known and its entry needs no renewal.
+    /// False if the network's entry needs to be renewed.
     private let isRemembered: Bool
 
     init(
@@ -121,16 +116,15 @@ struct PasswordAttempt: Sendable {
 
     var isLocked: Bool { throttling.contains { counts[$0].isLocked } }
 
-    /// The counts that may lock the client, in the order in which every writer locks their rows.
+    /// In the order in which every writer locks the rows.
     var throttleKeys: [ThrottleKey] { throttling.compactMap { ThrottleKey($0, of: address, by: source) } }
 
-    /// Fails a write if the client was locked meanwhile.
+    /// Fails the write if the client was locked meanwhile.
     func unlocked(at now: Timestamp) -> AccountWrite.SideWrite {
         .requireUnlocked(throttleKeys, tenant: tenant, at: now)
     }
 
-    /// Resets the counts of wrong passwords before a correct one: the client's own, and that of all strangers. Stores
-    /// the network as known. Empty if the counts are zero and the network is known.
+    /// Resets the client's count and the strangers', and stores the network as known. Empty if nothing changes.
     func afterSignIn(of user: UserRecord?, at now: Timestamp) -> [AccountWrite.SideWrite] {
         var sideWrites: [AccountWrite.SideWrite] = []
         func forget(_ count: AttemptCounter) {
@@ -149,19 +143,18 @@ struct PasswordAttempt: Sendable {
 }
 
 extension AccountOperations {
-    /// The ids by which passwords of `client` are counted, and the device whose secret it sends.
+    /// The ids by which the client's passwords are counted, and its device.
     func source(of client: PasswordClient) -> (source: AttemptSource, device: KnownDevice?) {
         let device = client.deviceSecret.flatMap { KnownDevice($0, sealer: sealer) }
         let network = Base64URL.encode(sealer.digest(client.network, context: "password-network"))
         return (AttemptSource(network: network, device: device?.id), device)
     }
 
-    /// The secret that identifies the device of a sign-in at its next sign-in.
     package func newDeviceSecret(of signedIn: SignedIn) throws -> String {
         try newDeviceSecret(of: signedIn.user, in: signedIn.tokens.session)
     }
 
-    /// The secret that identifies the device of `session` at its next sign-in.
+    /// Identifies the device of `session` at its next sign-in.
     func newDeviceSecret(of user: UserRecord, in session: SessionRecord) throws -> String {
         try KnownDevice(of: user, in: session, sealer: sealer, at: effects.now()).secret(sealer)
     }

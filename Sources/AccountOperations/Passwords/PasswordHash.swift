@@ -2,11 +2,10 @@ package import AccountStore
 import Crypto
 import JSON
 
-/// A stored password hash: algorithm, parameters, salt and hash in one self-describing text.
+/// A stored password hash that describes itself: algorithm, parameters, salt and hash.
 ///
-/// The text is a PHC string or, for bcrypt, that of crypt(3). Algorithms without a name in either use Concord's own
-/// names in a PHC string (docs/guides/import-export.md). A secret that many users share is not part of the text: `k`
-/// names it.
+/// Its text is a PHC string or, for bcrypt, that of crypt(3). Algorithms without a PHC name have one of Concord's
+/// (docs/guides/import-export.md). `k` names a secret that many users share.
 package enum PasswordHash: Sendable, Hashable {
     case argon2(Argon2Hash)
     case bcrypt(BcryptHash)
@@ -17,7 +16,7 @@ package enum PasswordHash: Sendable, Hashable {
     case hmac(HMACHash)
     // Add the next algorithm here.
 
-    /// `nil` for text that no algorithm can check, or whose cost is beyond the limits.
+    /// `nil` if no algorithm can check the text, or its cost is beyond the limits.
     package init?(_ text: String) {
         if let bcrypt = BcryptHash(text) {
             self = .bcrypt(bcrypt)
@@ -53,7 +52,7 @@ package enum PasswordHash: Sendable, Hashable {
         }
     }
 
-    /// The shared secret that the check needs; `nil` for most algorithms.
+    /// The shared secret that the check needs.
     package var keyID: HashKeyID? {
         switch self {
         case .firebaseScrypt(let hash): hash.keyID
@@ -62,8 +61,8 @@ package enum PasswordHash: Sendable, Hashable {
         }
     }
 
-    /// Returns true if `password` has this hash, in constant time.
-    /// - Throws: an error of the library, or `PasswordHasher.MissingKey` if `key` is not the one that the hash names.
+    /// Constant time.
+    /// - Throws: an error of the library, or `PasswordHasher.MissingKey` if `key` is not the named one.
     func matches(_ password: [UInt8], key: HashKey?) throws -> Bool {
         switch self {
         case .argon2(let hash): try hash.matches(password)
@@ -82,7 +81,7 @@ package enum PasswordHash: Sendable, Hashable {
     }
 }
 
-/// A secret that many hashes share, opened. Never stored or logged.
+/// A secret that many hashes share. Never stored or logged in the clear.
 package struct HashKey: Sendable {
     let id: HashKeyID
     let key: [UInt8]
@@ -90,12 +89,10 @@ package struct HashKey: Sendable {
     let saltSeparator: [UInt8]
 }
 
-/// A PHC string: `$id$v=…$name=value,…$salt$hash`, with unpadded base64 of the standard alphabet. The salt may be
-/// empty.
+/// `$id$v=…$name=value,…$salt$hash`, with unpadded standard base64. The salt may be empty.
 struct PHCString: Sendable, Hashable {
     var id: String
     var version: Int?
-    /// In the order of the text.
     var parameters: [(name: String, value: String)]
     var salt: [UInt8]
     var hash: [UInt8]
@@ -146,7 +143,7 @@ struct PHCString: Sendable, Hashable {
         return "$\(id)\(version)$\(list)$\(salt)$\(hash)"
     }
 
-    /// The values of exactly these parameters in this order; `nil` if there are others.
+    /// `nil` unless the parameters are exactly these, in this order.
     func values(_ names: String...) -> [String]? {
         parameters.map(\.name) == names ? parameters.map(\.value) : nil
     }

@@ -3,20 +3,20 @@ package import Metrics
 import NIOPosix
 import Synchronization
 
-/// Hashes and verifies passwords on separate threads, behind a bounded queue. A flood of sign-ins slows sign-ins but
-/// not lookups, and a flood from one network does not lock other networks out (`HashQueue`).
+/// Hashes passwords on separate threads behind a bounded queue, so that a flood of sign-ins does not slow lookups, and
+/// one network's flood does not lock others out (`HashQueue`).
 ///
 /// New hashes are Argon2id with 19 MiB, two passes and one lane (OWASP Password Storage Cheat Sheet; RFC 9106).
 package final class PasswordHasher: Sendable {
-    /// The queue is full. The caller should answer 503, so that the client retries.
+    /// The queue is full: answer 503, so that the client retries.
     package struct Overloaded: Error, Sendable {}
 
-    /// The library failed to hash, which only lack of memory explains.
+    /// The library failed, which only lack of memory explains.
     package struct HashingFailed: Error, Sendable {
         package let code: Int32
     }
 
-    /// The hash names a secret that does not exist.
+    /// The named secret does not exist.
     package struct MissingKey: Error, Sendable {}
 
     private static let memoryKiB: UInt32 = 19 * 1024
@@ -25,10 +25,9 @@ package final class PasswordHasher: Sendable {
     private static let saltBytes = 16
     private static let hashBytes = 32
 
-    /// A password that waits or is being hashed.
     private struct Job: Sendable {
         let ticket: HashQueue.Ticket
-        /// Hashes, and returns a closure that resumes the caller with the result.
+        /// Returns a closure that resumes the caller with the result.
         let run: @Sendable () -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -53,11 +52,11 @@ package final class PasswordHasher: Sendable {
     private let state: Mutex<State>
     private let metrics: PasswordHasherMetrics
     private let randomBytes: @Sendable (Int) -> [UInt8]
-    /// Verified if there is no hash, so that an unknown address takes as long as a known one.
+    /// Verified without a stored hash, so that unknown addresses take as long as known ones.
     private let dummyHash: PasswordHash
 
-    /// - `threadCount`: passwords hashed at once, each with one core and 19 MiB.
-    /// - `queueMax`: passwords that may wait or be hashed before `Overloaded`.
+    /// - `threadCount`: each thread uses one core and 19 MiB.
+    /// - `queueMax`: waiting and running passwords before `Overloaded`.
     package init(
         threadCount: Int,
         queueMax: Int,
@@ -84,15 +83,14 @@ package final class PasswordHasher: Sendable {
         try? await threads.shutdownGracefully()
     }
 
-    /// The hash of `password`, as a PHC string.
+    /// A PHC string.
     /// - Throws: `Overloaded`, `HashingFailed`.
     package func hash(_ password: String, for caller: HashCaller) async throws -> String {
         let salt = randomBytes(Self.saltBytes)
         return try await run(for: caller) { try Self.argon2id(Array(password.utf8), salt: salt) }
     }
 
-    /// Returns true if `password` matches `hash`. Without a hash the result is false after the same work. A hash with
-    /// other parameters takes at least that work.
+    /// Without a hash the result is false after the same work. A hash with other parameters takes at least that work.
     ///
     /// - `key`: the secret that the hash names.
     /// - Throws: `Overloaded`, `HashingFailed`, `MissingKey`.
@@ -115,7 +113,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Returns true if `hash` has other parameters than new hashes. It should be replaced at the next sign-in.
+    /// True if `hash` has other parameters than new ones.
     package func isOutdated(_ hash: String) -> Bool {
         PasswordHash(hash).map { !Self.isLikeNew($0) } ?? false
     }
@@ -183,11 +181,10 @@ package final class PasswordHasher: Sendable {
         var next: Job? = job
         while let job = next {
             let answer = job.run()
-            // One job ended, so at most one starts.
             next = state.withLock { state in
                 Self.jobs(of: state.queue.finish(job.ticket), in: &state).first?.1
             }
-            // Resumed after its place is free, because the caller may return at once.
+            // After its place is free, because the caller may return at once.
             answer()
         }
     }
@@ -204,7 +201,6 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Updates the gauges.
     package func report() {
         let (busy, queued) = state.withLock { ($0.queue.running, $0.queue.waiting) }
         metrics.busy.set(busy)

@@ -1,19 +1,19 @@
 import AccountLinking
 import JSON
 
-/// The project's rules for passwords, in addition to `WeakPassword` (`passwordPolicyConfig`).
+/// `passwordPolicyConfig`, in addition to `WeakPassword`.
 package struct PasswordPolicy: Sendable, Hashable {
-    /// True if new passwords must meet the policy; otherwise clients only display it.
+    /// If false, clients only display the policy.
     package var isEnforced = false
-    /// True if a password that does not meet the policy cannot sign in either (`forceUpgradeOnSignin`).
+    /// The policy applies to sign-ins too (`forceUpgradeOnSignin`).
     package var appliesAtSignIn = false
     /// Characters, if the policy is enforced.
     package var lengthMin = WeakPassword.lengthMin
     /// Characters of every new password, unless an enforced policy has another number.
     package var unenforcedLengthMin = WeakPassword.lengthMin
-    /// Characters that clients display: never fewer than required.
+    /// Characters that clients display, never fewer than required.
     package var shownLengthMin: Int { isEnforced ? lengthMin : max(lengthMin, unenforcedLengthMin) }
-    /// True if a new password must not be one that attackers try first.
+    /// Refuses passwords that attackers try first.
     package var refusesCommon = false
     /// Characters.
     package var lengthMax = WeakPassword.lengthMax
@@ -22,10 +22,9 @@ package struct PasswordPolicy: Sendable, Hashable {
     package var needsDigit = false
     package var needsSymbol = false
 
-    /// The characters that count as symbols. Clients get the list.
     package static let symbols = Array("^$*.[]{}()?\"!@#%&/\\,><':;|_~")
 
-    /// A requirement that a password does not meet, in words for the person who types it.
+    /// A missing requirement, in words for the user.
     package enum Requirement: Sendable, Hashable {
         case atLeast(characters: Int)
         case atMost(characters: Int)
@@ -48,7 +47,7 @@ package struct PasswordPolicy: Sendable, Hashable {
 
     package init() {}
 
-    /// Reads `passwordPolicyConfig`. `lengthMin` is the project's, used if the policy has none.
+    /// `lengthMin` is the project's, used if the policy has none.
     init(stored: JSONValue?, lengthMin: Int64? = nil, refusesCommon: Bool = false) {
         self.refusesCommon = refusesCommon
         if let lengthMin { unenforcedLengthMin = Int(lengthMin) }
@@ -64,7 +63,7 @@ package struct PasswordPolicy: Sendable, Hashable {
         needsSymbol = options?["containsNonAlphanumericCharacter"]?.bool ?? false
     }
 
-    /// The requirements that `password` does not meet, whether or not the policy is enforced.
+    /// The unmet requirements, whether or not the policy is enforced.
     package func missing(in password: String) -> [Requirement] {
         var missing: [Requirement] = []
         if password.count < lengthMin { missing.append(.atLeast(characters: lengthMin)) }
@@ -78,9 +77,9 @@ package struct PasswordPolicy: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// The reason why `password` must not become the password of an account with the address `email`; `nil` if it may.
+    /// The reason why `password` must not be set for an account with `email`; `nil` if it may.
     ///
-    /// Applies to administrators too, as in Firebase. Existing passwords and imported hashes are not checked here.
+    /// Applies to administrators too, as in Firebase, but not to existing passwords and imported hashes.
     func objection(toNew password: String, for email: EmailAddress?) -> Denial? {
         let policy = project.settings.passwordPolicy
         // An enforced policy has its own words for missing requirements.
@@ -91,8 +90,7 @@ extension AccountOperations {
         return policy.refusesCommon && isGuessedFirst(password, for: email) ? .commonPassword : nil
     }
 
-    /// Returns true if `password` is one of the most common, or is the account's address, its local part, or the app's
-    /// name or id, ignoring case.
+    /// True for a common password, the address, its local part, and the app's name or id, ignoring case.
     private func isGuessedFirst(_ password: String, for email: EmailAddress?) -> Bool {
         let password = password.lowercased()
         let settings = project.settings
@@ -101,7 +99,7 @@ extension AccountOperations {
         return CommonPasswords.contains(password) || words.contains { $0?.lowercased() == password }
     }
 
-    /// The reason why a correct `password` does not sign in; `nil` if it does.
+    /// The reason why a correct password does not sign in; `nil` if it does.
     func objection(toSignInWith password: String) -> Denial? {
         project.settings.passwordPolicy.appliesAtSignIn ? policyObjection(to: password) : nil
     }

@@ -46,8 +46,8 @@ package struct ScryptHash: Sendable, Hashable {
     }
 }
 
-/// A hash by Firebase's modification of scrypt (github.com/firebase/scrypt): the project's signer key, encrypted under
-/// the key that scrypt derives from the password. `$firebase-scrypt$ln=…,r=…,k=…$salt$hash`.
+/// Firebase's modification of scrypt (github.com/firebase/scrypt): the project's signer key, encrypted under the key
+/// that scrypt derives from the password. `$firebase-scrypt$ln=…,r=…,k=…$salt$hash`.
 package struct FirebaseScryptHash: Sendable, Hashable {
     /// `memoryCost`: the logarithm of N.
     let logN: Int

@@ -7,7 +7,6 @@ package enum WeakPassword {
     /// Characters. Longer text is refused, so that hashing time is bounded.
     package static let lengthMax = 4096
 
-    /// Returns true if `password` is too short or too long to be stored.
     static func applies(to password: String) -> Bool { isTooLong(password) || password.count < lengthMin }
 
     static func isTooLong(_ password: String) -> Bool {

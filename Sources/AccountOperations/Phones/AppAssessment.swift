@@ -1,9 +1,9 @@
 package import IdentityProviders
 import JSON
 
-/// The site keys with which apps get tokens of reCAPTCHA Enterprise, which scores users without showing a challenge.
+/// The site keys of reCAPTCHA Enterprise, which scores users without showing a challenge.
 package struct AssessmentKeys: Sendable, Hashable {
-    /// The Google Cloud project of the keys.
+    /// The Google Cloud project.
     package var project: String
     /// `nil`: apps of that kind get no tokens.
     package var web: String?
@@ -17,7 +17,7 @@ package struct AssessmentKeys: Sendable, Hashable {
         self.android = android
     }
 
-    /// The site key for `clientType`. Apps for Android send that type or none.
+    /// Apps for Android send that type or none.
     package func siteKey(for clientType: String?) -> String? {
         switch clientType {
         case "CLIENT_TYPE_WEB": web
@@ -32,7 +32,7 @@ package struct AssessmentKeys: Sendable, Hashable {
 /// once.
 package struct AssessmentVerifier: AppVerifying {
     private static let tokenBytesMax = 16_384
-    /// The actions for which SDKs request tokens. A token for another action proves nothing here.
+    /// A token for another action proves nothing here.
     private static let actions: Set = ["sendVerificationCode", "mfaSmsEnrollment", "mfaSmsSignIn"]
 
     private let keys: AssessmentKeys
@@ -42,9 +42,8 @@ package struct AssessmentVerifier: AppVerifying {
     private let http: any HTTPFetching
     private let timeout: Duration
 
-    /// - `apiKey`: of the Google Cloud project; never shown.
     /// - `base`: URL of the API, without a slash at the end.
-    /// - `scoreMin`: from 0, certainly a robot, to 1, certainly a person. A request with a lower score is refused.
+    /// - `scoreMin`: from 0, certainly a robot, to 1, certainly a person. Lower scores are refused.
     package init(
         keys: AssessmentKeys,
         apiKey: String,
@@ -61,8 +60,8 @@ package struct AssessmentVerifier: AppVerifying {
         self.timeout = timeout
     }
 
-    /// - Throws: `ProviderUnavailable` if there is no usable answer, also if Google refuses our key: this is not the
-    ///   app user's fault.
+    /// - Throws: `ProviderUnavailable` without a usable answer, also if Google refuses our key: not the app user's
+    ///   fault.
     package func isGenuine(_ request: AppRequest) async throws -> Bool {
         guard case .assessment(let token, let clientType, _) = request.credential,
             token.utf8.count <= Self.tokenBytesMax, let siteKey = keys.siteKey(for: clientType)

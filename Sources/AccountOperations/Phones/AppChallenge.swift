@@ -1,14 +1,12 @@
 package import IdentityProviders
 import JSON
 
-/// The challenge that shows that a person uses an app, usually unnoticed: reCAPTCHA v2, or a service with the same
-/// protocol.
+/// reCAPTCHA v2, or a service with its protocol. Most users do not notice it.
 package struct AppChallenge: Sendable, Hashable {
     /// Identifies the project to the challenge's script. Public.
     package var siteKey: String
-    /// URL of the script that shows the challenge.
     package var scriptURL: String
-    /// Origins from which that script loads scripts, frames and pictures (RFC 6454).
+    /// Origins of its scripts, frames and pictures (RFC 6454).
     package var origins: [String]
 
     package init(siteKey: String, scriptURL: String, origins: [String]) {
@@ -18,15 +16,15 @@ package struct AppChallenge: Sendable, Hashable {
     }
 }
 
-/// Asks the issuer of a challenge's token whether the challenge was solved (developers.google.com/recaptcha, "Verifying
-/// the user's response"). A token can be verified once.
+/// Verifies the token of a challenge with its issuer (developers.google.com/recaptcha, "Verifying the user's
+/// response"). A token is valid once.
 package struct RecaptchaVerifier: AppVerifying {
     private let secret: String
     private let address: String
     private let http: any HTTPFetching
     private let timeout: Duration
 
-    /// - `secret`: shared with the issuer; never shown.
+    /// - `secret`: shared with the issuer.
     /// - `address`: URL of the verification.
     package init(secret: String, address: String, http: any HTTPFetching, timeout: Duration) {
         self.secret = secret
@@ -35,8 +33,8 @@ package struct RecaptchaVerifier: AppVerifying {
         self.timeout = timeout
     }
 
-    /// - Throws: `ProviderUnavailable` if there is no usable answer, also if the issuer refuses our secret: this is not
-    ///   the app user's fault.
+    /// - Throws: `ProviderUnavailable` without a usable answer, also if the issuer refuses our secret: not the app
+    ///   user's fault.
     package func isGenuine(_ request: AppRequest) async throws -> Bool {
         guard case .recaptcha(let token) = request.credential, token.utf8.count <= Self.tokenBytesMax else {
             return false

@@ -4,16 +4,14 @@ import Crypto
 import JSON
 import Postgres
 
-/// A request for a silent push, with which an app for iOS proves that it runs on a device (`accounts:verifyIosClient`).
+/// Requests a silent push, which proves an app for iOS (`accounts:verifyIosClient`).
 package struct AppPushRequest: Sendable {
-    /// Apple's name for the app on its device, in hexadecimal.
+    /// In hexadecimal.
     package var deviceToken: String
     /// True if the app was built for development.
     package var usesSandbox: Bool
     package var iOSBundleID: String?
-    /// The API key with which the app calls.
     package var apiKey: String?
-    /// The client's network address, if known.
     package var clientAddress: String?
 
     package init(
@@ -31,18 +29,17 @@ package struct AppPushRequest: Sendable {
     }
 }
 
-/// The answer to a request for a push.
 package struct RequestedAppPush: Sendable, Hashable {
-    /// The public half of the push's content.
+    /// The public half of the push.
     package let receipt: String
-    /// Seconds for which an app waits for the push before it tries something else.
+    /// After that the app tries something else.
     package let waitSeconds: Int64
 }
 
 extension AccountOperations {
-    /// Pushes a receipt and its secret to an app. Presenting both later proves that the app received the push.
+    /// Pushes a receipt and its secret to an app, which later presents both.
     ///
-    /// Every refusal has the code after which an SDK continues with a challenge. After any other code the SDK stops.
+    /// Every refusal has the code after which SDKs continue with a challenge. After any other code they stop.
     /// - Throws: a database error, or `Contention`.
     package func requestAppPush(_ request: AppPushRequest, tenant: TenantID) async throws -> RequestedAppPush {
         guard let bundleID = request.iOSBundleID, apps.pushTopics.contains(bundleID),
@@ -83,7 +80,7 @@ extension AccountOperations {
     }
 }
 
-/// A silent push. The outbox holds it sealed.
+/// The outbox holds it sealed.
 struct AppPush: Sendable, Hashable {
     var device: String
     var bundleID: String
@@ -91,7 +88,7 @@ struct AppPush: Sendable, Hashable {
     var receipt: String
     var secret: String
 
-    /// A push is free and invisible. These limits prevent that a stranger wakes a phone all day.
+    /// A push is free and invisible. The limits stop strangers from waking a phone all day.
     static let limits = [
         MessageLimit(.recipient, windowSeconds: 3600, countMax: 20),
         MessageLimit(.address, windowSeconds: 60, countMax: 50),
@@ -99,14 +96,14 @@ struct AppPush: Sendable, Hashable {
         MessageLimit(.project, windowSeconds: 60, countMax: 3000),
     ]
 
-    /// A device's token in one form; `nil` for an invalid one. Tokens have 32 bytes, and Apple says that they may grow.
+    /// One form for each device; `nil` if invalid. Tokens have 32 bytes, and Apple says that they may grow.
     static func device(_ text: String) -> String? {
         guard (2...400).contains(text.utf8.count), let bytes = Hexadecimal.decode(Array(text.lowercased().utf8))
         else { return nil }
         return Hexadecimal.encode(bytes)
     }
 
-    /// The payload of the push. The SDK recognizes it by this key and hides it from the app.
+    /// The SDK recognizes this key and hides the push from the app.
     var payload: [UInt8] {
         JSONWriter.object { writer in
             writer.field("aps", object: { $0.field("content-available", 1) })
@@ -142,8 +139,8 @@ extension AppPush {
     }
 }
 
-/// The public half of a push, with the digest of the pushed secret sealed in. Any server can verify the pair, as often
-/// as the app presents it, and nothing is stored.
+/// The public half of a push, with the secret's digest sealed in. Any server can verify the pair, as often as it is
+/// presented, and nothing is stored.
 struct AppReceipt: Sendable {
     let bundleID: String
     let apiKey: String
@@ -187,7 +184,7 @@ struct AppReceipt: Sendable {
     }
 }
 
-/// Accepts an app that presents a pushed receipt and secret, for a week. SDKs store the pair and request no other push.
+/// Accepts a pushed receipt and secret for a week. SDKs store them and request no other push.
 package struct AppReceiptVerifier: AppVerifying {
     private let sealer: Sealer
     private let effects: Effects

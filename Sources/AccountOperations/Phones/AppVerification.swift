@@ -1,30 +1,26 @@
 package import AccountLinking
 
-/// The proof that a request comes from an app of the project (docs/guides/phone.md, "Who may ask").
+/// Proves that a request comes from an app of the project (docs/guides/phone.md, "Who may ask").
 package enum AppCredential: Sendable, Hashable {
     case none
-    /// Token of a solved challenge.
+    /// Solved challenge.
     case recaptcha(token: String)
-    /// Token of an assessment (reCAPTCHA Enterprise).
+    /// reCAPTCHA Enterprise.
     case assessment(token: String, clientType: String?, version: String?)
-    /// The app could not get a token for an assessment.
+    /// The app got no token.
     case unassessed
-    /// Content of a silent push.
     case push(receipt: String, secret: String)
     case playIntegrity(token: String)
     /// Always refused: SafetyNet is discontinued.
     case safetyNet
 }
 
-/// A request that needs proof of the app.
 package struct AppRequest: Sendable, Hashable {
     package var credential: AppCredential
-    /// The number that gets the message.
     package var number: PhoneNumber
-    /// The app's own claim. Credentials are bound to it and to the API key.
+    /// The app's own claim, to which credentials are bound.
     package var iOSBundleID: String?
     package var apiKey: String?
-    /// The client's network address, if known.
     package var clientAddress: String?
 
     package init(
@@ -44,26 +40,22 @@ package struct AppRequest: Sendable, Hashable {
 
 /// Verifies credentials of one form.
 package protocol AppVerifying: Sendable {
-    /// Returns true if the credential proves that an app of the project sends the request. Never called while a
-    /// transaction or a connection is held.
-    /// - Throws: an error if there is no answer.
+    /// True if an app of the project sends the request. Never called while a transaction or a connection is held.
+    /// - Throws: an error without an answer.
     func isGenuine(_ request: AppRequest) async throws -> Bool
 }
 
-/// The verifier of each form of credential. A form without a verifier is refused.
+/// A form of credential without a verifier is refused.
 package struct AppVerifiers: Sendable {
     package var recaptcha: (any AppVerifying)?
-    /// The challenge that people are shown; `nil` if there is none.
     package var challenge: AppChallenge?
     package var assessments: (any AppVerifying)?
-    /// The site keys with which apps get tokens for assessments; `nil` if there are none.
     package var assessmentKeys: AssessmentKeys?
     package var pushes: (any AppVerifying)?
-    /// Bundle identifiers of the apps for iOS that get pushes.
+    /// Bundle identifiers.
     package var pushTopics: Set<String>
     package var playIntegrity: (any AppVerifying)?
-    /// True if requests without proof of the app may send messages to real numbers. Only the limits on messages then
-    /// bound the cost.
+    /// Real numbers get messages without proof of the app. Only the limits on messages bound the cost.
     package var acceptsUnverified: Bool
 
     package init(
@@ -86,10 +78,10 @@ package struct AppVerifiers: Sendable {
         self.acceptsUnverified = acceptsUnverified
     }
 
-    /// True if browsers can only present an assessment, because there is no challenge.
+    /// True if browsers have no challenge.
     package var needsAssessments: Bool { assessmentKeys != nil && recaptcha == nil }
 
-    /// True if the operator pays for the verification of `request`.
+    /// True if the verification costs money.
     func isPaid(_ request: AppRequest) -> Bool {
         switch request.credential {
         case .assessment: assessments != nil && !acceptsUnverified
@@ -97,7 +89,7 @@ package struct AppVerifiers: Sendable {
         }
     }
 
-    /// The reason why `request` is refused; `nil` if it is accepted.
+    /// `nil` if the request is accepted.
     func denial(of request: AppRequest) async throws -> PhoneDenial? {
         if acceptsUnverified { return nil }
         switch request.credential {
@@ -130,7 +122,7 @@ package struct AppVerifiers: Sendable {
     }
 }
 
-/// Accepts every credential. Development only: SDKs send made-up tokens to an emulator.
+/// Development only: SDKs send made-up tokens to an emulator.
 package struct DevelopmentAppVerifier: AppVerifying {
     package init() {}
 

@@ -8,21 +8,19 @@ package struct DialableNumber: Sendable, Hashable {
     package let region: String
 }
 
-/// The reason why a number cannot get a message.
 package enum PhoneNumberDefect: Error, Sendable, Hashable, CaseIterable {
-    /// Has other characters than `+`, digits and visual separators, or is too long to check.
+    /// Other characters than `+`, digits and visual separators, or too long.
     case malformed
     case unknownCountryCode
     case tooShort
     case tooLong
-    /// In an unassigned range.
     case unassigned
 }
 
 /// The world's numbering plans, from libphonenumber (docs/guides/phone.md names its date).
 package enum NumberingPlan {
-    /// Returns the number in `text` in its canonical form: without visual separators and without a trunk prefix after
-    /// the country code. Takes about 10 µs; the first call of a process takes a few ms.
+    /// The canonical form: without visual separators, and without a trunk prefix after the country code. Takes about 10
+    /// µs; the first call of a process takes a few ms.
     package static func judge(_ text: String) -> Result<DialableNumber, PhoneNumberDefect> {
         let digits = text.unicodeScalars.filter { !PhoneNumber.separators.contains($0) }
         guard digits.first == "+", (2...32).contains(digits.count),

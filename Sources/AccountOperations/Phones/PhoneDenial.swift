@@ -1,4 +1,4 @@
-/// A defect of a request about a number. Refusals by policy are `Refusal`.
+/// Defects of requests about numbers. Policy refuses with `Refusal`.
 package enum PhoneDenial: Sendable, Hashable {
     case invalidNumber(PhoneNumberDefect)
 
@@ -23,7 +23,7 @@ package enum PhoneDenial: Sendable, Hashable {
     case sessionExpired
     /// Counted.
     case invalidCode
-    /// Five codes were wrong. The correct one is refused too; the user must request a new one.
+    /// Five codes were wrong. The user must request a new one.
     case tooManyAttempts
     /// Unknown, used, expired, or for another number.
     case invalidTemporaryProof

@@ -3,8 +3,7 @@ import AccountStore
 import Crypto
 import JSON
 
-/// A client's handle to a verification: its id and a secret. `sessionInfo` and `temporaryProof` on the wire: 64
-/// characters of base64url.
+/// A client's handle to a verification: `sessionInfo` and `temporaryProof`, 64 characters of base64url.
 struct PhoneSession: Sendable {
     private static let idBytes = 16
     private static let secretBytes = 32
@@ -28,10 +27,10 @@ struct PhoneSession: Sendable {
 
     var text: String { Base64URL.encode(id + secret) }
 
-    /// The digest that the database stores.
+    /// Stored in the database.
     var digest: [UInt8] { Array(SHA256.hash(data: secret)) }
 
-    /// Returns true if this session belongs to the verification. Constant time.
+    /// Constant time.
     func presents(_ verification: PhoneVerificationRecord) -> Bool {
         let digest = SHA256.hash(data: secret)
         return verification.sessionDigests.reduce(false) { digest.equals($1) || $0 }
@@ -45,19 +44,17 @@ extension PhoneVerificationRecord {
     }
 }
 
-/// One request that presents a verification: the values that its attempts share, made before the first attempt.
+/// Values that all attempts of a request share, made before the first.
 struct PhoneVerificationUse: Sendable {
     let session: PhoneSession
     let tenant: TenantID
     let now: Timestamp
-    /// Marks the verification as consumed by this request.
+    /// Marks the verification as consumed.
     let id: AccountEvent.ID
 }
 
 extension AccountOperations {
-    /// Returns the verification that `use` presents, if it can be used for `purpose`.
-    ///
-    /// - `user`: the owner of the second factor; `nil` for other purposes.
+    /// - `user`: the owner of a second factor; otherwise `nil`.
     func usableVerification(
         _ use: PhoneVerificationUse,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -74,9 +71,8 @@ extension AccountOperations {
         }
     }
 
-    /// Like `usableVerification`, after a check of `code`. A wrong code is counted before it is answered, and a correct
-    /// one is valid only once the verification is consumed. So no more codes are compared than the limit allows,
-    /// however many arrive at once.
+    /// Checks `code` too. A wrong code is counted before it is answered, and a correct one is valid only once the
+    /// verification is consumed. So no more codes are compared than the limit allows.
     /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func usableVerification(
         _ use: PhoneVerificationUse,
@@ -92,7 +88,7 @@ extension AccountOperations {
             }
             right = opened
         } else {
-            // The number was fictional at the request. The project's present code for it is valid.
+            // Requested as fictional. The project's present code is valid.
             guard let fictional = project.settings.testPhoneNumbers[found.number] else {
                 throw Denial.phone(.invalidSession)
             }

@@ -2,7 +2,6 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Hands the outbox's silent pushes to the sender.
 package struct PushChannel: OutboxChannel {
     private let sender: any PushSending
     private let effects: Effects

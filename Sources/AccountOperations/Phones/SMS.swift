@@ -3,12 +3,12 @@ import AccountStore
 import JSON
 import Postgres
 
-/// A text message with a code. The outbox holds it sealed.
+/// The outbox holds it sealed.
 package struct SMS: Sendable, Hashable {
     package var to: PhoneNumber
     package var text: String
     package var code: String
-    /// The session of the message. In development, readers find messages by it.
+    /// By which development finds the message.
     package var sessionInfo: String
     /// A BCP 47 tag.
     package var locale: String
@@ -42,7 +42,7 @@ package struct SMS: Sendable, Hashable {
 }
 
 extension SMS {
-    /// - Returns: `nil` for a message that does not open or is no text message.
+    /// - Returns: `nil` if the message does not open or is no text message.
     init?(opening message: WaitingMessage, tenant: TenantID, sealer: Sealer) {
         guard
             let plaintext = OutboxMessage.plaintext(
@@ -56,12 +56,12 @@ extension SMS {
     }
 }
 
-/// The texts of messages, by language. They are short, so that a message is one segment: 160 characters of the GSM
-/// alphabet, or 70 of others (3GPP TS 23.040 §9.2.3.24.1).
+/// Short texts, so that a message is one segment: 160 characters of the GSM alphabet, or 70 of others (3GPP TS 23.040
+/// §9.2.3.24.1).
 enum SMSText {
     private static let codePlace = "%LOGIN_CODE%"
     private static let appPlace = "%APP_NAME%"
-    /// Longer names are truncated, so that the message stays one segment.
+    /// Longer names are truncated.
     static let appNameCharactersMax = 24
 
     /// The languages of the pages. The first is the default.
@@ -71,15 +71,15 @@ enum SMSText {
         ("th", "\(codePlace) คือรหัสยืนยันของคุณสำหรับ \(appPlace)"),
     ]
 
-    /// - `template`: the project's own text, in any language. Ignored if it has no place for the code.
+    /// - `template`: in any language. Ignored without a place for the code.
     static func text(code: String, appName: String, locale: String, template: String?) -> String {
         var text = texts.first { speaks($0.language, locale) }?.text ?? texts[0].text
         if let template, template.contains(codePlace) { text = template }
         return text.replacing(appPlace, with: appName.prefix(appNameCharactersMax)).replacing(codePlace, with: code)
     }
 
-    /// Returns true if a reader of `locale` reads `language`: the first subtags are equal (RFC 4647 §3.4). Text in the
-    /// traditional script as written in Taiwan suits every reader of that script.
+    /// True if the first subtags are equal (RFC 4647 §3.4). Chinese as written in Taiwan suits every reader of the
+    /// traditional script.
     private static func speaks(_ language: String, _ locale: String) -> Bool {
         let subtags = locale.lowercased().split(separator: "-")
         if language == "zh-TW" {
@@ -90,10 +90,9 @@ enum SMSText {
 }
 
 extension AccountOperations {
-    /// Messages that an inspection reads.
     private static let inspectedMessagesMax: Int64 = 1000
 
-    /// The messages with codes that can still be used, oldest first. For development: it opens sealed messages.
+    /// Oldest first. For development.
     package func messagesWithUsableCodes(tenant: TenantID) async throws -> [SMS] {
         let waiting = try await store.waitingMessages(.sms, countMax: Self.inspectedMessagesMax, tenant: tenant)
         let messages = waiting.compactMap { SMS(opening: $0, tenant: tenant, sealer: sealer) }

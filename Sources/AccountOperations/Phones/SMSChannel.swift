@@ -2,7 +2,6 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 
-/// Hands the outbox's text messages to the sender.
 package struct SMSChannel: OutboxChannel {
     private let sender: any SMSSending
     private let effects: Effects

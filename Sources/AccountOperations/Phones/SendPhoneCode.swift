@@ -4,17 +4,14 @@ import Postgres
 
 /// A request for a code to sign in or to link with (`accounts:sendVerificationCode`).
 package struct PhoneCodeRequest: Sendable {
-    /// The number as typed; `nil` if none was sent.
+    /// The typed text.
     package var number: String?
     package var credential: AppCredential
     package var iOSBundleID: String?
-    /// The API key with which the app calls.
     package var apiKey: String?
-    /// The requested language, as sent.
     package var locale: String?
-    /// The client's network address, if known.
     package var clientAddress: String?
-    /// The subscriber of that address, as limits count.
+    /// The caller that limits count.
     package var subscriber: String?
 
     package init(
@@ -36,41 +33,38 @@ package struct PhoneCodeRequest: Sendable {
     }
 }
 
-/// A number that is to get a code.
 struct PhoneRecipient: Sendable {
     let number: PhoneNumber
-    /// True if the project configures the number's code. Nothing is sent.
+    /// The project configures the code, and nothing is sent.
     let isFictional: Bool
     /// True if the project sends messages to the number's region.
     let isRegionAllowed: Bool
 }
 
-/// A code to send to a number, after all checks.
 struct PreparedPhoneCode: Sendable {
     var number: PhoneNumber
-    /// True if the project configures the number's code. Nothing is sent.
+    /// The project configures the code, and nothing is sent.
     var isFictional = false
     var purpose: PhoneVerificationRecord.Purpose
-    /// The owner of the second factor.
+    /// Owner of the second factor.
     var user: UserID?
     var locale: String?
-    /// The requesting subscriber, as limits count.
+    /// The caller that limits count.
     var subscriber: String?
     var tenant: TenantID
 }
 
 extension AccountOperations {
-    /// Sends a code to a number, with the checks in the order of docs/reference/protocol.md, "Phone verification".
-    ///
-    /// For a fictional number no app is verified, no limit counts, and nothing is sent.
-    /// - Returns: `sessionInfo`, which the client presents with the code.
+    /// Sends a code, with the checks in the order of docs/reference/protocol.md, "Phone verification". A fictional
+    /// number needs no app, counts for no limit, and gets nothing.
+    /// - Returns: `sessionInfo`.
     /// - Throws: an error of the app's verifier or the database, or `Contention`.
     package func sendPhoneCode(_ request: PhoneCodeRequest, tenant: TenantID) async throws -> String {
         func refusal(owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal>? {
             let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
-        // Decided first as if the number had no owner: if that is refused, nothing is read.
+        // As if the number had no owner: a refusal then needs no read.
         if let refusal = refusal(owner: nil, isRegionAllowed: true) {
             throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
@@ -92,7 +86,7 @@ extension AccountOperations {
         )
     }
 
-    /// Judges the typed number without network or database.
+    /// Without network and database.
     func judge(_ number: String?) throws(Denial) -> PhoneRecipient {
         let settings = project.settings
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
@@ -114,9 +108,9 @@ extension AccountOperations {
         )
     }
 
-    /// Returns the request's number after the app's credential is verified. A fictional number needs no credential.
+    /// Verifies the app's credential, except for a fictional number.
     ///
-    /// - `refusal`: the verdict of the rules, given whether the project sends messages to the number's region.
+    /// - `refusal`: the verdict of the rules.
     func appraise(
         _ request: PhoneCodeRequest,
         tenant: TenantID,
@@ -139,8 +133,7 @@ extension AccountOperations {
         return addressee
     }
 
-    /// Counts an assessment before it is requested, because a refused one costs money too. The limits are those of
-    /// messages.
+    /// Before the request, because a refused assessment costs money too. With the limits of messages.
     private func countAssessment(for subscriber: String?, tenant: TenantID) async throws {
         let now = effects.now()
         let limits = project.settings.messageLimits.filter { $0.scope != .recipient }
@@ -153,8 +146,8 @@ extension AccountOperations {
         }
     }
 
-    /// Stores a verification and the message with its code, within the limits. If such a message is already on its way,
-    /// adds a session to its verification instead. If many callers ask at once, one of them sends.
+    /// Stores a verification and its message, within the limits. If such a message is on its way, adds a session to its
+    /// verification instead. One of many concurrent callers sends.
     /// - Returns: `sessionInfo`.
     func send(_ order: PreparedPhoneCode) async throws -> String {
         let now = effects.now()
@@ -189,8 +182,7 @@ extension AccountOperations {
         let message = try message(carrying: code, verification, session, locale: order.locale)
         let limits = project.settings.messageLimits.limiting(
             .message(.sms),
-            // Each purpose has its own count: a stranger who requests sign-in codes does not use up those for a second
-            // factor.
+            // Each purpose has its own count, so that strangers who request sign-in codes do not block a second factor.
             to: "\(order.purpose.rawValue) \(order.number.rawValue)",
             from: order.subscriber
         )
@@ -229,7 +221,7 @@ extension AccountOperations {
         }
     }
 
-    /// The message that development shows for a fictional number, which gets none; `nil` in production.
+    /// The message that development shows for a fictional number; `nil` in production.
     private func developmentMessage(
         to order: PreparedPhoneCode,
         _ verification: PhoneVerificationRecord,

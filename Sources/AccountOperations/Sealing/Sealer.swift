@@ -3,10 +3,10 @@ import FoundationEssentials
 
 /// Seals secrets for storage with AES-256-GCM under a key-encryption key.
 ///
-/// A sealed value names its key, so that keys can be rotated: the first key seals, all keys open. The context is
-/// authenticated, which binds a value to its row: in another row it does not open.
+/// A sealed value names its key, so that keys can be rotated: the first seals, all open. The authenticated context
+/// binds a value to its row.
 package struct Sealer: Sendable {
-    /// A key-encryption key: 32 bytes under a name of 1 to 255 bytes.
+    /// 32 bytes under a name of 1 to 255 bytes.
     package struct Key: Sendable {
         package let id: String
         package let bytes: [UInt8]
@@ -18,10 +18,10 @@ package struct Sealer: Sendable {
         }
     }
 
-    /// The reason why a value did not open. It has no details, because the value may be an attacker's.
+    /// Without details, because the value may be an attacker's.
     package enum OpeningFailure: Error, Sendable, Hashable {
         case malformed
-        /// Sealed under a key that is not configured.
+        /// The key is not configured.
         case unknownKey(String)
         /// Modified, or moved to another context.
         case notAuthentic
@@ -50,7 +50,7 @@ package struct Sealer: Sendable {
         return [Self.version, UInt8(keyID.count)] + keyID + box.nonce + box.ciphertext + box.tag
     }
 
-    /// A 32-byte digest of `text` that only a holder of the first key can make. It changes with the first key.
+    /// 32 bytes that only a holder of the first key can make.
     package func digest(_ text: String, context: String) -> [UInt8] {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: sealingKey.bytes),
@@ -77,7 +77,6 @@ package struct Sealer: Sendable {
     }
 }
 
-/// Prints the name instead of the key.
 extension Sealer.Key: CustomStringConvertible, CustomReflectable {
     package var description: String { "key \(id)" }
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }

@@ -2,18 +2,17 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// The data with which a client sets up an authenticator app (`totpSessionInfo`).
+/// `totpSessionInfo`.
 package struct TOTPEnrollment: Sendable {
     /// Base32.
     package let sharedKey: String
     package let codeDigits: Int
     package let periodSeconds: Int64
-    /// The handle with which the client continues (`sessionInfo`).
     package let sessionInfo: String
     package let endsAt: Timestamp
 }
 
-/// The second step of an enrolment (`mfaEnrollment:finalize`).
+/// `mfaEnrollment:finalize`.
 package struct FinishEnrollment: Sendable {
     package enum Presented: Sendable {
         case message(code: String, sessionInfo: String)
@@ -34,17 +33,15 @@ package struct FinishEnrollment: Sendable {
     }
 }
 
-/// A proven method that can become a second factor.
 private struct NewFactor: Sendable {
     let method: SecondFactor.Method
-    /// The secret of an app, and the time step of the code that it showed.
+    /// The app's secret, and the time step of the shown code.
     let secret: (bytes: [UInt8], step: Int64)?
-    /// Side writes that must be part of the enrollment.
     let sideWrites: [AccountWrite.SideWrite]
 }
 
 extension AccountOperations {
-    /// Sends a code to a number that will become a second factor (`mfaEnrollment:start`).
+    /// Sends a code to the new number (`mfaEnrollment:start`).
     /// - Returns: `sessionInfo`.
     package func startEnrollment(
         _ request: PhoneCodeRequest,
@@ -57,7 +54,7 @@ extension AccountOperations {
         return try await sendFactorCode(request, for: .enrollment, of: caller.user)
     }
 
-    /// Makes a secret for an authenticator app (`mfaEnrollment:start`).
+    /// `mfaEnrollment:start`.
     package func startTOTPEnrollment(idToken: String, tenant: TenantID) async throws -> TOTPEnrollment {
         try requireEnrollable(.totp)
         let caller = try await authenticate(idToken: idToken, tenant: tenant)
@@ -76,13 +73,12 @@ extension AccountOperations {
         )
     }
 
-    /// Enrolls the factor whose code the user shows: rules G. Every other session ends. The new session has proven both
-    /// factors.
+    /// Enrolls the factor whose code is shown: rules G. Ends every other session.
     ///
-    /// The account's address gets a mail with a code that removes the factor, because the session may be stolen. If a
-    /// code can restore a first address, that address gets such a mail too.
+    /// The session may be stolen, so the account's address gets a mail with a code that removes the factor. So does a
+    /// first address that a code can restore.
     ///
-    /// - `locale`: the requested language of the mails.
+    /// - `locale`: for the mails.
     package func finishEnrollment(
         _ request: FinishEnrollment,
         idToken: String,
@@ -153,8 +149,7 @@ extension AccountOperations {
         }
     }
 
-    /// Removes a second factor from the account of a session: rules G. Every other session ends, and the new session
-    /// carries no second factor.
+    /// Removes a second factor: rules G. Ends every other session, and the new one carries no second factor.
     package func withdrawSecondFactor(
         _ factor: String,
         idToken: String,
@@ -218,7 +213,7 @@ extension AccountOperations {
         }
     }
 
-    /// - Throws: a denial if the session cannot enroll such a factor on the account as it is now.
+    /// - Throws: a denial if the session cannot enroll such a factor.
     private func requireEnrollable(_ method: SecondFactor.Method, by caller: AuthenticatedSession) throws {
         let now = effects.now()
         guard let id = SecondFactorID("new") else { throw UnexpectedDecision(.factorEnrolled) }

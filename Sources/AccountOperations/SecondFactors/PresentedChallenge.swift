@@ -2,9 +2,8 @@ import AccountLinking
 import AccountStore
 import JSON
 
-/// A handle to a stored challenge: `mfaPendingCredential`, and `sessionInfo` of a TOTP enrollment.
-///
-/// User and row are sealed, so that no client can forge a handle or read the account in it.
+/// A handle to a stored challenge: `mfaPendingCredential`, and `sessionInfo` of a TOTP enrollment. Sealed, so that
+/// clients can neither forge it nor read its account.
 struct FactorChallengeHandle: Sendable {
     let tenant: TenantID
     let user: UserID
@@ -40,14 +39,13 @@ struct FactorChallengeHandle: Sendable {
     }
 }
 
-/// A presented challenge, with its opened content.
 struct PresentedChallenge: Sendable {
     let challenge: FactorChallenge
     let content: [UInt8]
 }
 
 extension AccountOperations {
-    /// A new challenge over `content`, which it seals.
+    /// Seals `content`.
     func newChallenge(
         _ purpose: FactorChallenge.Purpose,
         of user: UserRecord,
@@ -73,7 +71,7 @@ extension AccountOperations {
         return challenge
     }
 
-    /// The challenge of a handle if it can be used for `purpose`, and its state. One round trip.
+    /// `nil` if the challenge cannot be used. One round trip.
     func usableChallenge(
         _ handle: String,
         for purpose: FactorChallenge.Purpose,

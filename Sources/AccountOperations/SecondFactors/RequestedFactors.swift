@@ -1,11 +1,11 @@
 package import AccountLinking
 
-/// A second factor as an administrator describes it (`mfa.enrollments`, `mfaInfo`).
+/// A factor in an administrator's request (`mfa.enrollments`, `mfaInfo`).
 package struct FactorDescription: Sendable {
     package enum Method: Sendable {
-        /// The number as sent.
+        /// The text as sent.
         case phone(String)
-        /// An app that its user has enrolled. Only that user has the secret.
+        /// Already enrolled: only its user has the secret.
         case totp
     }
 
@@ -21,7 +21,7 @@ package struct FactorDescription: Sendable {
     }
 }
 
-/// The second factors that an administrator wants an account to have, checked as far as possible without the account.
+/// The factors that an administrator wants, checked as far as possible without the account.
 struct RequestedFactors: Sendable {
     private let factors: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)]
 
@@ -29,8 +29,8 @@ struct RequestedFactors: Sendable {
         self.factors = factors
     }
 
-    /// Returns the factors that replace `enrolled`. A factor that stays keeps its enrollment time. Returns `nil` if one
-    /// is an app that the user has not enrolled under its id.
+    /// A factor that stays keeps its enrollment time. `nil` if one is an app that the user has not enrolled under its
+    /// id.
     func replacing(_ enrolled: [SecondFactor], at now: Timestamp) -> [SecondFactor]? {
         var wanted: [SecondFactor] = []
         for (id, method, displayName) in factors {
@@ -49,8 +49,7 @@ struct RequestedFactors: Sendable {
 }
 
 extension AccountOperations {
-    /// The factors that an administrator describes, checked as far as possible without the account. Of several factors
-    /// with the same number the first counts.
+    /// Among several factors with one number the first counts.
     func wanted(_ described: [FactorDescription]) throws(Denial) -> RequestedFactors {
         var wanted: [(id: SecondFactorID, method: SecondFactor.Method, displayName: String?)] = []
         for factor in described {
@@ -65,7 +64,7 @@ extension AccountOperations {
             guard let id = factor.id ?? SecondFactorID(effects.newLocalID()) else { continue }
             guard !wanted.contains(where: { $0.id == id }) else { throw Denial.secondFactor(.duplicateID) }
             wanted.append((id, method, factor.displayName))
-            // The rules refuse more than the maximum, so the rest need not be read.
+            // The rules refuse more than the maximum.
             if wanted.count > SecondFactor.countMax { break }
         }
         return RequestedFactors(wanted)

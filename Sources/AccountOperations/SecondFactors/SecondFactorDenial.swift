@@ -1,15 +1,15 @@
-/// A defect of a request about a second factor. Refusals by policy are `Refusal`.
+/// Defects of requests about second factors. Policy refuses with `Refusal`.
 package enum SecondFactorDenial: Sendable, Hashable {
     /// Unknown, used, expired, for another purpose, or of an account whose sessions have ended since.
     case invalidPendingCredential
     /// Five codes were wrong. The user must sign in again.
     case tooManyAttempts
-    /// The response has another kind than the factor.
+    /// The response is for another kind of factor.
     case unsupportedKind
-    /// An administrator sent an invalid number.
+    /// By an administrator.
     case invalidPhoneNumber
-    /// An administrator sent the same enrollment id twice.
+    /// By an administrator.
     case duplicateID
-    /// An administrator tried to enroll an app, which only its user can: the app must have the secret.
+    /// Only its user can enroll an app, which must have the secret.
     case notForAdministrators
 }

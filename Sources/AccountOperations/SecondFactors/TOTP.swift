@@ -3,15 +3,13 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// Codes that an app computes from a shared secret and the time (RFC 6238): SHA-1, 30 seconds, six digits, which every
-/// such app supports.
+/// RFC 6238 with SHA-1, 30 seconds and six digits, which every app supports.
 struct TOTP: Sendable {
     static let periodSeconds: Int64 = 30
     static let codeDigits = 6
     /// The length of the hash (RFC 4226 §4 R6).
     static let secretBytes = 20
-    /// Accepted time steps before and after the current one, unless the project configures another number (RFC 6238
-    /// §5.2).
+    /// Accepted steps before and after the current one by default (RFC 6238 §5.2).
     static let adjacentSteps: Int64 = 1
 
     let secret: [UInt8]
@@ -20,12 +18,12 @@ struct TOTP: Sendable {
         self.secret = secret
     }
 
-    /// The secret in the form that apps accept: base32 without padding (RFC 4648 §6).
+    /// Base32 without padding (RFC 4648 §6).
     var sharedKey: String { Base32.encode(secret) }
 
     static func step(at instant: Timestamp) -> Int64 { max(0, instant.secondsSinceEpoch) / periodSeconds }
 
-    /// The code of a time step (RFC 4226 §5.3), with leading zeros.
+    /// RFC 4226 §5.3, with leading zeros.
     func code(ofStep step: Int64, digits: Int = codeDigits) -> String {
         let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
         let mac = Array(HMAC<Insecure.SHA1>.authenticationCode(for: counter, using: SymmetricKey(data: secret)))
@@ -36,8 +34,7 @@ struct TOTP: Sendable {
         return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 
-    /// The latest time step whose code is `code`: at most `adjacent` steps from that of `now`, and after `last`. `nil`
-    /// if there is none. Constant time.
+    /// The latest step with this code, at most `adjacent` steps from that of `now`, and after `last`. Constant time.
     func step(ofCode code: String, at now: Timestamp, adjacent: Int64, after last: Int64?) -> Int64? {
         let presented = SHA256.hash(data: Array(code.utf8))
         let current = Self.step(at: now)

@@ -1,13 +1,11 @@
 package import AccountLinking
 import JSON
 
-/// The claims of a service account's bearer token (RFC 6750). Opaque to clients.
-///
-/// Issuer and audience differ from those of ID tokens, so that one token never passes for the other.
+/// The claims of a service account's bearer token (RFC 6750). Issuer and audience differ from those of ID tokens, so
+/// that neither passes for the other.
 package struct AccessTokenClaims: Sendable, Hashable {
-    /// The service account's e-mail.
     package var email: String
-    /// The requesting key. The token is valid while the key is registered.
+    /// The token is valid while this key is registered.
     package var keyID: String
     package var expiresAt: Timestamp
 

@@ -15,10 +15,10 @@ import JSON
 /// Concord reads claims from these signed bytes alone. The header differs from that of every signed token, so that no
 /// signature counts in both forms.
 ///
-/// INVARIANT: constructed by the `dev` command and by tests only; `serve` has no way to reach it.
+/// INVARIANT: only the `dev` command and tests construct it; `serve` cannot reach it.
 package struct DevelopmentTokens: Sendable {
     static let algorithm = "none"
-    /// Reserved in every token, so that no custom claim has this name.
+    /// Reserved in every token.
     static let claim = "concord_signature"
 
     private static let encodedHeader = Base64URL.encode(
@@ -30,7 +30,7 @@ package struct DevelopmentTokens: Sendable {
 
     package init() {}
 
-    /// Returns a token with `payload`, the text of a JSON object that has members.
+    /// - `payload`: the text of a JSON object with members.
     func mint(_ payload: [UInt8], signedBy key: SigningKey) throws -> String {
         let signature = Base64URL.encode(try key.signature(over: Self.signingInput(payload)))
         var sealed = Array(payload.dropLast())
@@ -40,7 +40,7 @@ package struct DevelopmentTokens: Sendable {
         return "\(Self.encodedHeader).\(Base64URL.encode(sealed))."
     }
 
-    /// The signed part of the payload of a token in this form, and the key that signed it; `nil` for any other text.
+    /// The signed part of the payload, and its key; `nil` for other text.
     func verifiedPayload(of token: [UInt8], keys: [SigningKey]) -> (payload: [UInt8], key: SigningKey)? {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].elementsEqual(Self.encodedHeader.utf8), parts[2].isEmpty,

@@ -2,40 +2,39 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// The claims of a verified ID token that Concord uses.
+/// The claims that Concord uses.
 package struct VerifiedIDToken: Sendable, Hashable {
     package var user: UserID
     package var tenant: TenantID
-    /// Time of the sign-in: `concord.auth_time` if present, otherwise `auth_time`.
+    /// `concord.auth_time` if present, otherwise `auth_time`.
     package var authTime: Timestamp
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
-    /// The session epoch of the account when the token was minted.
+    /// The account's epoch at minting.
     package var sessionEpoch: Int64
-    /// The id of the token's session; `nil` in tokens of older versions.
+    /// `nil` in tokens of older versions.
     package var session: [UInt8]?
     package var signInProvider: String
     package var secondFactor: SessionRecord.SecondFactor?
 
-    /// True if the session began as a guest's.
     var isAnonymous: Bool { signInProvider == "anonymous" }
 }
 
 /// Writes and reads the claims of ID tokens.
 enum IDTokenClaims {
-    /// Names that administrators and developers may not set: a subset of `reservedNames`.
+    /// Names that administrators and developers may not set.
     static let forbiddenNames: Set<String> = [
         "iss", "aud", "sub", "iat", "exp", "nbf", "jti", "nonce", "azp", "acr", "amr", "cnf", "auth_time", "firebase",
         "at_hash", "c_hash",
     ]
 
-    /// Names that Concord writes after all others, so that no custom claim has them.
+    /// Names that Concord writes itself, so that no custom claim has them.
     private static let reservedNames: Set<String> = forbiddenNames.union([
         "user_id", "email", "email_verified", "phone_number", "provider_id", "concord",
         DevelopmentTokens.claim,
     ])
 
-    /// The payload: profile, then the account's custom claims, then the session's claims, then the reserved ones.
+    /// Profile, then the account's custom claims, then the session's, then the reserved ones.
     static func payload(
         for user: UserRecord,
         session: SessionRecord,
@@ -86,9 +85,8 @@ enum IDTokenClaims {
         }
     }
 
-    /// The sign-in time for Admin SDKs, which take a token for revoked if its `auth_time` is before the account's
-    /// `validSince`. A session that began after a revocation was not revoked, even if its user signed in at the
-    /// provider long before.
+    /// The sign-in time for Admin SDKs, which take a token for revoked if it precedes the account's `validSince`. A
+    /// session that began after a revocation was not revoked, even if its user signed in at the provider before.
     private static func shownAuthTime(of session: SessionRecord, _ user: UserRecord) -> Int64 {
         let revoked = min(user.validSince.secondsSinceEpoch, session.start.secondsSinceEpoch)
         return max(session.authTime.secondsSinceEpoch, revoked)
@@ -111,7 +109,7 @@ enum IDTokenClaims {
         }
     }
 
-    /// The result of `decode` for the payload.
+    /// The result of `decode`.
     static func verified(for user: UserRecord, session: SessionRecord, issuedAt: Timestamp) -> VerifiedIDToken {
         let now = issuedAt.secondsSinceEpoch
         return VerifiedIDToken(
@@ -127,7 +125,7 @@ enum IDTokenClaims {
         )
     }
 
-    /// Returns `nil` if Concord did not make the payload.
+    /// `nil` if Concord did not make the payload.
     static func decode(_ payload: [UInt8], issuer: String, audience: String) -> VerifiedIDToken? {
         guard let claims = try? JSONValue(parsing: payload), let firebase = claims["firebase"],
             claims["iss"]?.string == issuer, claims["aud"]?.string == audience,

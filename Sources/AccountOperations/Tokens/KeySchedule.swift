@@ -1,13 +1,13 @@
 import AccountLinking
 import AccountStore
 
-/// Decides when signing keys are made, when each signs, and how long it is published. Pure.
+/// When keys are made, sign, and are published. Pure.
 ///
-/// A key is published a day before it signs, so that every verifier has it by then. It signs for 30 days. It stays
-/// published until the last token it signed has expired.
+/// A key is published a day before it signs, so that every verifier has it by then. It signs for 30 days, and stays
+/// published until its last token has expired.
 struct KeySchedule: Sendable, Hashable {
     static let signingSeconds: Int64 = 30 * 86_400
-    /// Longer than any cache of the published keys, Concord's or a verifier's, is stale.
+    /// Longer than any cache of published keys is stale.
     static let leadSeconds: Int64 = 86_400
     /// Covers clocks that disagree, and servers that load the next key late.
     static let marginSeconds: Int64 = 3600
@@ -22,27 +22,25 @@ struct KeySchedule: Sendable, Hashable {
         }
     }
 
-    /// The state of a set of keys, and the next step.
     struct Plan: Sendable, Hashable {
-        /// The generation that signs now; `nil` if there is no key.
+        /// `nil` if there is no key.
         var signing: Int64?
-        /// The generations whose signatures are valid now, oldest first.
+        /// Generations whose signatures are valid, oldest first.
         var published: [Int64]
-        /// The key to make now; `nil` if none is due.
+        /// The key that is due.
         var next: NextKey?
     }
 
     struct NextKey: Sendable, Hashable {
         var generation: Int64
         var signsFrom: Timestamp
-        /// The time at which the previous generation stops being published.
         var previousPublishedUntil: Timestamp?
     }
 
-    /// The plan for the keys of one purpose at `now`. Total: every set of keys has exactly one plan.
+    /// Total: every set of keys has exactly one plan.
     ///
-    /// - `algorithm`: of new keys. A newest key of another algorithm is replaced early, but only once it signs. So
-    ///   servers with different configured algorithms together make at most one key a day.
+    /// - `algorithm`: of new keys. A newest key of another algorithm is replaced early, but only once it signs, so that
+    ///   servers that disagree make at most one key a day.
     func plan(_ keys: [SigningKeyRecord], algorithm: String, at now: Timestamp) -> Plan {
         let keys = keys.sorted { $0.generation < $1.generation }
         guard let newest = keys.last else {

@@ -1,10 +1,8 @@
 package import AccountLinking
 import JSON
 
-/// The content of a refresh token: the session, and the secret that proves possession.
-///
-/// Opaque to clients. It contains the user id so that one shard finds the session. A modified user id names a session
-/// whose secret does not match.
+/// Opaque to clients. The user id is for finding the session on one shard: a modified id names a session whose secret
+/// does not match.
 package struct RefreshToken: Sendable {
     var tenant: TenantID
     var user: UserID
@@ -17,11 +15,10 @@ package struct RefreshToken: Sendable {
     static let sessionBytes = 16
     static let secretBytes = 32
 
-    /// The text that the client stores.
     package var encoded: String {
         let tenant = Array(tenant.rawValue.utf8)
         let user = Array(user.rawValue.utf8)
-        // Both lengths fit: tenant ids and user ids have at most 128 characters, user ids at most 512 bytes.
+        // Both fit: tenant and user ids have at most 128 characters, user ids at most 512 bytes.
         var bytes: [UInt8] = [Self.version, UInt8(truncatingIfNeeded: tenant.count)]
         bytes += tenant
         bytes += [UInt8(user.count >> 8), UInt8(user.count & 0xFF)]
@@ -31,7 +28,7 @@ package struct RefreshToken: Sendable {
         return Base64URL.encode(bytes)
     }
 
-    /// A token for a session of 16 bytes with a secret of 32.
+    /// - `session`: 16 bytes. `secret`: 32 bytes.
     package init(tenant: TenantID, user: UserID, session: [UInt8], secret: [UInt8]) {
         self.tenant = tenant
         self.user = user
@@ -39,7 +36,7 @@ package struct RefreshToken: Sendable {
         self.secret = secret
     }
 
-    /// The id of a session from its text in ID tokens and lists; `nil` for other text.
+    /// `nil` for text that is no id.
     static func sessionID(_ text: String) -> [UInt8]? {
         Base64URL.decode(text).flatMap { $0.count == sessionBytes ? $0 : nil }
     }
@@ -50,8 +47,7 @@ package struct RefreshToken: Sendable {
             rest.popFirst() == Self.version, let tenantLength = rest.popFirst(),
             rest.count >= Int(tenantLength) + 2,
             let tenant = String(validating: rest.prefix(Int(tenantLength)), as: UTF8.self),
-            // User ids are checked elsewhere. This tenant id is client input and is sent to PostgreSQL, which refuses a
-            // zero byte.
+            // The client's tenant id is sent to PostgreSQL, which refuses a zero byte.
             !tenant.utf8.contains(0)
         else { return nil }
         rest = rest.dropFirst(Int(tenantLength))

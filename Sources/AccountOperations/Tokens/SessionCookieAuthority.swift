@@ -2,15 +2,13 @@ import AccountLinking
 import JSON
 import Synchronization
 
-/// Mints session cookies with separate keys, and publishes their public halves.
-///
-/// Safe to use from any task. Rotation replaces the key set as a whole.
+/// Mints session cookies with separate keys. Safe to use from any task.
 package final class SessionCookieAuthority: Sendable {
     private let issuer: String
     private let development: DevelopmentTokens?
     private let keys: Mutex<TokenAuthority.KeySet>
 
-    /// - `development`: the form of cookies in development; `nil` signs each as a JWT.
+    /// - `development`: the form in development; `nil` signs each cookie as a JWT.
     package init(projectID: String, keys: TokenAuthority.KeySet, development: DevelopmentTokens? = nil) {
         self.issuer = "https://session.firebase.google.com/\(projectID)"
         self.development = development
@@ -21,16 +19,14 @@ package final class SessionCookieAuthority: Sendable {
         keys.withLock { $0 = newKeys }
     }
 
-    /// A cookie with every claim of an ID token except issuer and times.
-    ///
-    /// - `idToken`: already verified.
+    /// Copies every claim of a verified ID token except issuer and times.
     /// - Returns: `nil` if the text is not a token.
     func mint(fromVerified idToken: String, lifetimeSeconds: Int64, at now: Timestamp) throws -> String? {
         let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
             var claims = try JSONValue(parsing: payload).object
         else { return nil }
-        // In development the ID token carries its own signature; the cookie gets another.
+        // In development the ID token carries its own signature.
         claims[DevelopmentTokens.claim] = nil
         claims["iss"] = .string(issuer)
         claims["iat"] = .integer(now.secondsSinceEpoch)
@@ -40,9 +36,9 @@ package final class SessionCookieAuthority: Sendable {
         return try development?.mint(cookie, signedBy: key) ?? key.sign(cookie)
     }
 
-    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
+    /// RFC 7517 §5.
     package func jsonWebKeySet() throws -> [UInt8] { try keys.withLock { $0 }.jsonWebKeySet() }
 
-    /// The published certificates by key id, the form Admin SDKs fetch.
+    /// By key id, as Admin SDKs fetch them.
     package func certificates() -> [UInt8] { keys.withLock { $0 }.certificates() }
 }

@@ -29,16 +29,15 @@ package struct SigningKey: Sendable {
     /// The X.509 certificate, DER.
     package let certificate: [UInt8]
     private let privateKey: PrivateKey
-    /// Computed once, because verification is frequent.
     private let publicKey: PublicKey
-    /// The JOSE header of every token of this key, byte for byte.
+    /// The same for every token of this key.
     let header: [UInt8]
-    /// `header` as it begins a token, with the dot.
+    /// With the dot.
     private let encodedHeader: String
 
-    /// A new key with a self-signed certificate, which Admin SDKs expect for every key id.
+    /// Makes a self-signed certificate, which Admin SDKs expect for every key id.
     ///
-    /// - `validity`: of the certificate. Verifiers use the key set and ignore these dates.
+    /// - `validity`: of the certificate. Verifiers ignore these dates.
     package static func generate(
         id: String,
         algorithm: Algorithm,
@@ -83,7 +82,7 @@ package struct SigningKey: Sendable {
         )
     }
 
-    /// Restores a key from `privateKeyBytes`; `nil` if the bytes are not such a key.
+    /// `nil` if the bytes are not such a key.
     package init?(id: String, algorithm: Algorithm, privateKeyBytes: [UInt8], certificate: [UInt8]) {
         let key: PrivateKey?
         switch algorithm {
@@ -112,7 +111,7 @@ package struct SigningKey: Sendable {
         self.encodedHeader = Base64URL.encode(header) + "."
     }
 
-    /// The private key, for sealing.
+    /// For sealing.
     package var privateKeyBytes: [UInt8] {
         switch privateKey {
         case .es256(let key): Array(key.rawRepresentation)
@@ -120,13 +119,12 @@ package struct SigningKey: Sendable {
         }
     }
 
-    /// A signed compact JWT (RFC 7515 §3.1) around `payload`, which must be a JSON object.
+    /// A compact JWT (RFC 7515 §3.1). `payload` must be a JSON object.
     package func sign(_ payload: [UInt8]) throws -> String {
         let signingInput = encodedHeader + Base64URL.encode(payload)
         return signingInput + "." + Base64URL.encode(try signature(over: signingInput.utf8))
     }
 
-    /// The signature that `verifies` accepts.
     func signature(over signingInput: some Sequence<UInt8>) throws -> [UInt8] {
         let input = Array(signingInput)
         return switch privateKey {
@@ -136,7 +134,6 @@ package struct SigningKey: Sendable {
         }
     }
 
-    /// Returns true if this key made `signature` over `signingInput`.
     func verifies(_ signature: [UInt8], over signingInput: some Sequence<UInt8>) -> Bool {
         let input = Array(signingInput)
         switch publicKey {
@@ -152,7 +149,7 @@ package struct SigningKey: Sendable {
         }
     }
 
-    /// The public key as a member of a JSON Web Key Set (RFC 7517; RFC 7518 §6).
+    /// RFC 7517; RFC 7518 §6.
     func publicJWK() throws -> JSONValue {
         var members: [String: JSONValue] = [
             "use": .string("sig"), "alg": .string(algorithm.rawValue), "kid": .string(id),
@@ -173,7 +170,6 @@ package struct SigningKey: Sendable {
         return .object(members)
     }
 
-    /// The certificate in PEM.
     var certificatePEM: String {
         PEMDocument(type: "CERTIFICATE", derBytes: certificate).pemString + "\n"
     }

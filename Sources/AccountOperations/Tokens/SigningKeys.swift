@@ -6,7 +6,7 @@ import Postgres
 
 /// Loads the signing keys of a purpose, and makes the next one when it is due.
 package struct SigningKeys: Sendable {
-    /// A stored key did not open or is malformed: the key-encryption key is wrong, or the row was edited.
+    /// The key-encryption key is wrong, or the row was edited.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
         package let keyID: String
         package let reason: String
@@ -14,7 +14,7 @@ package struct SigningKeys: Sendable {
         package var description: String { "signing key \(keyID) cannot be read: \(reason)" }
     }
 
-    /// Longer than the life of any token: ID tokens live an hour, session cookies two weeks.
+    /// Longer than any token lives.
     private static let certificateLifetimeSeconds: Int64 = 10 * 365 * 86_400
 
     private let store: AccountStore
@@ -37,10 +37,8 @@ package struct SigningKeys: Sendable {
         self.projectID = projectID
     }
 
-    /// Returns the current key set of `purpose`, and makes the next key if `KeySchedule` says that it is due. Call it
-    /// periodically.
-    ///
-    /// If several servers make the same generation at once, one wins and all use its key.
+    /// Returns the current keys, and makes the next one if it is due. Call it periodically. If several servers make the
+    /// same generation at once, all use the winner's key.
     /// - Throws: `PostgresError`; `Unreadable`.
     package func load(_ purpose: SigningKeyRecord.Purpose) async throws -> TokenAuthority.KeySet {
         let schedule = KeySchedule(purpose)
@@ -61,16 +59,16 @@ package struct SigningKeys: Sendable {
         return TokenAuthority.KeySet(signing: signing, published: published)
     }
 
-    /// The stored keys of `purpose`, oldest first.
+    /// Oldest first.
     private func stored(_ purpose: SigningKeyRecord.Purpose) async throws -> [SigningKeyRecord] {
         try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
     }
 
-    /// Opens the newest key of each purpose, as a server does at start. A process that cannot open them must not seal
-    /// anything, because no server could open it.
+    /// Opens the newest key of each purpose, like a server at start. A process that cannot must not seal anything,
+    /// because no server could open it.
     ///
-    /// Before the first server starts there are no keys. Then nothing reveals a wrong key-encryption key, and `sealer`
-    /// is accepted. Commands do not make keys, because they would choose the algorithm.
+    /// Before the first server starts there are no keys, and any `sealer` is accepted. Commands make no keys, because
+    /// they would choose the algorithm.
     /// - Throws: `PostgresError`; `Unreadable`.
     package static func check(_ store: AccountStore, _ sealer: Sealer) async throws {
         for keys in Dictionary(grouping: try await store.signingKeys(), by: \.purpose).values {

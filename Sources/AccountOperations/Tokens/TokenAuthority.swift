@@ -4,19 +4,16 @@ import Crypto
 import JSON
 import Synchronization
 
-/// Mints and verifies ID tokens with the given keys, and publishes their public halves.
-///
-/// Safe to use from any task. Rotation replaces the key set as a whole.
+/// Mints and verifies ID tokens. Safe to use from any task.
 package final class TokenAuthority: Sendable {
-    /// The reason why a token is refused. Callers learn no more.
+    /// Callers learn no more.
     package enum Rejection: Error, Sendable, Hashable {
         /// Undecodable, not signed by a published key, or for another audience.
         case invalid
-        /// Valid, but expired.
         case expired(VerifiedIDToken)
     }
 
-    /// The keys of one purpose: the one that signs, and every one that is published.
+    /// The keys of one purpose.
     package struct KeySet: Sendable {
         package var signing: SigningKey
         /// Includes `signing`.
@@ -30,8 +27,7 @@ package final class TokenAuthority: Sendable {
 
     private struct State {
         var keys: KeySet
-        /// Tokens that were minted here or whose signature was valid, by SHA-256 of the text. Facts that can change
-        /// about a token or its user are checked again each time.
+        /// Minted or verified tokens, by SHA-256 of the text. Facts that can change are checked again each time.
         var verified: [SHA256Digest: VerifiedIDToken] = [:]
         var verifiedBefore: [SHA256Digest: VerifiedIDToken] = [:]
 
@@ -39,8 +35,8 @@ package final class TokenAuthority: Sendable {
             verified[digest] ?? verifiedBefore[digest]
         }
 
-        /// Two generations instead of a list in order of use: constant work, bounded memory. Tokens of a key that was
-        /// retired meanwhile are not cached.
+        /// Two generations instead of a list in order of use: constant work, bounded memory. Tokens of a retired key
+        /// are not cached.
         mutating func remember(_ token: VerifiedIDToken, for digest: SHA256Digest, signedBy key: SigningKey) {
             guard keys.published.contains(where: { $0.id == key.id }) else { return }
             if verified.count >= TokenAuthority.cachedTokensMax {
@@ -51,9 +47,9 @@ package final class TokenAuthority: Sendable {
         }
     }
 
-    /// Two generations of at most this many tokens are cached: about 10 MiB when full.
+    /// In each of two generations: about 10 MiB.
     private static let cachedTokensMax = 16_384
-    /// Longer text is not a token of Concord: everything in a token has a bound, also the attributes from a provider
+    /// Longer text is not a token of Concord: everything in it has a bound, also a provider's attributes
     /// (`OpenIDConnect.attributesBytesMax`).
     private static let tokenBytesMax = 65_536
 
@@ -63,7 +59,7 @@ package final class TokenAuthority: Sendable {
     private let state: Mutex<State>
 
     /// - `projectID`: the audience of every token, and the end of its issuer.
-    /// - `development`: the form of ID tokens in development; `nil` signs each as a JWT and refuses every other form.
+    /// - `development`: the form in development; `nil` signs each token as a JWT and refuses every other form.
     package init(projectID: String, keys: KeySet, development: DevelopmentTokens? = nil) {
         self.issuer = "https://securetoken.google.com/\(projectID)"
         self.audience = projectID
@@ -71,7 +67,7 @@ package final class TokenAuthority: Sendable {
         self.state = Mutex(State(keys: keys))
     }
 
-    /// Replaces the key set. If the published keys differ, clears the cache of verified tokens.
+    /// Clears the cache if the published keys differ.
     package func replaceKeys(_ keys: KeySet) {
         state.withLock { state in
             let isSamePublished = state.keys.published.map(\.id) == keys.published.map(\.id)
@@ -82,7 +78,7 @@ package final class TokenAuthority: Sendable {
         }
     }
 
-    /// An ID token for `user` within `session`, valid for an hour from `now`.
+    /// Valid for an hour from `now`.
     package func mintIDToken(for user: UserRecord, session: SessionRecord, at now: Timestamp) throws -> String {
         let key = state.withLock { $0.keys.signing }
         let payload = IDTokenClaims.payload(
@@ -100,7 +96,7 @@ package final class TokenAuthority: Sendable {
         return token
     }
 
-    /// Checks signature, issuer, audience and expiry. `decideAccess` decides whether the session lives.
+    /// Checks signature, issuer, audience and expiry. `decideAccess` checks the session.
     package func verifyIDToken(_ token: String, at now: Timestamp) throws(Rejection) -> VerifiedIDToken {
         guard token.utf8.count <= Self.tokenBytesMax else { throw .invalid }
         let bytes = Array(token.utf8)
@@ -119,33 +115,31 @@ package final class TokenAuthority: Sendable {
         return verified
     }
 
-    /// The signed payload of a token in the form of development, and its key; `nil` for any other token, and outside
-    /// development.
+    /// `nil` for any other form, and outside development.
     private func developmentPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
         development?.verifiedPayload(of: token, keys: state.withLock { $0.keys.published })
     }
 
-    /// The payload of a token that a published key signed, with any claims, and the key; `nil` for any other.
+    /// The payload that a published key signed, with any claims.
     private func verifiedPayload(of token: [UInt8]) -> (payload: [UInt8], key: SigningKey)? {
         let parts = token.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2])
         else { return nil }
         let keys = state.withLock { $0.keys.published }
-        // The header is compared, not interpreted, so that only the key's own algorithm is used.
+        // Compared, not interpreted, so that only the key's own algorithm is used.
         guard let key = keys.first(where: { $0.header == header }) else { return nil }
         let signingInput = token.dropLast(parts[2].count + 1)
         return key.verifies(signature, over: signingInput) ? (payload, key) : nil
     }
 
-    /// A token that lets a service account act as administrator until the token expires or the account's key is
-    /// removed.
+    /// Lets a service account act as administrator until the token expires or its key is removed.
     package func mintAccessToken(_ claims: AccessTokenClaims) throws -> String {
         let key = state.withLock { $0.keys.signing }
         return try key.sign(claims.payload(project: audience))
     }
 
-    /// Reads back an access token of this project that has not expired at `now`; `nil` for anything else.
+    /// `nil` for anything but an unexpired access token of this project.
     package func verifyAccessToken(_ token: String, at now: Timestamp) -> AccessTokenClaims? {
         guard token.utf8.count <= Self.tokenBytesMax,
             let payload = verifiedPayload(of: Array(token.utf8))?.payload,
@@ -154,13 +148,13 @@ package final class TokenAuthority: Sendable {
         return claims
     }
 
-    /// The published keys as a JSON Web Key Set (RFC 7517 §5).
+    /// RFC 7517 §5.
     package func jsonWebKeySet() throws -> [UInt8] { try state.withLock { $0.keys }.jsonWebKeySet() }
 
-    /// The published certificates by key id, the form Admin SDKs fetch.
+    /// By key id, as Admin SDKs fetch them.
     package func certificates() -> [UInt8] { state.withLock { $0.keys }.certificates() }
 
-    /// The algorithms in the headers of ID tokens, each once, in a fixed order.
+    /// The algorithms of ID tokens, each once, in a fixed order.
     package var algorithms: [String] {
         if development != nil { return [DevelopmentTokens.algorithm] }
         return Set(state.withLock { $0.keys.published }.map(\.algorithm.rawValue)).sorted()

@@ -2,17 +2,14 @@ package import AccountLinking
 
 /// This process's clock compared with PostgreSQL's.
 ///
-/// PostgreSQL reads its clock at some moment between `before` and `after`. So the difference has two bounds, and a slow
-/// answer widens them instead of appearing as a wrong clock.
+/// PostgreSQL reads its clock between `before` and `after`. A slow answer widens these bounds instead of appearing as a
+/// wrong clock.
 package struct ClockComparison: Sendable, Hashable {
-    /// This process's time before the query.
     package let before: Timestamp
-    /// PostgreSQL's time.
     package let database: Timestamp
-    /// This process's time after the answer.
     package let after: Timestamp
 
-    /// Largest difference between two clocks that count as synchronised.
+    /// Largest difference between synchronised clocks.
     package static let differenceSecondsMax: Int64 = 120
 
     package init(before: Timestamp, database: Timestamp, after: Timestamp) {
@@ -21,7 +18,7 @@ package struct ClockComparison: Sendable, Hashable {
         self.after = after
     }
 
-    /// Reads PostgreSQL's clock, and this process's clock before and after.
+    /// Reads this process's clock before and after PostgreSQL's.
     /// - Throws: the errors of `databaseClock`.
     package init(_ effects: Effects, _ databaseClock: () async throws -> Timestamp) async throws {
         before = effects.now()
@@ -29,14 +26,13 @@ package struct ClockComparison: Sendable, Hashable {
         after = effects.now()
     }
 
-    /// The earlier of the two clocks. What has expired by it has expired by both.
+    /// A row that has expired by this time has expired by both clocks.
     package var earlier: Timestamp { min(before, database, after) }
 
-    /// Seconds by which this process's clock is ahead, measured at the middle of the round trip. Negative if it is
-    /// behind.
+    /// At the middle of the round trip. Negative if this process is behind.
     package var secondsAhead: Double { (microseconds(to: before) + microseconds(to: after)) / 2e6 }
 
-    /// The reason why this process must not delete rows, with the fix; `nil` while the clocks may be within the limit.
+    /// Why this process must not delete rows, and the fix; `nil` while the clocks may be within the limit.
     package var disagreement: ClockSkew? {
         let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
         let max = Double(Self.differenceSecondsMax)
@@ -50,7 +46,7 @@ package struct ClockComparison: Sendable, Hashable {
     }
 }
 
-/// A difference between two clocks that is too large for deletions.
+/// Too large a difference for deletions.
 package struct ClockSkew: Error, Sendable, Hashable, CustomStringConvertible {
     /// Negative if this process's clock is behind.
     package let secondsAhead: Int64

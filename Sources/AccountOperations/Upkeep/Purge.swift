@@ -1,19 +1,18 @@
 package import AccountLinking
 package import AccountStore
 
-/// Counts ended conflicts and deletes expired rows, in batches of bounded size, until none is left.
+/// Counts ended conflicts and deletes expired rows, in bounded batches.
 ///
 /// After each full batch a run rests for as long as the batch took, so it takes at most half of one connection's time.
-/// A run ends, because it deletes only what had expired when it began.
+/// It ends, because it deletes only what had expired when it began.
 ///
-/// Any number of servers may purge at once: each skips rows that another is deleting. Accounts, everything that belongs
-/// to them, and live sessions are never deleted.
+/// Any number of servers may purge at once; each skips rows that another is deleting. Accounts, everything that belongs
+/// to them, and live sessions stay.
 ///
-/// A row has expired once both this process's clock and PostgreSQL's say so. If the clocks differ by more than
-/// `ClockComparison.differenceSecondsMax`, a run deletes nothing: a server whose clock is a month ahead would delete
-/// what users can still restore.
+/// A row has expired once this process's clock and PostgreSQL's both say so. If they differ by more than
+/// `ClockComparison.differenceSecondsMax`, a run deletes nothing: a clock that is a month ahead would delete what users
+/// can still restore.
 package struct Purge: Sendable {
-    /// The result of a run.
     package struct Report: Sendable, Hashable {
         package var rows: [AccountStore.Purgeable: Int] = [:]
         package var sessions = 0
@@ -23,7 +22,7 @@ package struct Purge: Sendable {
         package var total: Int { sessions + rows.values.reduce(0, +) }
     }
 
-    /// Batches of one kind before the next kind's turn, so that a backlog of one kind does not delay others.
+    /// Batches of one kind before the next kind's turn, so that no backlog delays other kinds.
     package static let batchesMax = 10
 
     private let store: AccountStore
@@ -34,13 +33,13 @@ package struct Purge: Sendable {
     private let metrics: OperationMetrics
     private let databaseClock: @Sendable () async throws -> Timestamp
     private let rest: @Sendable (Duration) async throws -> Void
-    /// Position of the scan of all sessions. It restarts at the end.
+    /// Position of the scan of all sessions, which restarts at the end.
     private var place = AccountStore.SessionCursor.beginning
 
-    /// - `keepSeconds`: time for which expired rows stay, so that their holders get the answer "expired".
+    /// - `keepSeconds`: retention of expired rows, so that their holders get the answer "expired".
     /// - `rowsMax`: rows in one batch.
-    /// - `databaseClock`: PostgreSQL's clock, unless a test replaces it.
-    /// - `rest`: waits between two batches for as long as the first took. An error of it ends the run.
+    /// - `databaseClock`: PostgreSQL's, unless a test replaces it.
+    /// - `rest`: waits as long as the last batch took. Its error ends the run.
     package init(
         store: AccountStore,
         project: ProjectCache,
@@ -61,13 +60,12 @@ package struct Purge: Sendable {
         self.rest = rest
     }
 
-    /// Deletes all expired rows; nothing while the clocks disagree.
+    /// Deletes nothing while the clocks disagree.
     /// - Throws: a database error. Earlier deletions stay.
     package mutating func run() async throws -> Report {
         var report = Report(clocks: try await ClockComparison(effects, databaseClock))
         guard report.clocks.disagreement == nil else { return report }
         let now = report.clocks.earlier
-        // Counted before any of them is deleted.
         while try await resting({ try await countEndedConflicts(at: now) == rowsMax }) {}
         var kinds = AccountStore.Purgeable.allCases
         while !kinds.isEmpty {
@@ -100,7 +98,7 @@ package struct Purge: Sendable {
     }
 
     /// Runs a batch, and rests if it was full.
-    /// - Returns: `true` if the batch was full, so that there may be more.
+    /// - Returns: `true` if there may be more.
     private func resting(_ batch: () async throws -> Bool) async throws -> Bool {
         let start = ContinuousClock.now
         guard try await batch() else { return false }
@@ -114,8 +112,7 @@ package struct Purge: Sendable {
         return ended.count
     }
 
-    /// Sessions past the project's lifetimes are deleted as late as expired rows, so that raising a lifetime still
-    /// saves them.
+    /// Sessions are deleted as late as other expired rows, so that raising a lifetime still saves them.
     private func sessionCutoffs(at now: Timestamp) -> SessionCutoffs {
         let lifetimes = project.settings.sessionLifetimes
         return SessionCutoffs(
@@ -124,15 +121,14 @@ package struct Purge: Sendable {
         )
     }
 
-    /// Rows that ended before this time are deleted; `nil` deletes none.
+    /// Rows that ended before are deleted; `nil` deletes none.
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
-        // The holder may still ask and gets the answer "expired".
+        // Holders still get the answer "expired".
         case .conflicts, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
             .webhookMessages, .merges:
             now.adding(seconds: -keepSeconds)
-        // An expired row of these kinds counts as absent, so it is deleted at once. A signing key that is not published
-        // any more is only a risk.
+        // An expired row counts as absent. An unpublished signing key is only a risk.
         case .passwordAttempts, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails, .providerFlows,
             .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
