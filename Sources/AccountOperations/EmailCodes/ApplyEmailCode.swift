@@ -27,9 +27,9 @@ extension AccountOperations {
     /// Applies a code that verifies, changes or restores an address, removes a second factor, or undoes a change of
     /// sign-in methods (`accounts:update` with an `oobCode`).
     ///
-    /// The rules answer one of many concurrent callers with one code. Even a refusal consumes the code, unless the code
-    /// undoes what an intruder may have done (`EmailCodeRecord.Kind.takesBack`). Only a session that presents the first
-    /// proof of its address, and ends by it, gets tokens.
+    /// If many callers present one code at once, the rules answer one of them. Even a refusal consumes the code, unless
+    /// the code undoes what an intruder may have done (`EmailCodeRecord.Kind.takesBack`). Only a session that presents
+    /// the first proof of its address, and ends by it, gets tokens.
     ///
     /// - `idToken`: read only for a code that verifies an address.
     /// - `locale`: for the mail to a replaced address.

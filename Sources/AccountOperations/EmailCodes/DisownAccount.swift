@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// An account that another person created with the address of its new owner.
+/// An account that the owner of its address rejected.
 package struct DisownedAccount: Sendable {
     package let email: EmailAddress
     package let suspended: [MethodSuspension]
@@ -15,7 +15,7 @@ extension AccountOperations {
     /// Takes an account from its creator with a code that would verify its address: rules V7 to V9.
     ///
     /// Suspends every method, ends every session, and voids every other code and open conflict. Issues no tokens: the
-    /// owner signs in with the mailbox. The rules answer one of many concurrent callers with one code.
+    /// owner signs in with the mailbox. If many callers present one code at once, the rules answer one of them.
     ///
     /// - `idempotent`: set if the caller may repeat the request.
     package func disownAccount(

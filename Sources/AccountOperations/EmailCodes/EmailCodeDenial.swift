@@ -21,7 +21,7 @@ package enum EmailCodeDenial: Sendable, Hashable {
     case expired
     /// Correct code with a wrong address. Counted.
     case wrongAddress
-    /// Not the short code of the newest mail, or there is no mail. Counted.
+    /// Another short code than the newest mail's, or there is no mail. Counted.
     case wrongCode
     /// Too many wrong addresses or short codes. The user must request a new code.
     case tooManyAttempts

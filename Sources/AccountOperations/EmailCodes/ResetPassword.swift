@@ -4,8 +4,8 @@ import AccountStore
 extension AccountOperations {
     /// Sets a new password with a mailed code (`accounts:resetPassword`): rules R.
     ///
-    /// Ends every session and voids every outstanding code, so that an intruder loses access. One of many concurrent
-    /// callers with one code succeeds. A refused password does not consume the code.
+    /// Ends every session and voids every outstanding code, so that an intruder loses access. If many callers present
+    /// one code at once, one succeeds. A refused password does not consume the code.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func resetPassword(
         _ text: String,

@@ -41,7 +41,8 @@ extension AccountOperations {
     /// Restores the methods from before a change with the code of its mail: rules U18 to U23. If the account has left
     /// that mailbox, its present address gets a mail, if proven.
     ///
-    /// The rules answer one of many concurrent callers with one code. A concurrent change is decided again, or undone.
+    /// If many callers present one code at once, the rules answer one of them. A concurrent change is decided again, or
+    /// undone.
     /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func applyRevert(_ code: EmailCodeRecord, _ use: EmailCodeUse) async throws -> AppliedEmailCode {
         let judged = try await judgeRevert(code, isUse: true)

@@ -34,12 +34,12 @@ extension AccountOperations {
     /// Exchanges the short code of the newest mail of a kind for a new code, once. The mailed link then becomes
     /// invalid.
     ///
-    /// A guess is counted before it is answered, also without a mail. At most 5 guesses are answered, from all callers.
-    /// After that even the correct code is refused until the next mail, but the link stays valid. Guesses beyond the
-    /// limits are refused without being counted.
+    /// A wrong guess is counted before it is answered, also without a mail. At most 5 guesses are answered, from all
+    /// callers. After that even the correct code is refused until the next mail, but the link stays valid. Guesses
+    /// beyond the limits are refused without being counted.
     ///
     /// - `locale`: for the link.
-    /// - `clientAddress`: as limits count.
+    /// - `clientAddress`: the address that limits count.
     package func exchangeShortCode(
         _ typed: String,
         of kind: EmailCodeRecord.Kind,

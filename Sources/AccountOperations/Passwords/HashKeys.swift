@@ -3,14 +3,14 @@ import JSON
 
 /// The secrets that imported hashes share: a signer key with its salt separator. Stored once, sealed; hashes name them.
 package struct HashKeys: Sendable {
-    /// `HashKeyRecord.countMax` secrets are stored.
+    /// `HashKeyRecord.countMax` secrets are stored already.
     package struct TooMany: Error, Sendable {}
 
     let store: AccountStore
     let sealer: Sealer
     let effects: Effects
 
-    /// Bytes, of either.
+    /// Bytes of the key, and of the separator.
     package static let lengthMax = 1024
 
     package init(store: AccountStore, sealer: Sealer, effects: Effects) {

@@ -11,7 +11,7 @@ package struct HashCaller: Sendable, Hashable {
     /// An operator's request, or a command.
     package static let administrator = HashCaller(line: "administrator", isKnown: true, isAdministrator: true)
 
-    /// - `network`: as limits count.
+    /// - `network`: the network that limits count.
     package init(network: String, isKnown: Bool) {
         self.init(line: ClientSite(ofNetwork: network)?.name ?? network, isKnown: isKnown, isAdministrator: false)
     }
@@ -54,7 +54,7 @@ package struct HashQueue: Sendable {
     }
 
     private struct Lane: Sendable {
-        /// In the order of their turns. Each has a caller.
+        /// Networks in the order of their turns. Each has a caller.
         var turns: [String] = []
         var lines: [String: [Ticket]] = [:]
         /// Waiting and served callers.
@@ -102,8 +102,9 @@ package struct HashQueue: Sendable {
 
     private let threadCount: Int
     private let placesMax: Int
+    /// Places that strangers cannot use.
     package let reservedPlaces: Int
-    /// Any caller can be known to their own account.
+    /// Places for administrators only, because any caller can be known to their own account.
     package let administratorPlaces: Int
     private var known = Lane()
     private var strangers = Lane()

@@ -67,7 +67,7 @@ struct KnownDevice: Sendable, Hashable {
         return Base64URL.encode(try sealer.seal(content, context: Self.context))
     }
 
-    /// False once the sessions of that sign-in were ended.
+    /// False for another account, after expiry, and once the account's sessions were ended.
     func isKnown(to user: UserRecord?, at now: Timestamp) -> Bool {
         guard let user else { return false }
         return user.id == self.user && user.sessionEpoch == epoch && now < expiresAt

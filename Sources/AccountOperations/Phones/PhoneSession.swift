@@ -71,8 +71,9 @@ extension AccountOperations {
         }
     }
 
-    /// Checks `code` too. A wrong code is counted before it is answered, and a correct one is valid only once the
-    /// verification is consumed. So no more codes are compared than the limit allows.
+    /// Like the other `usableVerification`, with a check of `code`. A wrong code is counted before it is answered, and
+    /// a correct one is valid only once the verification is consumed. So no more codes are compared than the limit
+    /// allows.
     /// - Throws: `FactsMoved`, `Denial`, or a database error.
     func usableVerification(
         _ use: PhoneVerificationUse,

@@ -8,7 +8,7 @@ package struct SMS: Sendable, Hashable {
     package var to: PhoneNumber
     package var text: String
     package var code: String
-    /// By which development finds the message.
+    /// Development finds the message by it.
     package var sessionInfo: String
     /// A BCP 47 tag.
     package var locale: String

@@ -64,7 +64,7 @@ extension AccountOperations {
             let verdict = decideSendPhoneCode(policy: policy, owner: owner, isRegionAllowed: isRegionAllowed)
             return verdict.decision.map { Verdict(verdict.rule, $0) }
         }
-        // As if the number had no owner: a refusal then needs no read.
+        // Decided as if the number had no owner: a refusal then needs no read.
         if let refusal = refusal(owner: nil, isRegionAllowed: true) {
             throw refused(.refusal(refusal.decision), by: refusal.rule)
         }
@@ -86,7 +86,7 @@ extension AccountOperations {
         )
     }
 
-    /// Without network and database.
+    /// Judges the number without network or database.
     func judge(_ number: String?) throws(Denial) -> PhoneRecipient {
         let settings = project.settings
         if let fictional = number.flatMap(PhoneNumber.init), settings.testPhoneNumbers[fictional] != nil {
@@ -133,7 +133,7 @@ extension AccountOperations {
         return addressee
     }
 
-    /// Before the request, because a refused assessment costs money too. With the limits of messages.
+    /// Counts before the request, because a refused assessment costs money too. The limits are those of messages.
     private func countAssessment(for subscriber: String?, tenant: TenantID) async throws {
         let now = effects.now()
         let limits = project.settings.messageLimits.filter { $0.scope != .recipient }

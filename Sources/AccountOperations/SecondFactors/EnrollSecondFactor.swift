@@ -75,8 +75,8 @@ extension AccountOperations {
 
     /// Enrolls the factor whose code is shown: rules G. Ends every other session.
     ///
-    /// The session may be stolen, so the account's address gets a mail with a code that removes the factor. So does a
-    /// first address that a code can restore.
+    /// The session may be stolen, so the account's address gets a mail with a code that removes the factor. A first
+    /// address that a code can restore gets such a mail too.
     ///
     /// - `locale`: for the mails.
     package func finishEnrollment(

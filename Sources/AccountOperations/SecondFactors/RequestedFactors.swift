@@ -64,7 +64,7 @@ extension AccountOperations {
             guard let id = factor.id ?? SecondFactorID(effects.newLocalID()) else { continue }
             guard !wanted.contains(where: { $0.id == id }) else { throw Denial.secondFactor(.duplicateID) }
             wanted.append((id, method, factor.displayName))
-            // The rules refuse more than the maximum.
+            // The rules refuse more than the maximum, so the rest is not read.
             if wanted.count > SecondFactor.countMax { break }
         }
         return RequestedFactors(wanted)

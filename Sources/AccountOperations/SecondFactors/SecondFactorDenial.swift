@@ -6,9 +6,9 @@ package enum SecondFactorDenial: Sendable, Hashable {
     case tooManyAttempts
     /// The response is for another kind of factor.
     case unsupportedKind
-    /// By an administrator.
+    /// An administrator sent an invalid number.
     case invalidPhoneNumber
-    /// By an administrator.
+    /// An administrator sent one enrollment id twice.
     case duplicateID
     /// Only its user can enroll an app, which must have the secret.
     case notForAdministrators

@@ -2,9 +2,9 @@ import JSON
 
 /// The form of ID tokens and session cookies in `concord dev`: unsigned for SDKs, signed for Concord.
 ///
-/// The Admin SDK for Node, pointed at an emulator, calls `jwt.verify(token, undefined, { algorithms: ['none'] })`, which
-/// refuses every token that has a signature. So the header of these tokens says `none`, and their third part is empty
-/// (RFC 7519 §6.1). The last claim holds Concord's signature:
+/// The Admin SDK for Node, pointed at an emulator, calls `jwt.verify(token, undefined, { algorithms: ['none'] })`,
+/// which refuses every token that has a signature. So the header of these tokens says `none`, and their third part is
+/// empty (RFC 7519 §6.1). The last claim holds Concord's signature:
 ///
 ///     BASE64URL({"alg":"none","typ":"JWT"}) "." BASE64URL({…,"concord_signature":"KEY-ID.SIGNATURE"}) "."
 ///

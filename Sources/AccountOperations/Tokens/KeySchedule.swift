@@ -1,7 +1,7 @@
 import AccountLinking
 import AccountStore
 
-/// When keys are made, sign, and are published. Pure.
+/// The times at which keys are made, sign, and are published. Pure.
 ///
 /// A key is published a day before it signs, so that every verifier has it by then. It signs for 30 days, and stays
 /// published until its last token has expired.

@@ -32,7 +32,7 @@ package struct ClockComparison: Sendable, Hashable {
     /// At the middle of the round trip. Negative if this process is behind.
     package var secondsAhead: Double { (microseconds(to: before) + microseconds(to: after)) / 2e6 }
 
-    /// Why this process must not delete rows, and the fix; `nil` while the clocks may be within the limit.
+    /// The reason not to delete rows, and the fix; `nil` while the clocks may be within the limit.
     package var disagreement: ClockSkew? {
         let bounds = [microseconds(to: before) / 1e6, microseconds(to: after) / 1e6]
         let max = Double(Self.differenceSecondsMax)
@@ -46,7 +46,7 @@ package struct ClockComparison: Sendable, Hashable {
     }
 }
 
-/// Too large a difference for deletions.
+/// A difference between two clocks that is too large for deletions.
 package struct ClockSkew: Error, Sendable, Hashable, CustomStringConvertible {
     /// Negative if this process's clock is behind.
     package let secondsAhead: Int64
