@@ -12,7 +12,7 @@ struct EndedSessionTests {
     private static let email = "ada@example.com"
     private static let thiefs = "thief@example.com"
 
-    /// The ways in which the owner ends another session.
+    /// Requests with which the owner ends another session.
     private enum Way: CaseIterable, Sendable {
         case one, others, all
     }
