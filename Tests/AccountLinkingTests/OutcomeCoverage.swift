@@ -204,8 +204,8 @@ struct OutcomeCoverage {
     @Test func `the letters of the decision tables are spelled out`() {
         #expect(
             Rule.linkByProvenEmail.text.sentence
-                == "signed in to the owner of the address; the identity is linked and fills blanks in "
-                + "the profile (the owner of the address)"
+                == "the owner of the address is signed in; the identity is linked and fills blanks in the profile "
+                + "(the owner of the address exists)"
         )
         for rule in Rule.allCases {
             let words = rule.text.sentence.split { !$0.isLetter && !$0.isNumber }

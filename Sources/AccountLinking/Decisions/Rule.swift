@@ -1,8 +1,8 @@
-/// A row of the decision tables: the answer to "why was it decided so?".
+/// A row of the decision tables: the reason of a decision.
 ///
-/// The name is what people read, in code and in reports. The raw value is the code that is stored, and that
-/// `Concord-Decision` carries: it is stable, is never reused, and is not an order. The cases stand in the order of
-/// docs/reference/decisions.md, which is generated from them: within a table the first rule that matches wins.
+/// People read the name. Concord stores the raw value and sends it as `Concord-Decision`. A raw value is stable, is never
+/// reused, and gives no order. docs/reference/decisions.md is generated from the cases in this order. The first rule of a
+/// table that matches wins.
 package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Sign-in with a provider (`SignInWithIdpQuestion`).
     case signInProviderNotEnabled = "I0"
@@ -252,7 +252,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case pendingSignInStale = "G20"
     case pendingSignInContinued = "G22"
 
-    // What a token is still good for (`decideAccess`, `decideRefresh`, `decideEndSessions`).
+    // Validity of tokens (`decideAccess`, `decideRefresh`, `decideEndSessions`).
     case tokenAccountGone = "A1"
     case tokenAccountDisabled = "A4"
     case tokenEpochStale = "A2"
@@ -269,7 +269,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case sessionsEndedAlready = "T9"
     case sessionsEndedByRequest = "T10"
 
-    // Coming back with a pending credential (`decidePendingCredential`).
+    // Use of a pending credential (`decidePendingCredential`).
     case pendingUnknown = "Y1"
     case pendingUsed = "Y2"
     case pendingExpired = "Y3"
@@ -352,311 +352,259 @@ extension Rule {
     /// The name with the code, such as `takeoverByProvider (I9)`.
     package var title: String { "\(name) (\(rawValue))" }
 
-    /// The condition and the outcome. Letters stand for accounts: docs/reference/decisions.md says for which.
+    /// The condition and the outcome. docs/reference/decisions.md defines the letters, which stand for accounts.
     package var text: RuleText {
         switch self {
         // Sign-in with a provider.
         case .signInProviderNotEnabled:
-            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
+            RuleText("the provider is disabled, or has a new issuer", "refused: operation not allowed")
         case .identityOwnerDisabled: RuleText("F is disabled", "refused: user disabled")
-        case .identityOwnerNeedsSecondFactor:
-            RuleText("F must show its second factor", "second factor; nothing is written")
+        case .identityOwnerNeedsSecondFactor: RuleText("F needs its second factor", "second factor required")
         case .signInByIdentity:
             RuleText(
-                "F",
-                """
-                signed in to F, whoever owns the address; F's own address becomes proven if a trusted provider names \
-                it
-                """
+                "F exists",
+                "F is signed in, even if M is another account; a trusted provider proves the account's own address"
             )
         case .reauthenticationByUntrustedEmail:
-            RuleText("reauthentication; M, untrusted", "refused: user not found; never a conflict")
-        case .reauthenticationOfUnknownIdentity:
-            RuleText("reauthentication", "refused: user not found; nothing is created or linked")
+            RuleText("reauthentication; M exists, untrusted", "refused: user not found; never a conflict")
+        case .reauthenticationOfUnknownIdentity: RuleText("reauthentication", "refused: user not found")
         case .untrustedEmailConflict:
             RuleText(
-                "M, untrusted",
-                "conflict: account exists with different credential, with the providers of M; nothing is written"
+                "M exists, untrusted",
+                "conflict: account exists with different credential, with the providers of M"
             )
         case .emailOwnerDisabled: RuleText("M is disabled", "refused: user disabled")
-        case .emailOwnerNeedsSecondFactor:
-            RuleText("M must show its second factor", "second factor; I7 to I9 wait for it")
+        case .emailOwnerNeedsSecondFactor: RuleText("M needs its second factor", "second factor required")
         case .takeoverByProvider:
-            RuleText("M is not proven", "takeover (below) by the identity, which is linked and brings its profile")
+            RuleText("M is not proven", "takeover: the identity is linked, its profile replaces the old one")
         case .takeoverFromFormerHolder:
-            RuleText(
-                "M is proven only by a provider whose word counts for new addresses (verifying-new)",
-                "takeover (below) by the identity, as I9"
-            )
+            RuleText("only a word for new addresses (verifying-new) proves M", "takeover, as I9")
         case .subjectDiffers:
             RuleText(
-                "M has another subject of this provider, policy: conflict",
+                "M has another subject of this provider, policy `conflict`",
                 "conflict: account exists with different credential; a session of M settles it"
             )
         case .takeoverBySubject:
-            RuleText(
-                "M has another subject of this provider, policy: takeover",
-                "takeover (below) by the identity, which is linked and brings its profile"
-            )
+            RuleText("M has another subject of this provider, policy `takeover`", "takeover, as I9")
         case .subjectMoved:
-            RuleText(
-                "M has another subject of this provider, policy: move",
-                "as I8, for a migration that the operator has planned"
-            )
+            RuleText("M has another subject of this provider, policy `move`", "as I8, for a planned migration")
         case .subjectReplaced:
             RuleText(
-                "M has another subject of this provider",
-                "signed in to M, whose old subject is replaced; the answer says the address was recycled"
+                "M has another subject of this provider, policy `replace`",
+                "M is signed in, the new subject replaces the old; the answer says that the address was recycled"
             )
-        case .linkByProvenEmail: RuleText("M", "signed in to M; the identity is linked and fills blanks in the profile")
+        case .linkByProvenEmail:
+            RuleText("M exists", "M is signed in; the identity is linked and fills blanks in the profile")
         case .providerSignUpNotAllowed: RuleText("clients may not sign up", "refused: admin only")
-        case .signUpWithoutEmail: RuleText("no address", "new account without one")
+        case .signUpWithoutEmail: RuleText("no address", "new account without address")
         case .signUpWithDuplicateEmail:
-            RuleText("duplicates are allowed", "new account; the address stays in the provider's row")
-        case .signUpWithEmail: RuleText("otherwise", "new account with the address, proven if the provider is trusted")
+            RuleText("duplicate addresses are allowed", "new account; only its provider row has the address")
+        case .signUpWithEmail: RuleText("otherwise", "new account with the address, proven if trusted")
         // Linking a provider.
         case .linkProviderNotEnabled:
-            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
+            RuleText("the provider is disabled, or has a new issuer", "refused: operation not allowed")
         case .linkAccountDisabled: RuleText("T is disabled", "refused: user disabled")
         case .linkNeedsRecentSignIn:
-            RuleText("the session of T is old, and policy asks for a recent one", "refused: sign in again")
+            RuleText("policy requires a recent sign-in, the session is old", "refused: sign in again")
         case .linkIdentityAlreadyLinked: RuleText("F is T", "refused: already linked; no pending credential")
         case .linkIdentityInUse: RuleText("F is another account", "conflict: credential already in use by F")
         case .linkEmailInUse:
             RuleText("one account per address; M is another account", "conflict: address already in use by M")
         case .linkOfSecondSubject:
-            RuleText(
-                "T has another subject of this provider",
-                "conflict: credential already in use by T; nothing is replaced"
-            )
+            RuleText("T has another subject of this provider", "conflict: credential already in use by T")
         case .subjectReplacedByOwner:
             RuleText(
                 """
                 T has another subject of this provider, and the credential waits in a conflict that a sign-in opened \
                 about T
                 """,
-                "the new subject replaces the old one, as T's owner wants; the profile stays"
+                "the new subject replaces the old; the profile stays"
             )
         case .linkNeedsSecondFactor:
-            RuleText(
-                "T must show its second factor and the session does not carry it",
-                "second factor; nothing is written"
-            )
-        case .anonymousUpgradedByProvider:
-            RuleText("T is anonymous", "as L4 or L5; T is a real account from now on, under its own id")
+            RuleText("T needs its second factor, and the session lacks it", "second factor required")
+        case .anonymousUpgradedByProvider: RuleText("T is anonymous", "as L4 or L5; T is permanent and keeps its id")
         case .providerLinked:
             RuleText(
                 "one account per address",
                 """
-                linked; T without an address gets the provider's, proven if trusted; none where T had one that was \
-                taken off (or, by policy, has a second factor) and the provider is not trusted or its word counts \
-                for new addresses alone; T's own address becomes proven if a trusted provider names it; the profile \
-                stays
+                linked; the profile stays. A trusted provider proves the account's own address. An account without \
+                address gets the provider's; if it had one before or (by policy) has a second factor, only a trusted \
+                one
                 """
             )
-        case .providerLinkedDuplicateEmails: RuleText("duplicates are allowed", "as L4, but no address is copied")
+        case .providerLinkedDuplicateEmails: RuleText("duplicate addresses are allowed", "as L4, but T gets no address")
         // E-mail link.
-        case .emailLinkNotEnabled: RuleText("the method is not enabled", "refused: operation not allowed")
+        case .emailLinkNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .emailLinkAccountDisabled: RuleText("O or T is disabled", "refused: user disabled")
         case .mailedLinkNeedsRecentSignIn:
             RuleText(
-                "T is not anonymous and not O, the session is old, and policy asks for a recent one",
+                "policy requires a recent sign-in, T is not anonymous and not O, the session is old",
                 "refused: sign in again"
             )
-        case .emailLinkAddressInUse: RuleText("T, and O is another account", "refused: address exists")
-        case .emailLinkNeedsSecondFactor:
-            RuleText("the account must show its second factor", "second factor; nothing is written")
-        case .anonymousUpgradedByEmailLink: RuleText("T is anonymous, no O", "the address is set on T, proven")
+        case .emailLinkAddressInUse: RuleText("T exists, O is another account", "refused: address exists")
+        case .emailLinkNeedsSecondFactor: RuleText("the account needs its second factor", "second factor required")
+        case .anonymousUpgradedByEmailLink: RuleText("T is anonymous, O does not exist", "T gets the address, proven")
         case .emailLinkReplacementNeedsRecentSignIn:
-            RuleText(
-                "T has another address, or had one that was taken off, no O, and the session is old",
-                "refused: sign in again"
-            )
+            RuleText("T has or had another address, O does not exist, the session is old", "refused: sign in again")
         case .emailSetByEmailLink:
             RuleText(
-                "T",
+                "T exists",
                 """
-                the address is set or proven on T; replacing one remembers and tells the first, and ends other \
+                the address is set or proven on T; replacing one stores and mails the first address and ends other \
                 sessions
                 """
             )
         case .mailedLinkFromFormerHolder:
-            RuleText(
-                "O is proven only by a provider whose word counts for new addresses (verifying-new)",
-                "takeover by the link, as M3"
-            )
-        case .signInByEmailLink: RuleText("O is proven", "signed in to O, which keeps all it has")
+            RuleText("only a word for new addresses (verifying-new) proves O", "takeover, as M3")
+        case .signInByEmailLink: RuleText("O is proven", "O is signed in")
         case .takeoverByEmailLink: RuleText("O is not proven", "takeover by the link")
         case .emailLinkSignUpNotAllowed: RuleText("clients may not sign up", "refused: admin only")
         case .signUpByEmailLink: RuleText("otherwise", "new account with the address, proven")
         // Telephone number.
-        case .phoneNotEnabled: RuleText("the method is not enabled", "refused: operation not allowed")
-        case .phoneAccountDisabled: RuleText("T, or without T the account N, is disabled", "refused: user disabled")
+        case .phoneNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
+        case .phoneAccountDisabled: RuleText("T is disabled, or N if there is no session", "refused: user disabled")
         case .reauthenticationOfUnknownNumber:
-            RuleText(
-                "reauthentication, and nobody has the number, or T has not",
-                "refused: user not found; nothing is created or attached"
-            )
+            RuleText("reauthentication; the number belongs to no account, or not to T", "refused: user not found")
         case .numberNeedsRecentSignIn:
-            RuleText("T, not N, the session is old, and policy asks for a recent one", "refused: sign in again")
+            RuleText("policy requires a recent sign-in, T is not N, the session is old", "refused: sign in again")
         case .phoneInUse:
             RuleText(
-                "T, and N is another account, by a code",
-                "refused: number exists; the code is used up, and a temporary proof is given for it"
+                "T exists, N is another account, by code",
+                "refused: number exists; the code is used up, a temporary proof replaces it"
             )
         case .phoneInUseTemporaryProof:
-            RuleText("the same by a temporary proof", "refused: number exists; the proof stays good")
+            RuleText(
+                "T exists, N is another account, by temporary proof",
+                "refused: number exists; the proof stays valid"
+            )
         case .phoneRefusedWithSecondFactor:
             RuleText("the account has a second factor", "refused: unsupported first factor")
-        case .phoneAlreadyLinked: RuleText("N is T", "signed in to T; nothing is written")
-        case .anonymousUpgradedByPhone:
-            RuleText("T is anonymous", "the number is set on T; T is a real account from now on, under its own id")
-        case .phoneLinked:
-            RuleText("T", "the number is set on T, in place of another, which is free again; sessions stay")
-        case .signInByPhoneCode: RuleText("N, by a code", "signed in to N, which keeps all it has")
-        case .signInByTemporaryProof: RuleText("N, by a temporary proof", "as N3")
+        case .phoneAlreadyLinked: RuleText("N is T", "T is signed in")
+        case .anonymousUpgradedByPhone: RuleText("T is anonymous", "T gets the number, is permanent and keeps its id")
+        case .phoneLinked: RuleText("T exists", "T gets the number; a replaced one is free again; sessions stay")
+        case .signInByPhoneCode: RuleText("N exists, by code", "N is signed in")
+        case .signInByTemporaryProof: RuleText("N exists, by temporary proof", "N is signed in")
         case .phoneSignUpNotAllowed: RuleText("clients may not sign up", "refused: admin only")
         case .signUpByPhone: RuleText("otherwise", "new account with the number")
         case .phoneRegionNotAllowed:
-            RuleText(
-                "the project sends no messages to where the number is (smsRegionConfig)",
-                "refused: operation not allowed"
-            )
-        case .phoneCodeSent: RuleText("otherwise", "a code is sent, within the limits (phone.md)")
+            RuleText("`smsRegionConfig` excludes the number's region", "refused: operation not allowed")
+        case .phoneCodeSent: RuleText("otherwise", "a code is sent, within limits")
         // Sign-up, first password, creation.
-        case .anonymousSignUpNotEnabled: RuleText("anonymous, and that is not enabled", "refused: admin only")
-        case .signUpPasswordNotEnabled: RuleText("password, and that is not enabled", "refused: operation not allowed")
+        case .anonymousSignUpNotEnabled: RuleText("anonymous, and that is disabled", "refused: admin only")
+        case .signUpPasswordNotEnabled: RuleText("password, and that is disabled", "refused: operation not allowed")
         case .signUpNotAllowed: RuleText("a new account, and clients may not sign up", "refused: admin only")
-        case .anonymousSignUp: RuleText("anonymous", "new account with nothing")
+        case .anonymousSignUp: RuleText("anonymous", "new anonymous account")
         case .signUpEmailOfProviderAccount:
             RuleText(
                 "the address belongs to an account with providers and no password or link",
                 "refused: address exists"
             )
         case .signUpEmailOfBareAccount:
-            RuleText(
-                "the address belongs to an account with no method at all, as after unlinking its password",
-                "refused: address exists"
-            )
+            RuleText("the address belongs to an account without any method", "refused: address exists")
         case .signUpEmailExists:
             RuleText(
-                "the address belongs to any other account",
-                "refused: address exists, with enumeration protection too"
+                "the address belongs to another account",
+                "refused: address exists, even with enumeration protection"
             )
         case .signUpDuplicateEmailsAllowed:
             RuleText(
-                "free address, duplicates allowed",
-                "new account, also when the address stands in somebody's provider row"
+                "free address, duplicate addresses are allowed",
+                "new account, even if a provider row has the address"
             )
-        case .signUpByPassword: RuleText("free address", "new account; the address is not proven")
+        case .signUpByPassword: RuleText("free address", "new account, address not proven")
         case .passwordLinkAccountDisabled: RuleText("T is disabled", "refused: user disabled")
-        case .passwordLinkNeedsRecentSignIn:
-            RuleText("the session of T is old", "refused: sign in again, before the address is looked at")
+        case .passwordLinkNeedsRecentSignIn: RuleText("the session is old", "refused: sign in again")
         case .passwordLinkEmailInUse:
-            RuleText("T, and the address belongs to another account", "refused: address exists")
+            RuleText("T exists, the address belongs to another account", "refused: address exists")
         case .passwordAddedToOwnEmail:
             RuleText(
-                "T, and the address is T's own",
-                "the password is set; the address stays as proven as it was; other sessions end"
+                "T exists, the address is its own",
+                "T gets the password; the proof of its address does not change; other sessions end"
             )
         case .passwordLinkNeedsVerifiedEmail:
             RuleText(
-                "T has another address, or had one that was taken off, the one asked for is free, addresses protected",
-                "refused: verify the new address first, as in U1"
+                "T has or had another address; free address, enumeration protection",
+                "refused: verify the new address first, as U1"
             )
         case .passwordNeedsProvenAddress:
-            RuleText(
-                "T has a second factor, the address is free, and policy keeps unproven addresses off such accounts",
-                "refused: unverified address"
-            )
+            RuleText("T has a second factor, free address; policy requires a proven one", "refused: unverified address")
         case .emailAndPasswordLinked:
             RuleText(
-                "T, and the address is free",
+                "T exists, free address",
                 """
-                address (not proven) and password are set on T; the first address is remembered and told; other \
+                T gets the address, not proven, and the password; the first address is stored and mailed; other \
                 sessions end
                 """
             )
         case .adminCreateIdentifierTaken:
             RuleText(
-                "an administrator asks for an id, number or address that is taken",
+                "by administrator, the id, number or address is taken",
                 "refused: duplicate id, number exists, address exists, in this order"
             )
         case .accountCreatedByAdmin:
-            RuleText("an administrator asks for anything else", "created; policy about clients does not apply")
+            RuleText("by administrator, otherwise", "created, regardless of policy for clients")
         // Sign-in with a password.
-        case .passwordSignInNotEnabled: RuleText("the method is not enabled", "refused: operation not allowed")
+        case .passwordSignInNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .passwordSignInUnknownEmail:
-            RuleText("no O", "refused: address not found; protected: invalid login credentials")
+            RuleText(
+                "O does not exist",
+                "refused: address not found; with enumeration protection: invalid login credentials"
+            )
         case .passwordSignInAccountDisabled: RuleText("O is disabled", "refused: user disabled")
         case .wrongPassword:
             RuleText(
-                "O has no password, or another one",
-                "refused: invalid password; protected: invalid login credentials"
+                "O has no password, or another",
+                "refused: invalid password; with enumeration protection: invalid login credentials"
             )
-        case .passwordSignInNeedsSecondFactor: RuleText("O must show its second factor", "second factor")
-        case .signInByPassword: RuleText("otherwise", "signed in")
+        case .passwordSignInNeedsSecondFactor: RuleText("O needs its second factor", "second factor required")
+        case .signInByPassword: RuleText("otherwise", "O is signed in")
         case .tooManyWrongPasswords:
             RuleText(
-                "too many wrong passwords for the address (before S4; before S2 where addresses are protected)",
+                "too many wrong passwords for the address (before S4; with enumeration protection before S2)",
                 "refused: too many attempts"
             )
         // Sign-in with a custom token.
         case .customTokenAccountMerged:
-            RuleText("no account has the uid, and one that had it was merged into another", "refused: user merged")
-        case .signUpByCustomToken:
-            RuleText("no account has the uid", "new account with that uid; no address is ever matched")
+            RuleText("the account with the uid was merged into another", "refused: user merged")
+        case .signUpByCustomToken: RuleText("no account has the uid", "new account with the uid; no address is matched")
         case .customTokenAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
-        case .signInByCustomToken:
-            RuleText("otherwise", "signed in, without second factor: the backend answers for the user")
+        case .signInByCustomToken: RuleText("otherwise", "signed in without second factor: the backend vouches")
         // Password reset.
-        case .resetPasswordNotEnabled: RuleText("passwords are not enabled", "refused: operation not allowed")
+        case .resetPasswordNotEnabled: RuleText("passwords are disabled", "refused: operation not allowed")
         case .resetCodeStale:
-            RuleText("the account is gone or has another address than the code was sent to", "refused: invalid code")
+            RuleText("the account is gone, or has another address than the code's", "refused: invalid code")
         case .resetAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .passwordReset: RuleText("no provider, no number", "password set, address proven, sessions end")
         case .resetKeepsProviders:
-            RuleText(
-                "proven before, and policy leaves providers alone (concord.passwordReset.unlinksProviders off)",
-                "as R1; providers and number stay"
-            )
+            RuleText("already proven, `concord.passwordReset.unlinksProviders` off", "as R1; providers and number stay")
         case .resetReleasesNumber:
-            RuleText(
-                "a number, no provider",
-                "as R1; the number's claim is released, the number stays as unproven data"
-            )
+            RuleText("a number, no provider", "as R1; the number stays as unproven data, free for others")
         case .resetUnlinksProviders: RuleText("providers and a password", "as R4; every provider is unlinked")
-        case .resetSetsFirstPassword: RuleText("providers and no password", "as R2")
+        case .resetSetsFirstPassword: RuleText("providers, no password", "as R2")
         // Changing the address.
         case .changeEmailAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .changeEmailNeedsVerification:
-            RuleText("by the client, addresses protected", "refused: verify the new address first")
-        case .emailUnchanged: RuleText("by the client, the address it has", "nothing changes")
-        case .changeEmailNeedsRecentSignIn: RuleText("by the client, the session is old", "refused: sign in again")
+            RuleText("by client, enumeration protection", "refused: verify the new address first")
+        case .emailUnchanged: RuleText("by client, the current address", "nothing changes")
+        case .changeEmailNeedsRecentSignIn: RuleText("by client, the session is old", "refused: sign in again")
         case .secondFactorNeedsProvenAddress:
             RuleText(
-                """
-                by the client, the account has a second factor, and policy keeps unproven addresses off such \
-                accounts
-                """,
+                "by client, the account has a second factor; policy requires a proven address",
                 "refused: unverified address"
             )
-        case .changeEmailExists: RuleText("by the client, O is another account", "refused: address exists")
+        case .changeEmailExists: RuleText("by client, O is another account", "refused: address exists")
         case .changeEmailExistsDuplicatesAllowed:
             RuleText(
-                "the same with duplicates allowed",
-                "refused: address exists; top-level addresses are unique in both modes"
+                "by client, O is another account, duplicate addresses are allowed",
+                "refused: address exists; top-level addresses are always unique"
             )
-        case .emailAdded: RuleText("by the client, the account has none", "set, not proven; sessions end, new tokens")
+        case .emailAdded: RuleText("by client, no address yet", "set, not proven; sessions end, new tokens")
         case .emailChanged:
-            RuleText(
-                "by the client, otherwise",
-                "set, not proven; the first address is remembered; sessions end, new tokens"
-            )
+            RuleText("by client, otherwise", "set, not proven; the first address is stored; sessions end, new tokens")
         case .emailCodeAccountDisabled: RuleText("by code: the account is disabled", "refused: user disabled")
         case .emailCodeStale:
             RuleText(
-                "by code: the account is gone, or its address or session epoch is not what the code was made for",
+                "by code: the account is gone, or its address or session epoch has changed since",
                 "refused: invalid code"
             )
         case .changeCodeEmailExists:
@@ -664,461 +612,400 @@ extension Rule {
         case .emailChangedByCode:
             RuleText(
                 "by code, new address: otherwise",
-                "set, proven; the first address is remembered; sessions end, no tokens"
+                "set, proven; the first address is stored; sessions end, no tokens"
             )
         case .recoveryOfStrangersAccount:
             RuleText(
-                "by code, former address: nobody had shown to own it, and the account must show its second factor",
-                "refused: invalid code; who proves the address gets it"
+                "by code, former address: never proven, and the account needs its second factor",
+                "refused: invalid code; the next account to prove the address gets it"
             )
         case .decoyGivesWay:
             RuleText(
-                """
-                by code, former address: O is another account, made after the code, whose address nobody has shown \
-                to own
-                """,
-                "as U14, U28 or U29; O gives the address up"
+                "by code, former address: O is another account, younger than the code, not verified",
+                "as U14, U28 or U29; O loses the address"
             )
         case .recoveryEmailExists:
             RuleText("by code, former address: O is another account", "refused: address exists; the code stays usable")
         case .recoverySuspendsAdditions:
             RuleText(
-                """
-                by code, former address: proven before it was replaced, and methods or second factors are no older \
-                than the code
-                """,
+                "by code, former address: proven before, and methods or second factors were added since the code",
                 "as U14; those methods are suspended, those second factors removed"
             )
         case .takeoverByRecovery:
             RuleText(
-                "by code, former address: nobody had shown to own it, nor has since",
+                "by code, former address: never proven, before or since",
                 "takeover, as M3, with the address set; sessions end, no tokens"
             )
         case .emailRecovered: RuleText("by code, former address: otherwise", "set, proven; sessions end, no tokens")
         case .addressReserved:
-            RuleText(
-                "any decision that would give an account an address that is reserved for another",
-                "refused: address exists"
-            )
+            RuleText("another account would get a reserved address, in any decision", "refused: address exists")
         // Undoing a change of sign-in methods.
         case .revertOfLostAccount:
-            RuleText("the account is gone, or was made anew after the code", "refused: invalid code")
+            RuleText("the account is gone, or was created again since the code", "refused: invalid code")
         case .revertOfDisabledAccount: RuleText("the account is disabled", "refused: user disabled")
         case .revertSettled:
             RuleText(
-                "a reset by the same mailbox, an administrator or an earlier code has settled every method since",
+                "a reset by this mailbox, an administrator or an earlier code has settled every method since",
                 "refused: invalid code"
             )
         case .revertInPart:
-            RuleText(
-                "another account has a number or an identity that would come back",
-                "as U23; that method stays away"
-            )
-        case .revertOfNothing: RuleText("every method is as it was before the change", "every session ends")
+            RuleText("another account owns a number or an identity to restore", "as U23, without that method")
+        case .revertOfNothing: RuleText("every method is as before the change", "every session ends")
         case .methodsReverted:
-            RuleText("otherwise", "the methods are as they were before the change; every session ends, no tokens")
+            RuleText("otherwise", "the methods are as before the change; every session ends, no tokens")
         // Verifying the address.
         case .verifyCodeStale:
-            RuleText("the account is gone or has another address than the code was sent to", "refused: invalid code")
+            RuleText("the account is gone, or has another address than the code's", "refused: invalid code")
         case .verifyAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .emailAlreadyVerified:
             RuleText(
-                """
-                confirmed, and proven already (if only by a word for new addresses, not from the session that asked \
-                for the code)
-                """,
+                "confirmed, already proven (a word for new addresses suffices, unless the requesting session confirms)",
                 "nothing changes"
             )
-        case .emailVerified:
-            RuleText("confirmed, and a first proof ends no sessions by policy", "proven; sessions stay")
-        case .firstProofBySession:
-            RuleText("confirmed from the session that asked for the code", "proven; sessions stay")
+        case .emailVerified: RuleText("confirmed, `firstProofEndsSessions` off", "proven; sessions stay")
+        case .firstProofBySession: RuleText("confirmed by the session that requested the code", "proven; sessions stay")
         case .firstProofElsewhere:
-            RuleText(
-                "confirmed otherwise",
-                "proven; sessions end; new tokens for another session that the code came with"
-            )
-        case .disownedTooLate: RuleText("disowned, and proven already", "refused: invalid code")
+            RuleText("confirmed otherwise", "proven; sessions end; another session that confirms gets new tokens")
+        case .disownedTooLate: RuleText("disowned, already proven", "refused: invalid code")
         case .disownedBehindFactor:
             RuleText(
-                "disowned, and the account must show its second factor",
+                "disowned, the account needs its second factor",
                 """
-                the account gives the address up; the password into quarantine, sessions end, codes and open \
-                conflicts void
+                the account loses the address; its password is suspended, sessions end, codes and open conflicts are \
+                void
                 """
             )
-        case .disowned: RuleText("disowned", "takeover: as M3, proven by the code; no tokens")
+        case .disowned: RuleText("disowned", "takeover, as M3, proven by the code; no tokens")
         // Changing the password.
-        case .changePasswordNotEnabled: RuleText("passwords are not enabled", "refused: operation not allowed")
+        case .changePasswordNotEnabled: RuleText("passwords are disabled", "refused: operation not allowed")
         case .changePasswordAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .changePasswordNeedsRecentSignIn: RuleText("the session is old", "refused: sign in again")
         case .passwordChanged: RuleText("otherwise", "set; sessions end, new tokens")
         // Unlinking.
-        case .unlinkAccountDisabled: RuleText("by the client, the account is disabled", "refused: user disabled")
-        case .nothingToUnlink: RuleText("the account has nothing of what is to go", "nothing changes")
+        case .unlinkAccountDisabled: RuleText("by client, the account is disabled", "refused: user disabled")
+        case .nothingToUnlink: RuleText("the account lacks what the request removes", "nothing changes")
         case .emailRemovalNeedsRecentSignIn:
-            RuleText("by the client, the address is to go and the session is old", "refused: sign in again")
+            RuleText("by client, the address would go, the session is old", "refused: sign in again")
         case .lastMethodKept:
             RuleText(
-                """
-                by the client, a method would go and none that works (below) be left; on Concord's own routes, and \
-                on the others where policy keeps the last
-                """,
+                "by client, no working method would be left; on Concord's routes, or by policy",
                 "refused: last sign-in method"
             )
-        case .removalNeedsRecentSignIn:
-            RuleText("on Concord's own routes, the session is old", "refused: sign in again")
+        case .removalNeedsRecentSignIn: RuleText("on Concord's routes, the session is old", "refused: sign in again")
         case .unlinkNeedsRecentSignIn:
             RuleText(
-                "by the client, a method that works would go, the session is old, and policy asks for a recent one",
+                "by client, a working method would go, policy requires a recent sign-in, the session is old",
                 "refused: sign in again"
             )
         case .methodUnlinked:
             RuleText(
                 "otherwise",
                 """
-                gone; sessions stay; unlinking the password keeps the address and its claim; an address that the \
-                client takes off is remembered and told
+                removed; sessions stay; without its password the account keeps its address; an address that the client \
+                removes is stored and mailed
                 """
             )
         // Quarantine.
         case .quarantineAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .notQuarantined:
             RuleText(
-                "nothing is suspended under that name, or its time is over, or the account has the method",
+                "no such method is suspended, it expired, or the account has it",
                 "refused: method not quarantined"
             )
         case .restorePasswordNotAllowed:
-            RuleText("passwords are not enabled, or the account has no address", "refused: operation not allowed")
+            RuleText("passwords are disabled, or the account has no address", "refused: operation not allowed")
         case .restoreNeedsRecentSignIn: RuleText("the session is old", "refused: sign in again")
         case .restoreTooManyWrongPasswords:
             RuleText("too many wrong passwords for the address", "refused: too many attempts")
-        case .restoreWrongPassword: RuleText("another password", "refused: invalid password; it counts as at a sign-in")
-        case .quarantinedPasswordRestored: RuleText("otherwise", "the password is the account's again; sessions stay")
+        case .restoreWrongPassword: RuleText("wrong password", "refused: invalid password; it counts as at a sign-in")
+        case .quarantinedPasswordRestored: RuleText("otherwise", "the password works again; sessions stay")
         case .quarantinedMethodDiscarded:
-            RuleText("the owner gives a suspended method up, after B1, B2 and B4", "it is deleted")
+            RuleText("the owner discards a suspended method, after B1, B2 and B4", "deleted")
         // Editing the profile.
         case .editProfileAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
-        case .profileUnchanged: RuleText("name and picture are as they are to be", "nothing changes")
+        case .profileUnchanged: RuleText("same name and picture", "nothing changes")
         case .profileEdited: RuleText("otherwise", "the profile is replaced; sessions stay")
         // Deleting.
-        case .deleteUnknownAccount: RuleText("there is no such account", "refused: user not found")
-        case .deleteAccountDisabled: RuleText("by the client, disabled", "refused: user disabled")
-        case .deleteNeedsRecentSignIn: RuleText("by the client, the session is old", "refused: sign in again")
-        case .deleteNotAllowed: RuleText("by the client, and clients may not", "refused: admin only")
+        case .deleteUnknownAccount: RuleText("no such account", "refused: user not found")
+        case .deleteAccountDisabled: RuleText("by client, the account is disabled", "refused: user disabled")
+        case .deleteNeedsRecentSignIn: RuleText("by client, the session is old", "refused: sign in again")
+        case .deleteNotAllowed: RuleText("by client, clients may not delete", "refused: admin only")
         case .accountDeleted: RuleText("otherwise", "deleted; every identifier is free")
         // Updates by an administrator.
-        case .adminUpdateUnknownAccount: RuleText("there is no such account", "refused: user not found")
+        case .adminUpdateUnknownAccount: RuleText("no such account", "refused: user not found")
         case .adminUpdateEmailExists: RuleText("the address belongs to another account", "refused: address exists")
         case .adminUpdatePhoneExists: RuleText("the number belongs to another account", "refused: number exists")
         case .adminUpdateIdentityInUse: RuleText("the identity belongs to another account", "refused: already linked")
-        case .adminUpdateUnchanged: RuleText("all is so already", "nothing changes")
+        case .adminUpdateUnchanged: RuleText("same values", "nothing changes")
         case .accountUpdatedByAdmin:
             RuleText(
                 "otherwise",
                 """
-                changed; a new address is not proven unless said so; a new address or password, disabling and \
-                revoking end sessions
+                changed; a new address is not proven by default; a new address or password, disabling and revoking end \
+                sessions
                 """
             )
         // Imports.
         case .importUnreadable:
             RuleText(
-                "the row cannot be read: no id, an address that is none, a hash of another algorithm",
-                "left out, and why"
+                "the row is invalid: no id, a malformed address, a hash of another algorithm",
+                "skipped, with the reason"
             )
-        case .importDuplicateRow: RuleText("a row before it has the same id", "left out")
-        case .importFactorsNeedProvenEmail:
-            RuleText("it has second factors, and no address or none that is proven", "left out")
-        case .importIdentityInUse: RuleText("an identity belongs to another account", "left out")
-        case .importPhoneInUse: RuleText("the number belongs to another account", "left out")
-        case .importEmailInUse: RuleText("the address belongs to another account", "left out")
-        case .importUnchanged: RuleText("the account is there, and is what the row says", "nothing changes")
-        case .importNotOverwritten: RuleText("the account is there, and may not be overwritten", "left out")
+        case .importDuplicateRow: RuleText("an earlier row has the same id", "skipped")
+        case .importFactorsNeedProvenEmail: RuleText("second factors without a proven address", "skipped")
+        case .importIdentityInUse: RuleText("an identity belongs to another account", "skipped")
+        case .importPhoneInUse: RuleText("the number belongs to another account", "skipped")
+        case .importEmailInUse: RuleText("the address belongs to another account", "skipped")
+        case .importUnchanged: RuleText("the account exists and equals the row", "nothing changes")
+        case .importNotOverwritten: RuleText("the account exists, overwriting is off", "skipped")
         case .importOverwrites:
-            RuleText(
-                "the account is there",
-                "it becomes what the row says; what the row has not is gone; every session ends"
-            )
-        case .importAccountMerged: RuleText("an account with that id was merged into another", "left out")
+            RuleText("the account exists", "the row replaces it, absent fields included; every session ends")
+        case .importAccountMerged: RuleText("the account with the id was merged into another", "skipped")
         case .importCreates: RuleText("otherwise", "created")
         // Repairs.
-        case .repairAccountGone: RuleText("the repair is of an account, and it is gone", "left out")
-        case .repairOrphanReclaimed:
-            RuleText("the repair is of rows that named no account, and there is one now", "left out")
+        case .repairAccountGone: RuleText("the account of the repair is gone", "skipped")
+        case .repairOrphanReclaimed: RuleText("rows without an account have one now", "skipped")
         case .repairAccountChanged:
-            RuleText("the account has changed since the plan was made, by others than the plan", "left out; plan again")
-        case .repairNotApplicable:
-            RuleText(
-                "the repair claims what another account owns by now, or there is nothing of the kind to repair",
-                "left out"
-            )
-        case .repairWouldRemoveLastMethod: RuleText("the repair would take the last method that works", "left out")
-        case .repairApplied: RuleText("otherwise", "the repair is applied, and kept in the journal")
+            RuleText("the account has changed since the plan, not by the plan", "skipped; plan again")
+        case .repairNotApplicable: RuleText("another account owns the claim now, or the defect is gone", "skipped")
+        case .repairWouldRemoveLastMethod: RuleText("the repair would remove the last working method", "skipped")
+        case .repairApplied: RuleText("otherwise", "applied and journaled")
         case .repairUndoClashes:
-            RuleText(
-                "the repair is to be taken back, and somebody has changed since what it changed",
-                "it stays; the clash is told"
-            )
-        case .repairUndone:
-            RuleText(
-                "the repair is to be taken back",
-                "everything it changed is as before, but for sessions, codes and conflicts, which stay gone"
-            )
+            RuleText("undo, and the repaired data has changed since", "kept; the clash is reported")
+        case .repairUndone: RuleText("undo", "restored, except sessions, codes and conflicts")
         // Second factors.
         case .enrollFactorNotEnabled:
-            RuleText("the project lets nobody enrol such a factor (mfa)", "refused: operation not allowed")
+            RuleText("the project (`mfa`) does not allow this factor", "refused: operation not allowed")
         case .enrollAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .enrollUnsupportedFirstFactor:
             RuleText(
-                "the session is anonymous, or signed in by a number, a custom token or Game Center",
+                "the session is anonymous, or by number, custom token or Game Center",
                 "refused: unsupported first factor"
             )
         case .enrollNeedsProvenEmail:
             RuleText("the address is not proven, or only by a word for new addresses", "refused: unverified e-mail")
         case .enrollNeedsSecondFactor:
-            RuleText(
-                "the account must show its second factor and the session does not carry it",
-                "refused: sign in again"
-            )
-        case .enrollNeedsRecentSignIn: RuleText("the sign-in is too old", "refused: sign in again")
+            RuleText("the account needs its second factor, and the session lacks it", "refused: sign in again")
+        case .enrollNeedsRecentSignIn: RuleText("the session is old", "refused: sign in again")
         case .factorAlreadyEnrolled:
-            RuleText("the number is a second factor of the account", "refused: second factor exists")
+            RuleText("the number is already a second factor of the account", "refused: second factor exists")
         case .tooManyFactors: RuleText("the account has five", "refused: second factor limit")
         case .factorEnrolled:
             RuleText(
                 "otherwise",
                 """
-                enrolled; the address is mailed a way back, every other session ends, and the answer's session has \
-                shown it
+                enrolled; the address is mailed a code to undo it; every other session ends, the returned one carries \
+                the factor
                 """
             )
         case .withdrawUnknownFactor: RuleText("the account has no such factor", "refused: not found")
         case .factorWithdrawn: RuleText("otherwise", "withdrawn; every other session ends")
         case .replaceFactorsNeedsProvenEmail:
             RuleText("the account would have some, and its address is not proven", "refused: unverified e-mail")
-        case .replaceTooManyFactors: RuleText("there are more than five", "refused: second factor limit")
-        case .factorsReplaced: RuleText("otherwise", "replaced; sessions end where more than names changed")
+        case .replaceTooManyFactors: RuleText("more than five", "refused: second factor limit")
+        case .factorsReplaced: RuleText("otherwise", "replaced; sessions end unless only names changed")
         case .revertFactorCodeStale:
-            RuleText("the account, the factor or the address is gone or another", "refused: invalid code")
+            RuleText("the account, factor or address is gone or different", "refused: invalid code")
         case .revertFactorAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
-        case .factorReverted: RuleText("otherwise", "that factor goes and every session ends")
+        case .factorReverted: RuleText("otherwise", "the factor is removed; every session ends")
         case .factorRegionNotAllowed:
-            RuleText("the project sends no messages to where the number is", "refused: operation not allowed")
-        case .factorCodeSent: RuleText("otherwise", "a code is sent, within the limits (phone.md)")
+            RuleText("`smsRegionConfig` excludes the number's region", "refused: operation not allowed")
+        case .factorCodeSent: RuleText("otherwise", "a code is sent, within limits")
         case .pendingSignInAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .pendingSignInStale:
             RuleText(
                 """
-                the account is gone, its sessions have ended, or that of a link has, or what was shown first is \
-                somebody else's by now
+                the account is gone, its sessions or the linking session ended, or another account owns the first \
+                factor now
                 """,
                 "refused: invalid pending credential"
             )
         case .pendingSignInContinued:
             RuleText(
                 "otherwise",
-                """
-                the code is checked; what the first factor amounts to is asked again, with the second one proven, \
-                and applied
-                """
+                "the code is checked; the first factor is decided again with the second proven, and applied"
             )
-        // What a token is still good for.
+        // Validity of tokens.
         case .tokenAccountGone: RuleText("ID token: the account is gone", "refused: user not found")
         case .tokenAccountDisabled: RuleText("ID token: the account is disabled", "refused: user disabled")
-        case .tokenEpochStale: RuleText("ID token: of another session epoch", "refused: token expired")
+        case .tokenEpochStale: RuleText("ID token: another session epoch", "refused: token expired")
         case .tokenIssuedBeforeValidSince:
-            RuleText("ID token: issued in a second before validSince", "refused: token expired")
-        case .tokenAccepted: RuleText("ID token: otherwise", "good")
+            RuleText("ID token: issued in a second before `validSince`", "refused: token expired")
+        case .tokenAccepted: RuleText("ID token: otherwise", "accepted")
         case .refreshAccountGone: RuleText("refresh token: the account is gone", "refused: user not found")
         case .refreshAccountDisabled: RuleText("refresh token: the account is disabled", "refused: user disabled")
         case .refreshSessionGone:
             RuleText("refresh token: the session is gone or of another epoch", "refused: token expired")
         case .refreshBeforeValidSince:
-            RuleText("refresh token: started in a second before validSince", "refused: token expired")
-        case .refreshAccepted: RuleText("refresh token: otherwise", "good")
-        case .sessionEnded: RuleText("ID token: its session was ended", "refused: token expired")
+            RuleText("refresh token: started in a second before `validSince`", "refused: token expired")
+        case .refreshAccepted: RuleText("refresh token: otherwise", "accepted")
+        case .sessionEnded: RuleText("ID token: its session has ended", "refused: token expired")
         case .sessionUnused:
             RuleText(
-                "either: the session was not used for concord.sessions.inactivitySeconds",
+                "ID or refresh token: the session was unused for `concord.sessions.inactivitySeconds`",
                 "refused: token expired"
             )
         case .sessionTooOld:
-            RuleText("either: the session is concord.sessions.absoluteSeconds old", "refused: token expired")
-        case .sessionsEndedAlready: RuleText("sessions to be ended: there are none", "nothing changes")
+            RuleText(
+                "ID or refresh token: the session is `concord.sessions.absoluteSeconds` old",
+                "refused: token expired"
+            )
+        case .sessionsEndedAlready: RuleText("ending sessions: there are none", "nothing changes")
         case .sessionsEndedByRequest:
             RuleText(
-                "sessions to be ended: otherwise",
+                "ending sessions: otherwise",
                 """
-                they end; where all of them do, so does every ID token; if the user asks, open conflicts are void, \
-                and mailed codes but those that take something back (where a session ends itself, those alone that \
-                change the address)
+                they end; if all end, every ID token is revoked. A user's request voids open conflicts and mailed \
+                codes, except codes that undo a change; if a session ends itself, only codes that change the address
                 """
             )
-        // Coming back with a pending credential.
-        case .pendingUnknown: RuleText("the handle names none", "invalid")
-        case .pendingUsed: RuleText("it was used, or is void", "invalid")
-        case .pendingExpired: RuleText("its time is over", "invalid")
-        case .pendingOfOtherTenant: RuleText("it is of another tenant", "invalid")
-        case .pendingOfOtherAccount:
-            RuleText("it came with a session of another account than the conflict's", "invalid")
-        case .pendingIssuerChanged: RuleText("its provider has another issuer by now", "invalid")
-        case .pendingUsable: RuleText("otherwise, without a session too", "usable; only success closes it")
+        // Use of a pending credential.
+        case .pendingUnknown: RuleText("unknown handle", "invalid")
+        case .pendingUsed: RuleText("used or void", "invalid")
+        case .pendingExpired: RuleText("expired", "invalid")
+        case .pendingOfOtherTenant: RuleText("of another tenant", "invalid")
+        case .pendingOfOtherAccount: RuleText("the session's account is not the conflict's", "invalid")
+        case .pendingIssuerChanged: RuleText("its provider has a new issuer", "invalid")
+        case .pendingUsable: RuleText("otherwise, with or without a session", "usable; only success closes it")
         // Proving a conflict.
-        case .conflictUnknown: RuleText("the handle names none, or one of another tenant", "refused: unknown")
-        case .conflictClosed: RuleText("it is resolved, declined or superseded", "refused: closed")
-        case .conflictExpired: RuleText("its time is over", "refused: expired")
+        case .conflictUnknown: RuleText("unknown handle, or of another tenant", "refused: unknown")
+        case .conflictClosed: RuleText("resolved, declined or superseded", "refused: closed")
+        case .conflictExpired: RuleText("expired", "refused: expired")
         case .proofByMailNotOffered:
             RuleText(
-                "a mail is asked for, and policy lets none settle what was brought, whoever the account is",
+                "a mail is requested; policy accepts no mail for this credential, on any account",
                 "refused: proof not offered"
             )
-        case .proofMailsUsedUp: RuleText("a mail is asked for, and five were sent", "refused: too many attempts")
+        case .proofMailsUsedUp: RuleText("a mail is requested; five were sent", "refused: too many attempts")
         case .tooManyProofMails:
             RuleText(
-                "a mail is asked for, and ten were sent about the account within the hour, whatever the conflict",
+                "a mail is requested; ten were sent about the account within the hour, for any conflict",
                 "refused: too many mails"
             )
-        case .proofMailed:
-            RuleText("a mail is asked for otherwise", "a link and a code are mailed; what was mailed before is void")
+        case .proofMailed: RuleText("a mail is requested", "a link and a code are mailed; earlier ones are void")
         case .proofNotExpected:
-            RuleText("an answer comes, and nothing was asked for, or it is proven already", "refused: unproven")
-        case .proofExpired: RuleText("the proof's quarter of an hour is over", "refused: proof expired")
-        case .proofTooManyAnswers:
-            RuleText("five wrong answers were given", "refused: too many attempts; the right one counts no more")
-        case .proofStale: RuleText("account, address or configuration is not what it was", "refused: proof stale")
+            RuleText("an answer, but no proof was started, or it is already proven", "refused: unproven")
+        case .proofExpired: RuleText("the proof's 15 minutes are over", "refused: proof expired")
+        case .proofTooManyAnswers: RuleText("five wrong answers", "refused: too many attempts, even the right answer")
+        case .proofStale: RuleText("account, address or configuration has changed", "refused: proof stale")
         case .proofAccepted: RuleText("the answer is right", "proven")
         case .proofWrong: RuleText("the answer is wrong", "counted, and refused")
         case .proofBySessionOfOtherAccount: RuleText("a session of another account", "refused: unproven")
-        case .proofNeedsRecentSignIn: RuleText("a session whose sign-in is too old", "refused: sign in again")
+        case .proofNeedsRecentSignIn: RuleText("a session whose sign-in is old", "refused: sign in again")
         case .provenBySession: RuleText("a session of the account, from a recent sign-in", "proven")
         // Settling a conflict.
         case .resolveAccountGone: RuleText("the account is gone", "refused: unknown")
-        case .resolveUnproven: RuleText("it is not proven, or by somebody else", "refused: unproven")
-        case .resolveProofExpired: RuleText("the proof's time is over", "refused: proof expired")
-        case .resolveProofStale:
-            RuleText("account, address or configuration is not what it was", "refused: proof stale")
+        case .resolveUnproven: RuleText("not proven, or not by the caller", "refused: unproven")
+        case .resolveProofExpired: RuleText("the proof has expired", "refused: proof expired")
+        case .resolveProofStale: RuleText("account, address or configuration has changed", "refused: proof stale")
         case .resolveProviderNotEnabled:
-            RuleText("the provider is not enabled, or has another issuer by now", "refused: operation not allowed")
+            RuleText("the provider is disabled, or has a new issuer", "refused: operation not allowed")
         case .resolveAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
-        case .resolveNeedsSecondFactor: RuleText("the account has a second factor", "refused: second factor required")
+        case .resolveNeedsSecondFactor:
+            RuleText("the account needs its second factor", "refused: second factor required")
         case .resolveProofNotOffered:
             RuleText(
-                """
-                policy does not let a proof of this kind settle a conflict of this provider with the account's \
-                methods
-                """,
+                "policy does not accept this kind of proof for this provider and the account's methods",
                 "refused: proof not offered"
             )
         case .resolveAlreadyLinked:
-            RuleText("the identity is the account's already", "sign in; the conflict is resolved")
-        case .resolveIdentityInUse: RuleText("the identity is another account's", "refused: already linked")
+            RuleText("the identity is the account's already", "signed in; the conflict is resolved")
+        case .resolveIdentityInUse: RuleText("the identity belongs to another account", "refused: already linked")
         case .credentialAddressTaken:
-            RuleText("a third account has the credential's address, one account per address", "refused: address exists")
+            RuleText(
+                "one account per address; a third account owns the credential's address",
+                "refused: address exists"
+            )
         case .takeoverByConflict:
-            RuleText("proven by mail, and nobody had shown to own the address before", "takeover, as M3; link; sign in")
+            RuleText("proven by mail, the first proof of the address", "takeover, as M3; linked, signed in")
         case .subjectReplacedAfterProof:
             RuleText(
-                "the account has another subject of this provider, proven by a session, policy: conflict",
-                "the new subject replaces the old one; sign in"
+                "the account has another subject of this provider, proven by a session, policy `conflict`",
+                "the new subject replaces the old; signed in"
             )
-        case .resolveSecondSubject:
-            RuleText("the account has another subject of this provider", "refused; nothing is replaced")
-        case .credentialLinkedAfterProof: RuleText("otherwise", "link, as L4; sign in")
-        case .conflictDeclined: RuleText("whoever holds the handle turns the conflict down", "declined")
-        case .declinedByOperator: RuleText("an administrator turns the conflict down", "declined")
+        case .resolveSecondSubject: RuleText("the account has another subject of this provider", "refused")
+        case .credentialLinkedAfterProof: RuleText("otherwise", "linked, as L4; signed in")
+        case .conflictDeclined: RuleText("the handle's holder declines", "declined")
+        case .declinedByOperator: RuleText("an administrator declines", "declined")
         case .nextSignInLeavesConflict:
             RuleText(
                 """
-                by the next sign-in: proven by mail, and nobody had shown to own the address before, or the account \
-                has another subject of this provider
+                at the next sign-in: proven by mail, and the address was never proven before, or the account has \
+                another subject of this provider
                 """,
-                "stays proven: who signs in need not be who reads the mail, to whom J11 is left"
+                "stays proven; J11 is left to the mailbox's owner, who may be another person"
             )
         // Merging accounts.
         case .mergeSameAccount: RuleText("both are one account", "refused: same account")
         case .mergeAccountGone: RuleText("one of the accounts does not exist", "refused: account not found")
-        case .mergeSessionEnded:
-            RuleText(
-                "asked by owners, and a session of one of them has ended, as by a takeover",
-                "refused: token expired"
-            )
-        case .mergeAccountDisabled: RuleText("one of them is disabled", "refused: account disabled")
-        case .mergeNeedsRecentSignIn:
-            RuleText("asked by owners, and the sign-in of one of the sessions is old", "refused: sign in again")
+        case .mergeSessionEnded: RuleText("by owners, one of the sessions has ended", "refused: token expired")
+        case .mergeAccountDisabled: RuleText("one of the accounts is disabled", "refused: account disabled")
+        case .mergeNeedsRecentSignIn: RuleText("by owners, one of the sessions is old", "refused: sign in again")
         case .mergeNeedsSecondFactor:
             RuleText(
-                "asked by owners, and an account has a second factor that its session has not shown",
+                "by owners, an account has a second factor that its session lacks",
                 "refused: second factor required"
             )
         case .mergeClaimsNeedAdmin:
-            RuleText(
-                "asked by owners, and custom attributes would be chosen or given up",
-                "refused: an administrator is needed"
-            )
+            RuleText("by owners, custom attributes would be chosen or lost", "refused: an administrator is needed")
         case .mergeWhileRecoverable:
             RuleText(
-                "asked by owners, and a mail can still take back what was done to the account that goes",
+                "by owners, a mailed code can still undo changes to the absorbed account",
                 "refused: an administrator is needed"
             )
-        case .mergeUnknownChoice: RuleText("something is chosen that neither account has", "refused: unknown choice")
+        case .mergeUnknownChoice: RuleText("a choice names a field that neither account has", "refused: unknown choice")
         case .mergeNeedsChoices:
             RuleText(
                 """
-                both have what an account has but once and nobody has chosen, or a password is under an address that \
-                nobody has shown to have
+                both accounts have a single-valued field, or one has a password and an unproven address, and no choice \
+                is made
                 """,
-                "the choices to be made; nothing is written"
+                "the choices to make"
             )
         case .mergeNeedsVerifiedEmail:
             RuleText(
                 """
-                asked by owners, addresses protected, and an address that nobody has shown to have, or only by a \
-                word for new addresses, would be taken where there is, or was, another
+                by owners, enumeration protection: an unproven address, or one with only a word for new addresses, \
+                would replace a present or former one
                 """,
                 "refused: unverified e-mail"
             )
-        case .mergeTooManyFactors:
-            RuleText("there would be more than five second factors", "refused: too many second factors")
+        case .mergeTooManyFactors: RuleText("more than five second factors", "refused: too many second factors")
         case .mergeFactorNameRepeated:
-            RuleText("a second factor of each has the same name", "refused: second factor repeated")
+            RuleText("both have a second factor with the same name", "refused: second factor repeated")
         case .mergeFactorsNeedProvenEmail:
             RuleText(
-                "there would be second factors, and no address that is proven by more than a word for new addresses",
+                "second factors without an address proven by more than a word for new addresses",
                 "refused: unverified e-mail"
             )
-        case .mergeLeavesNoMethod: RuleText("no method to sign in with would be left", "refused: no method left")
+        case .mergeLeavesNoMethod: RuleText("no sign-in method would be left", "refused: no method left")
         case .accountsMerged:
             RuleText(
                 "otherwise",
                 """
-                merged: the account that stays has what was chosen and everything the other had alone; the other's \
-                sessions end, its own as well where its password or second factors change
+                merged: the survivor has the choices and all that only the absorbed account had. Absorbed sessions \
+                end; the survivor's too if its password or second factors change
                 """
             )
-        case .mergeWithdrawn: RuleText("an operator says no", "aborted: withdrawn")
-        case .mergeVetoed: RuleText("a receiver says no", "aborted: vetoed")
+        case .mergeWithdrawn: RuleText("an operator withdraws", "aborted: withdrawn")
+        case .mergeVetoed: RuleText("a receiver refuses", "aborted: vetoed")
         case .mergeAccountsChanged:
-            RuleText("one of the accounts is not what it was when receivers were asked", "aborted: accounts changed")
-        case .mergeCommitted: RuleText("every receiver has said yes", "committed")
+            RuleText("an account has changed since receivers were asked", "aborted: accounts changed")
+        case .mergeCommitted: RuleText("every receiver agrees", "committed")
         case .mergeTimedOut: RuleText("the time is over", "aborted: timed out")
-        case .mergeWaiting: RuleText("otherwise", "it waits")
+        case .mergeWaiting: RuleText("otherwise", "waits")
         case .undoNotCommitted: RuleText("the merge was not committed, or is undone", "refused: not committed")
-        case .undoTooLate: RuleText("the time to undo it is over", "refused: too late")
+        case .undoTooLate: RuleText("the undo period is over", "refused: too late")
         case .undoLaterChanges:
-            RuleText(
-                "later changes stand in the way, and are not to be kept",
-                "refused: later changes; nothing is written"
-            )
-        case .mergeUndone:
-            RuleText("otherwise", "undone: both accounts are as they were, but for later changes that are kept")
+            RuleText("later changes prevent it, and the request does not keep them", "refused: later changes")
+        case .mergeUndone: RuleText("otherwise", "both accounts are restored, except later changes that are kept")
         }
     }
 }
 
-/// The words of a rule. docs/reference/decisions.md is generated from them.
+/// The words of a rule, from which docs/reference/decisions.md is generated.
 package struct RuleText: Sendable, Hashable {
-    /// Under which circumstances it is the rule, after those before it in its table.
+    /// The rule matches if no earlier rule of its table does and this condition holds.
     package let condition: String
     package let outcome: String
 
@@ -1129,14 +1016,14 @@ package struct RuleText: Sendable, Hashable {
 }
 
 extension RuleText {
-    /// Both in a sentence for somebody who has not got the tables at hand: letters stand for accounts there.
+    /// The outcome and the condition, with the accounts spelled out in place of letters.
     package var sentence: String {
         Self.spelledOut("\(outcome) (\(condition))")
     }
 
     private static let letters: [Character: String] = [
         "F": "the owner of the identity", "M": "the owner of the address", "T": "the account of the session",
-        "O": "the account with the address asked for", "N": "the account with the number",
+        "O": "the owner of the requested address", "N": "the owner of the number",
     ]
 
     private static func spelledOut(_ text: String) -> String {
@@ -1148,7 +1035,7 @@ extension RuleText {
                 continue
             }
             if word.count == 1, let letter = word.first, let name = letters[letter] {
-                // "F's own" and "F" alike.
+                // Covers "F" and "F's own".
                 result += name
             } else {
                 result += word
