@@ -1,6 +1,6 @@
 extension Account {
-    /// The account as it will be once `change` is applied: the meaning of an `AccountChange`, for decisions that look
-    /// ahead and for simulation. The store does the same with writes.
+    /// The account after `change`, for decisions that look ahead and for simulation. Defines the meaning of
+    /// `AccountChange`; the store writes the same result.
     package func applying(_ change: AccountChange) -> Account {
         if change.isEmpty { return self }
         var account = self
@@ -36,9 +36,9 @@ extension Account {
 }
 
 extension AccountChange {
-    /// Both changes as one, for a request that asks for several things at once: applying it once leaves the facts that
-    /// applying `self` and then `later` would leave. (Two identities linked in a row do not fit into one change; the
-    /// later one is kept.)
+    /// Combines both changes: applying the result leaves the facts that applying `self` and then `later` would leave.
+    ///
+    /// One change holds one linked identity. If both link one, the later is kept.
     package func followed(by later: AccountChange) -> AccountChange {
         var both = self
         switch (email, later.email) {

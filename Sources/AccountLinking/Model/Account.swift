@@ -5,7 +5,7 @@ package enum SignInMethod: Sendable, Hashable {
     case phone
     case provider(ProviderID)
 
-    /// The name `createAuthUri` reports and `sign_in_methods.method` stores.
+    /// The name in answers of `createAuthUri` and in `sign_in_methods.method`.
     package var name: String {
         switch self {
         case .password: "password"
@@ -30,17 +30,17 @@ extension SignInMethod {
     }
 }
 
-/// How control of an e-mail address was shown. "Verified" belongs to an (address, proof) pair, never to a side effect.
+/// Proof of control of an e-mail address. An address is verified only together with its proof.
 package enum EmailProof: Sendable, Hashable {
-    /// A code sent to the address came back (`VERIFY_EMAIL`, `VERIFY_AND_CHANGE_EMAIL`, `RECOVER_EMAIL`).
+    /// A code sent to the address was returned (`VERIFY_EMAIL`, `VERIFY_AND_CHANGE_EMAIL`, `RECOVER_EMAIL`).
     case emailCode
     /// A sign-in link sent to the address was followed.
     case emailLink
     /// A password reset sent to the address was completed.
     case passwordReset
-    /// A provider whose word policy accepts for this address vouched for it.
+    /// A provider that policy trusts for this address vouched for it.
     case provider(ProviderID)
-    /// An administrator or an import said so.
+    /// An administrator or an import set the address as verified.
     case administrator
 
     package var name: String {
@@ -53,7 +53,7 @@ package enum EmailProof: Sendable, Hashable {
         }
     }
 
-    /// The inverse of `name`; `nil` for text this version does not know.
+    /// The inverse of `name`; `nil` for text that this version does not define.
     package init?(name: String) {
         switch name {
         case "mailed-code": self = .emailCode
@@ -71,7 +71,7 @@ package enum EmailProof: Sendable, Hashable {
 /// The top-level e-mail of an account, with the proof that makes it verified.
 package struct AccountEmail: Sendable, Hashable {
     package var address: EmailAddress
-    /// `nil`: nobody has shown control of the address yet.
+    /// `nil` while control of the address is not proven.
     package var proof: EmailProof?
 
     package init(address: EmailAddress, proof: EmailProof?) {
@@ -82,29 +82,29 @@ package struct AccountEmail: Sendable, Hashable {
     package var isVerified: Bool { proof != nil }
 }
 
-/// What decisions read about one account: facts as of `version`, loaded together, complete by type.
+/// The facts of one account that decisions read: complete, as of `version`, loaded together.
 ///
-/// Every change to any of these raises `version` in the database, so a decision taken on stale facts cannot be applied.
+/// Every change of a fact raises `version` in the database, so a decision on stale facts cannot be applied.
 package struct Account: Sendable, Hashable {
     package var id: UserID
-    /// Raised by every change to a fact below; the guard of every write.
+    /// Raised by every change of a fact below; the guard of every write.
     package var version: Int64
-    /// Raised by whatever ends sessions. A session or ID token that carries another value is dead.
+    /// Raised by every operation that ends all sessions. A session or ID token with another value is invalid.
     package var sessionEpoch: Int64
     package var isDisabled: Bool
     package var email: AccountEmail?
-    /// Whether the address the account had before its first change is already remembered.
+    /// True if the account's first address is already stored (`initialEmail` on the wire).
     package var hasInitialEmail: Bool
     package var hasPassword: Bool
-    /// Whether a sign-in link was ever followed. Survives a change of address: the link goes wherever the address does.
+    /// True if a sign-in link was ever followed. Stays true when the address changes, because links go to the current
+    /// address.
     package var hasEmailLink: Bool
-    /// The number the account owns; `nil` also when a number is kept only as unproven data (rule R4).
+    /// The number that the account owns; `nil` if the number is only unproven data (rule R4).
     package var phoneNumber: PhoneNumber?
-    /// Linked providers and the subject of each: at most one subject per provider.
+    /// Subjects of the linked providers, at most one for each.
     package var linkedProviders: LinkedSubjects
-    /// Whether at least one second factor is enrolled.
     package var hasSecondFactor: Bool
-    /// Whether the account was ever signed in to by a custom token.
+    /// True if a custom token ever signed in to the account.
     package var usesCustomTokens: Bool
 
     package init(
@@ -135,20 +135,20 @@ package struct Account: Sendable, Hashable {
         self.usesCustomTokens = usesCustomTokens
     }
 
-    /// Whether it has an address. To compare that with `nil` would copy it.
+    /// True if the account has an address. Comparing `email` with `nil` would copy it.
     package var hasEmail: Bool { if case .some = email { true } else { false } }
 
     package var isEmailVerified: Bool { email?.isVerified ?? false }
 
-    /// Has an address, or had one that is remembered.
+    /// True if the account has an address, or had one that is stored.
     package var hasHadEmail: Bool { hasEmail || hasInitialEmail }
 
-    /// Nothing but the account itself: no number, provider or custom token identifies it, and no address ever did.
+    /// True if no address, number, provider or custom token identifies the account, or ever did by address.
     package var isAnonymous: Bool {
         !hasPassword && linkedProviders.isEmpty && !hasHadEmail && phoneNumber == nil && !usesCustomTokens
     }
 
-    /// The methods that would let somebody in now, in the order `createAuthUri` lists them.
+    /// The methods that can sign in now, in the order of `createAuthUri`.
     package var signInMethods: [SignInMethod] {
         var methods: [SignInMethod] = []
         if hasEmail, hasPassword { methods.append(.password) }

@@ -1,23 +1,23 @@
-/// Everything a decision changes about one account. Applying it needs no further thought: one function in
-/// `AccountStore` turns it into writes, straight through.
+/// All changes of one account by one decision. A function in `AccountStore` turns them into writes, without further
+/// choices.
 ///
-/// The values that only the shell knows (the new password's hash, the time, the identifier of the event) travel beside
-/// it. An empty change writes nothing and raises no version.
+/// Values from outside the core (the hash of a new password, the time, the event's id) are passed beside it. An empty
+/// change writes nothing and does not raise `version`.
 package struct AccountChange: Sendable, Hashable {
     package enum Email: Sendable, Hashable {
         case keep
-        /// The account takes `address` (and its claim); the previous address and claim are given up.
+        /// The account gets `address` and its claim, and loses the previous ones.
         case set(EmailAddress, proof: EmailProof?)
         /// The current address becomes verified by `proof`.
         case prove(EmailProof)
-        /// The current address stays and counts as unverified again.
+        /// The current address stays, unverified.
         case unprove
         case remove
     }
 
     package enum Password: Sendable, Hashable {
         case keep
-        /// The hash made by the shell becomes the password.
+        /// The hash that is passed beside the change becomes the password.
         case set
         case remove
     }
@@ -32,37 +32,36 @@ package struct AccountChange: Sendable, Hashable {
 
     package enum ProfileUpdate: Sendable, Hashable {
         case keep
-        /// Only fields that the account does not have yet (rule I7).
+        /// Sets only fields that the account lacks (rule I7).
         case fillBlanks(Profile)
-        /// Every field, clearing those the provider lacks.
+        /// Sets every field, and clears those that the provider lacks.
         case replace(Profile)
-        /// The display name, as its owner wants it; the rest stays.
+        /// Sets the display name, chosen by the owner. The rest stays.
         case rename(String)
     }
 
     package var email = Email.keep
-    /// The address to remember as the account's first, once (`initialEmail` on the wire).
+    /// The account's first address, stored once (`initialEmail` on the wire).
     package var rememberedInitialEmail: EmailAddress?
     package var password = Password.keep
-    /// `true`: sign-in by link is a proven method from now on. `false`: it no longer is. `nil`: unchanged.
+    /// `true`: sign-in by link becomes a proven method. `false`: it no longer is one. `nil`: unchanged.
     package var emailLink: Bool?
     package var phone = Phone.keep
-    /// The identity to link; replaces a row of the same provider when that provider is in `unlinkedProviders` too.
+    /// The identity to link. It replaces the row of the same provider if `unlinkedProviders` contains that provider.
     package var linkedIdentity: ProviderIdentity?
     package var unlinkedProviders: Set<ProviderID> = []
-    /// What this takes off the account is suspended instead of gone, for as long as the project says: it may have been
-    /// the owner's own.
+    /// True if removed methods are suspended for the project's quarantine instead of deleted, because they may be the
+    /// owner's.
     package var quarantinesRemovals = false
     package var profile = ProfileUpdate.keep
-    /// The second factors that the account has from then on, in order; `nil`: unchanged.
+    /// The second factors after the change, in order; `nil`: unchanged.
     package var secondFactors: [SecondFactor]?
     package var isDisabled: Bool?
-    /// Marks the account as one that custom tokens sign in to.
     package var usesCustomTokens: Bool?
-    /// Raises the session epoch and moves `validSince`: every session and ID token issued so far is dead.
+    /// Raises the session epoch and moves `validSince`: every session and ID token so far becomes invalid.
     package var endsSessions = false
-    /// Outstanding action codes and open conflicts of the account are void, and its first address is
-    /// forgotten: it was whoever's came before the owner, who would be mailed a way back at the next change.
+    /// Voids the account's mailed codes and open conflicts, and deletes its first address. That address belongs to the
+    /// previous user, who would otherwise get a recovery mail at the next change.
     package var voidsOutstandingProofs = false
 
     package init() {}

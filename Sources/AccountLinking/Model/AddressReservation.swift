@@ -1,11 +1,11 @@
-/// An address that an account has given up and can take back by a live recovery code (`RECOVER_EMAIL`). Until the code ends, no
-/// other account may have the address.
+/// An address that an account gave up and can take back by a live recovery code (`RECOVER_EMAIL`). Until the code ends,
+/// no other account may get the address.
 package struct AddressReservation: Sendable, Hashable, Codable {
     package var address: EmailAddress
-    /// The account that the code is about.
+    /// The account of the code.
     package var account: UserID
-    /// Whether somebody had shown to own the address when the account gave it up. If not, the reservation gives way to whoever
-    /// shows that: otherwise an intruder could keep an owner away from an address by registering it and moving on.
+    /// True if the address was proven when the account gave it up. If false, the first account that proves the address
+    /// gets it. Otherwise an intruder could register an address, change it, and block its owner.
     package var wasProven: Bool
 
     private enum CodingKeys: String, CodingKey {

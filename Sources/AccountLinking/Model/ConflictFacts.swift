@@ -1,38 +1,38 @@
-/// The subject of a conflict (docs/reference/decisions.md).
+/// The kind of a conflict (docs/reference/decisions.md).
 package enum ConflictKind: String, Sendable, Hashable, CaseIterable {
-    /// I11: the address a provider names belongs to an account that nothing ties to the provider's user.
+    /// I11, I16: the provider names the address of an account that its user has not shown to own.
     case accountExistsWithDifferentCredential = "account-exists-with-different-credential"
-    /// L1, L8: the identity belongs to another account, or the account has another one of the provider.
+    /// L1, L8: the identity belongs to another account, or the account has another subject of the provider.
     case credentialAlreadyInUse = "credential-already-in-use"
-    /// L3: the address belongs to an account other than the one being linked to.
+    /// L3: the address belongs to another account than the one to link to.
     case emailAlreadyInUse = "email-already-in-use"
 }
 
-/// What decisions read about a conflict: a credential that was set aside until the owner of the account it concerns has
-/// shown who they are.
+/// The facts of a conflict that decisions read. A conflict holds a credential until the owner of an account proves the
+/// account.
 package struct ConflictFacts: Sendable, Hashable, Codable {
-    /// Where a conflict stands in its life. That it has expired follows from the time and is not stored.
+    /// The stored state of a conflict. Expiry follows from the time and is not stored.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case open
-        /// The owner of the account has shown who they are; the credential waits to be used.
+        /// The owner has proven the account; the credential can be used.
         case proven
-        /// The credential was used by a sign-in or link that succeeded.
+        /// A sign-in or a link used the credential.
         case resolved
-        /// Somebody who held the handle turned it down.
+        /// The handle's holder or an administrator declined it.
         case declined
-        /// The account changed hands meanwhile, and the conflict is void.
+        /// Void since a change of the account, such as a takeover.
         case superseded
 
-        /// Whether its credential may still be used.
+        /// True while the credential may be used.
         package var isLive: Bool { self == .open || self == .proven }
     }
 
     package var state: State
     package var expiresAt: Timestamp
     package var tenant: TenantID
-    /// The account the conflict concerns.
+    /// The account that the conflict is about.
     package var account: UserID
-    /// The proof that is under way or was given; `nil` before the first was asked for.
+    /// The latest proof, pending or given; `nil` before the first is requested.
     package var proof: ConflictProofFacts?
 
     package init(
@@ -51,7 +51,7 @@ package struct ConflictFacts: Sendable, Hashable, Codable {
 }
 
 extension ConflictFacts {
-    /// A conflict's state as people see it: one whose time is over is expired, and no longer open or proven.
+    /// The state that people see. An open or proven conflict whose time is over is expired.
     package enum ShownState: String, Sendable, Hashable, CaseIterable {
         case open
         case proven
@@ -72,23 +72,22 @@ extension ConflictFacts {
     }
 }
 
-/// How the owner of an account shows who they are, to settle a conflict.
+/// The kind of proof that settles a conflict.
 package enum ConflictProofKind: String, Sendable, Hashable, CaseIterable {
-    /// By what was mailed to the account's address: a link, or a short code to be typed in.
+    /// A link or short code from a mail to the account's address.
     case mailbox
-    /// By signing in with a method the account has.
+    /// A sign-in with a method of the account.
     case session
 }
 
-/// What a proof holds for. It is worth nothing for another conflict, which is another row, or once any of this is
-/// otherwise than when it was asked for.
+/// Values that a proof is bound to. The proof is void for another conflict, and once one of these values changes.
 package struct ProofBinding: Sendable, Hashable, Codable {
     package var kind: ConflictProofKind
-    /// Raised by whatever ends the account's sessions, a change of hands among them.
+    /// Raised by every operation that ends all sessions, takeovers included.
     package var sessionEpoch: Int64
-    /// The version of the project's configuration, which holds the policy.
+    /// Version of the project's configuration, which contains the policy.
     package var policyVersion: Int64
-    /// The address whose mailbox was written to; `nil` for proofs of another kind.
+    /// The mailed address; `nil` for other kinds of proof.
     package var address: EmailAddress?
 
     private enum CodingKeys: String, CodingKey {
@@ -103,7 +102,7 @@ package struct ProofBinding: Sendable, Hashable, Codable {
         self.address = address
     }
 
-    /// What a proof of `kind` would be bound to now.
+    /// The binding of a proof of `kind` that is requested now.
     package init(_ kind: ConflictProofKind, of account: Account, policyVersion: Int64) {
         self.init(
             kind: kind,
@@ -114,10 +113,9 @@ package struct ProofBinding: Sendable, Hashable, Codable {
     }
 }
 
-/// The proof of a conflict as it stands.
+/// The current proof of a conflict.
 package struct ConflictProofFacts: Sendable, Hashable, Codable {
     package var binding: ProofBinding
-    /// Wrong answers so far.
     package var attempts: Int
     package var expiresAt: Timestamp
 
@@ -132,31 +130,31 @@ package struct ConflictProofFacts: Sendable, Hashable, Codable {
         self.expiresAt = expiresAt
     }
 
-    /// Number of wrong answers to one proof before the proof is dead.
+    /// Number of wrong answers before a proof is dead.
     package static let attemptsMax = 5
-    /// Proofs that one conflict may ask for: each sends a mail.
+    /// Number of proofs for one conflict. Each sends a mail.
     package static let startsMax = 5
 }
 
-/// Why nothing can be done with a conflict now.
+/// The reason why a conflict cannot be used.
 package enum ConflictRefusal: Sendable, Hashable {
-    /// No such conflict, or one of another tenant: one answer, from which a stranger learns nothing.
+    /// No such conflict, or one of another tenant. One answer for both reveals nothing to anonymous callers.
     case unknown
     case closed(ConflictFacts.State)
     case expired
-    /// Nobody has shown to be the owner of the account, or somebody else has.
+    /// The account is not proven, or not by the caller.
     case unproven
     case wrongAnswer
     case tooManyAttempts
-    /// The account was sent as many mails as an hour allows; `waitSeconds` from now the next may be asked for.
+    /// The account was sent the maximum of mails within an hour. The next is possible in `waitSeconds`.
     case tooManyMails(waitSeconds: Int64)
     case proofExpired
-    /// The account or the policy is not what it was when the proof was asked for.
+    /// The account or the policy has changed since the proof was requested.
     case proofStale
     case refused(Refusal)
     case secondFactorRequired
-    /// The account has another identity of this provider.
+    /// The account has another subject of this provider.
     case providerAlreadyLinked
-    /// Policy does not let a proof of this kind settle it.
+    /// Policy does not accept this kind of proof for the conflict.
     case proofNotOffered
 }

@@ -1,12 +1,12 @@
-/// The conflicts that an operator wants to see; what is `nil` does not narrow them.
+/// A filter for lists of conflicts. `nil` fields do not filter.
 package struct ConflictFilter: Sendable, Hashable {
     package var state: ConflictFacts.ShownState?
     package var user: UserID?
     package var provider: ProviderID?
     package var kind: ConflictKind?
-    /// Opened at that time or later.
+    /// Earliest opening, inclusive.
     package var openedSince: Timestamp?
-    /// Opened before that time.
+    /// Latest opening, exclusive.
     package var openedBefore: Timestamp?
 
     package init() {}

@@ -1,39 +1,38 @@
-/// An e-mail address: as it was typed, and in the form that says whether two of them are the same.
+/// An e-mail address: as typed, and in the canonical form by which addresses are compared.
 ///
-/// The one place where case and Unicode are folded. Nothing else is: no dots, no `+suffix`, no compatibility forms
-/// (two addresses that some mail host treats as one are two here, and no one can claim another's by a look-alike).
+/// The only place that folds case and Unicode. It does not fold dots, `+suffix` or compatibility forms: addresses that
+/// a mail host treats as one are two here, so a look-alike cannot claim another person's address.
 package struct EmailAddress: Sendable {
-    /// As it was typed. Mail goes to the account's spelling, not to that of a request (`isSameMailbox`).
+    /// The typed form. Mail goes to the account's spelling, not to that of a request (`isSameMailbox`).
     package let raw: String
-    /// The key: local part in NFC and lower case of no locale, domain in A-labels and lower case. Under 256 bytes.
+    /// The key: local part in NFC and locale-independent lower case, domain in lower-case A-labels. Under 256 bytes.
     package let canonical: String
     private let isASCII: Bool
 
-    /// The form that clients see: `raw` in lower case of no locale.
+    /// The form that clients see: `raw` in locale-independent lower case.
     package var lowercased: String { isASCII ? canonical : raw.lowercased() }
 
-    /// Parses `raw` as it stands: nothing is trimmed.
+    /// Parses `raw` without trimming.
     ///
-    /// Accepted is what mail hosts of today deliver: a dot-atom of 1 to 64 octets (RFC 5321 §4.5.3.1.1, RFC 5322
-    /// §3.2.3), `@`, and a domain name of at least two labels or `localhost` (RFC 1123 §2.1; the last label is not a
-    /// number). Not accepted are quoted local parts, comments, address literals, control characters, spaces, and 256
-    /// bytes or more.
+    /// Accepts a dot-atom of 1 to 64 octets (RFC 5321 §4.5.3.1.1, RFC 5322 §3.2.3), `@`, and a domain name of at least
+    /// two labels or `localhost` (RFC 1123 §2.1; the last label is not a number). Rejects quoted local parts, comments,
+    /// address literals, control characters, spaces, and 256 bytes or more.
     ///
-    /// Internationalised addresses (RFC 6531) are accepted where their letters, digits and marks are those that domain
-    /// names may have (IDNA2008, RFC 5892), in the local part too: no emoji, nothing invisible, nothing unassigned.
-    /// - Returns: `nil` when `raw` is not such an address.
+    /// Internationalized addresses (RFC 6531) may contain the letters, digits and marks of domain names (IDNA2008, RFC
+    /// 5892), in the local part too: no emoji, no invisible and no unassigned characters.
+    /// - Returns: `nil` if `raw` is not such an address.
     package init?(_ raw: String) {
         let bytes = raw.utf8.span
         guard bytes.count < Self.bytesEnd,
             let at = bytes.indices.first(where: { bytes[$0] == UInt8(ascii: "@") }),
             (1...64).contains(at)
         else { return nil }
-        // A second "@" fails as a character of the domain: quoted local parts are not accepted.
+        // A second "@" fails as a character of the domain.
         let (local, domain) = (0..<at, at + 1..<bytes.count)
         switch (formOfLocalPart(local, of: bytes), formOfDomain(domain, of: bytes)) {
         case (.invalid, _), (_, .invalid): return nil
         case (.folded, .folded):
-            // Most addresses are written as they are folded: one string does for both.
+            // Most addresses are typed in canonical form: one string serves both.
             canonical = raw
             isASCII = true
         case (let localForm, let domainForm):
@@ -58,18 +57,17 @@ package struct EmailAddress: Sendable {
         self.raw = raw
     }
 
-    /// So many bytes no address has.
+    /// The first length in bytes that is too long.
     fileprivate static let bytesEnd = 256
 
-    /// Returns true if every mail host delivers both to one mailbox. Equal addresses need not be: some hosts distinguish local
-    /// parts by case or by normal form.
+    /// Returns true if every mail host delivers both to one mailbox. Equal addresses can differ here: some hosts
+    /// distinguish local parts by case or normal form.
     package func isSameMailbox(as other: EmailAddress) -> Bool {
         let at = UInt8(ascii: "@")
-        // As bytes: strings of one normal form and another are equal.
+        // Compares bytes, because Swift strings in different normal forms are equal.
         return raw.utf8.prefix { $0 != at }.elementsEqual(other.raw.utf8.prefix { $0 != at }) && domain == other.domain
     }
 
-    /// The domain of the canonical form.
     package var domain: Substring {
         // INVARIANT: `canonical` has exactly one "@".
         let start = canonical.utf8.firstIndex(of: UInt8(ascii: "@")).map(canonical.utf8.index(after:))
@@ -85,9 +83,9 @@ extension EmailAddress: Hashable {
     }
 }
 
-/// How a part of an address is written.
+/// The spelling of a part of an address.
 private enum Form {
-    /// In ASCII, without capital letters.
+    /// ASCII without capital letters.
     case folded
     case ascii
     case international
@@ -98,17 +96,17 @@ private enum Form {
 
 private func isCapital(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
 
-/// Some bytes, ASCII letters among them in lower case.
+/// The bytes, with ASCII letters in lower case.
 private func loweredBytes(_ part: Range<Int>, of bytes: Span<UInt8>) -> [UInt8] {
     part.map { isCapital(bytes[$0]) ? bytes[$0] | 0x20 : bytes[$0] }
 }
 
 extension String {
-    /// What follows so many bytes, which end with a character.
+    /// The rest after `count` bytes, which end at a character boundary.
     fileprivate func dropFirstBytes(_ count: Int) -> Substring { self[utf8.index(startIndex, offsetBy: count)...] }
 }
 
-/// A dot-atom.
+/// The form of a local part, which must be a dot-atom.
 private func formOfLocalPart(_ local: Range<Int>, of bytes: Span<UInt8>) -> Form {
     var form = Form.folded
     var previous = UInt8(ascii: ".")
@@ -141,7 +139,7 @@ private func isAtomText(_ byte: UInt8) -> Bool {
     }
 }
 
-/// A domain name; of one that is not in ASCII no more is said.
+/// The form of a domain name. An international one is not checked further.
 private func formOfDomain(_ domain: Range<Int>, of bytes: Span<UInt8>) -> Form {
     let hyphen = UInt8(ascii: "-")
     var form = Form.folded

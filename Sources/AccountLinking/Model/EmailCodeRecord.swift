@@ -1,4 +1,4 @@
-/// A code that travels by mail. The code itself is not here, only its hash.
+/// A mailed code, stored as a hash only.
 package struct EmailCodeRecord: Sendable, Hashable {
     /// The purpose of a code, by its name on the wire.
     package enum Kind: String, Sendable, CaseIterable {
@@ -8,11 +8,11 @@ package struct EmailCodeRecord: Sendable, Hashable {
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
-        /// Brings back the sign-in methods that the account had before a change. Concord's own.
+        /// Restores the sign-in methods from before a change. Only Concord has this kind.
         case revertSignInMethodChange = "REVERT_SIGN_IN_METHOD_CHANGE"
 
-        /// Whether it takes back what an intruder may have done. A refusal leaves such a code usable: it is worth something once
-        /// what stands in its way is gone.
+        /// True for codes that undo an intruder's changes. A refusal leaves such a code usable, because the obstacle
+        /// may disappear.
         package var takesBack: Bool {
             switch self {
             case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: true
@@ -21,41 +21,39 @@ package struct EmailCodeRecord: Sendable, Hashable {
         }
     }
 
-    /// What a code is good for at an instant.
     package enum State: Sendable, Hashable {
         case usable
-        /// Used or void: the same as unknown to whoever presents it.
+        /// Used or void. Callers get the same answer as for an unknown code.
         case consumed
         case expired
-        /// It came back with other addresses too often.
+        /// Presented with wrong addresses too often.
         case locked
     }
 
     /// Number of attempts with an address that the code was not sent to, before the code is dead.
     package static let attemptsMax: Int32 = 5
 
-    /// Live codes that bring an address back and are looked at, the oldest first. Nearly every account has one address that
-    /// such codes name.
+    /// Number of live recovery codes that are read, the oldest first. Nearly every account has codes for one address
+    /// only.
     package static let recoveriesMax: Int64 = 16
 
     package var tenant: TenantID
-    /// SHA-256 of the code.
     package var hash: [UInt8]
     package var kind: Kind
-    /// The account at the time; `nil` while nobody has the address.
+    /// The account when the code was sent; `nil` if no account had the address.
     package var user: UserID?
-    /// The account's epoch at the time, where the code dies with the sessions.
+    /// The account's session epoch when the code was sent, for codes that end with the sessions.
     package var sessionEpoch: Int64?
-    /// The account's address at the time: where the code went, unless there is a new one.
+    /// The account's address when the code was sent, and its recipient unless there is a `newEmail`.
     package var email: EmailAddress
     package var newEmail: EmailAddress?
-    /// Sign-in of the session that asked for a `VERIFY_EMAIL` code, which names that session among those of the account; `nil`
-    /// where no session asked.
+    /// Sign-in time of the session that requested a `VERIFY_EMAIL` code. It identifies that session within the account.
+    /// `nil` if no session requested the code.
     package var requesterAuthTime: Timestamp?
-    /// What a code of that kind takes off the account.
+    /// The factor that a `REVERT_SECOND_FACTOR_ADDITION` code removes.
     package var secondFactor: SecondFactorID?
-    /// Whether whoever reads the mailbox had shown to, by the time the code went there. Of codes that take back what an
-    /// intruder did.
+    /// True if the recipient's address was proven when the code was sent. For codes that undo an intruder's changes
+    /// (`takesBack`).
     package var addressWasProven: Bool
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
@@ -99,9 +97,8 @@ package struct EmailCodeRecord: Sendable, Hashable {
         return attempts < Self.attemptsMax ? .usable : .locked
     }
 
-    /// Whether a code that brings back an address is about `user`: an account that was made anew under the id of a deleted one
-    /// never had that address. A takeover makes an account forget its first address, but not one whose holder had shown to be
-    /// that.
+    /// Returns true if a recovery code belongs to `user`. An account created again under a deleted account's id never
+    /// had the address. A takeover deletes the first address of an account, unless that was proven.
     package func bringsBackAddress(of user: UserRecord) -> Bool {
         addressWasProven
             ? user.createdAt <= createdAt : user.initialEmail.flatMap(EmailAddress.init) == email

@@ -12,7 +12,7 @@ package enum Identifier: Sendable, Hashable {
         }
     }
 
-    /// The stored key. U+001F cannot occur in a provider id or a subject, so the two never run together.
+    /// The stored key. Provider ids and subjects cannot contain U+001F, so the separator is unambiguous.
     package var value: String {
         switch self {
         case .email(let address): address.canonical
@@ -23,7 +23,7 @@ package enum Identifier: Sendable, Hashable {
 }
 
 extension Account {
-    /// What the account owns, in a fixed order.
+    /// The identifiers that the account owns, in a fixed order.
     package var identifiers: [Identifier] {
         var identifiers: [Identifier] = []
         if let email { identifiers.append(.email(email.address)) }

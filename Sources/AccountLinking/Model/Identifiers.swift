@@ -1,4 +1,4 @@
-/// The tenant an account belongs to. The project itself is the empty string.
+/// The tenant of an account. The project itself is the empty string.
 package struct TenantID: Sendable, Hashable {
     package let rawValue: String
 
@@ -10,8 +10,8 @@ package struct TenantID: Sendable, Hashable {
     package static let project = Self("")
 }
 
-/// The identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters (Unicode scalars, as the
-/// database counts), immutable.
+/// The immutable identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters (Unicode
+/// scalars, as the database counts).
 package struct UserID: Sendable, Hashable {
     package let rawValue: String
 
@@ -25,11 +25,11 @@ package struct UserID: Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// What no account has.
+    /// An id that no account has.
     package static let nobody = Self(unchecked: "")
 }
 
-/// Whether `text` has 1 to `scalarsMax` characters, none of them a control character.
+/// Returns true if `text` has 1 to `scalarsMax` characters, none of them a control character.
 private func isName(_ text: String, scalarsMax: Int) -> Bool {
     let bytes = text.utf8.span
     var scalarCount = 0
@@ -42,13 +42,12 @@ private func isName(_ text: String, scalarsMax: Int) -> Bool {
     return (1...scalarsMax).contains(scalarCount)
 }
 
-/// A provider as the wire names it: `google.com`, `apple.com`, `oidc.<name>`, `saml.<name>`; also `password` and
-/// `phone`, the two providers whose rows are derived. Lower case, 1 to 128 characters from
-/// `a–z 0–9 . _ -`.
+/// A provider by its name on the wire: `google.com`, `oidc.<name>`, `saml.<name>`; also `password` and `phone`, whose
+/// rows are derived. Lower case, 1 to 128 characters from `a–z 0–9 . _ -`.
 package struct ProviderID: Sendable, Hashable, Comparable {
     package let rawValue: String
 
-    /// Folds to lower case; `nil` when a character is not allowed.
+    /// Folds to lower case; `nil` if a character is not allowed.
     package init?(_ rawValue: String) {
         let bytes = rawValue.utf8.span
         guard (1...128).contains(bytes.count) else { return nil }
@@ -65,7 +64,7 @@ package struct ProviderID: Sendable, Hashable, Comparable {
         self.rawValue = isFolded ? rawValue : rawValue.lowercased()
     }
 
-    /// For the constants only.
+    /// For constants only.
     init(wellKnown rawValue: String) {
         self.rawValue = rawValue
     }
@@ -79,13 +78,13 @@ package struct ProviderID: Sendable, Hashable, Comparable {
     package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// Who a provider says this is: the only stable external key of an account. An e-mail address never is one.
+/// A user at a provider: the only stable external key of an account. An e-mail address never is one.
 package struct ProviderIdentity: Sendable, Hashable {
     package let provider: ProviderID
-    /// The provider's identifier of the user (`sub`, `rawId`): 1 to 255 characters, case sensitive.
+    /// The provider's identifier of the user (`sub`, `rawId`): 1 to 255 characters, case-sensitive.
     package let subject: String
 
-    /// `nil` when `subject` is empty, longer than 255 characters or holds a control character.
+    /// `nil` if `subject` is empty, longer than 255 characters or contains a control character.
     package init?(provider: ProviderID, subject: String) {
         guard isName(subject, scalarsMax: 255) else { return nil }
         self.provider = provider
@@ -93,14 +92,14 @@ package struct ProviderIdentity: Sendable, Hashable {
     }
 }
 
-/// A telephone number in E.164 form: `+`, then 7 to 15 digits of which the first is not zero.
+/// A telephone number in E.164 form: `+`, then 7 to 15 digits, the first not zero.
 package struct PhoneNumber: Sendable, Hashable {
     package let rawValue: String
 
-    /// The characters that people put between the digits.
+    /// Separators that people write between digits.
     package static let separators: Set<Unicode.Scalar> = [" ", "-", "(", ")", "."]
 
-    /// Drops visual separators, then requires E.164; `nil` otherwise. Whether anybody can be given the number is not asked.
+    /// Drops separators, then requires E.164; `nil` otherwise. Does not check that the number is assigned.
     package init?(_ rawValue: String) {
         let digits = rawValue.unicodeScalars.filter { !Self.separators.contains($0) }
         guard digits.first == "+", (8...16).contains(digits.count) else { return nil }

@@ -1,6 +1,7 @@
 /// Value of a provider's `email_verified` claim (OpenID Connect Core 1.0, section 5.1).
 ///
-/// An absent claim and a false one differ: an authoritative provider proves an address without the claim, never against it.
+/// An absent claim and a false one differ: an authoritative provider proves an address without the claim, never against
+/// it.
 package enum VerifiedFlag: Sendable, Hashable, CaseIterable {
     case absent
     case isFalse
@@ -29,7 +30,6 @@ package enum VerifiedFlag: Sendable, Hashable, CaseIterable {
 /// A provider's statement about an e-mail address, before policy decides how far to trust it.
 package enum EmailAssertion: Sendable, Hashable {
     case absent
-    ///
     /// - `flag`: the provider's own `email_verified`.
     /// - `hostedDomain`: Google's `hd` claim: the Workspace domain that owns the account.
     case present(EmailAddress, flag: VerifiedFlag, hostedDomain: String?)
@@ -42,24 +42,24 @@ package enum EmailAssertion: Sendable, Hashable {
     }
 }
 
-/// Profile fields a provider supplied. Absent is `nil`, never the empty string.
+/// Profile fields from a provider. Absent is `nil`, never the empty string.
 package struct Profile: Sendable, Hashable {
-    /// Characters (Unicode scalars) of a display name, as the database bounds it.
+    /// Characters (Unicode scalars) of a display name, as the database limits it.
     package static let displayNameLengthMax = 256
 
-    /// Characters (Unicode scalars) of a picture's address, as the database bounds it.
+    /// Characters (Unicode scalars) of a picture's URL, as the database limits it.
     package static let photoURLLengthMax = 2048
 
     package var displayName: String?
-    /// A picture's address, for which `isPhotoURL` holds.
+    /// URL of a picture, for which `isPhotoURL` holds.
     package var photoURL: String?
     package var screenName: String?
     package var language: String?
     package var timeZone: String?
     package var dateOfBirth: String?
 
-    /// Returns true for `http` and `https` addresses. Apps put the picture into pages and links, where other schemes run code
-    /// (`javascript:alert(1)`).
+    /// Returns true for `http` and `https` URLs. Apps put the picture into pages and links, where other schemes run
+    /// code (`javascript:alert(1)`).
     package static func isPhotoURL(_ text: String) -> Bool {
         let start = text.prefix(8).lowercased()
         return start.hasPrefix("https://") || start.hasPrefix("http://")
@@ -82,13 +82,13 @@ package struct Profile: Sendable, Hashable {
     }
 }
 
-/// What verification of a provider's credential proved.
+/// The verified content of a provider's credential.
 ///
 /// INVARIANT: made only by `IdentityProviders` (after verification), by `AccountStore` (reading back a sealed pending
-/// credential) and by tests; a repository test looks for its initialiser elsewhere.
+/// credential) and by tests; a repository test checks where its initializer is called.
 package struct IncomingCredential: Sendable, Hashable {
     package var identity: ProviderIdentity
-    /// The issuer that was verified, where the provider has one (`iss` of OpenID Connect).
+    /// The verified issuer, if the provider has one (`iss` of OpenID Connect).
     package var issuer: String?
     package var email: EmailAssertion
     package var profile: Profile
@@ -102,12 +102,12 @@ package struct IncomingCredential: Sendable, Hashable {
 }
 
 extension IncomingCredential {
-    /// Whether it was verified under the issuer that its provider is registered with. Only those of `oidc.*` can have
-    /// another one registered.
+    /// Returns true if the credential was verified under the issuer in the provider's registration. Only `oidc.*`
+    /// registrations can change their issuer.
     package func isOf(issuer registered: String?) -> Bool { !identity.provider.isOpenIDConnect || issuer == registered }
 }
 
-/// An address as policy sees it: the provider's word turned into proof or not. Made by `LinkPolicy.emailClaim(of:isAddressTaken:)`.
+/// A credential's address after policy: proven or not. Made by `LinkPolicy.emailClaim(of:isAddressTaken:)`.
 package enum EmailClaim: Sendable, Hashable {
     case absent
     case unverified(EmailAddress)

@@ -1,14 +1,14 @@
 import CIDN2
 
-/// The domain in A-labels, by IDNA2008 with the mapping of UTS #46, non-transitional.
+/// The domain in A-labels, by IDNA2008 with the non-transitional mapping of UTS #46.
 ///
-/// - Returns: `nil` for what cannot be looked up. The caller checks the result like any domain: the mapping can bring
-///   forth ASCII characters that no host name has.
+/// - Returns: `nil` for a name that cannot be looked up. The caller checks the result like any domain, because the
+///   mapping can produce ASCII characters that are invalid in host names.
 func internationalDomain(_ domain: Substring) -> String? {
     asciiLabels(String(domain), flags: IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
 }
 
-/// The inverse of `internationalDomain`, as far as the name is one; `nil` for what is no name in A-labels.
+/// The inverse of `internationalDomain`; `nil` for a name that is not in A-labels.
 func unicodeDomain(_ ascii: String) -> String? {
     var output: UnsafeMutablePointer<CChar>?
     guard idn2_to_unicode_8z8z(ascii, &output, 0) == IDN2_OK.rawValue, let output else { return nil }
@@ -16,14 +16,13 @@ func unicodeDomain(_ ascii: String) -> String? {
     return String(cString: output)
 }
 
-/// A dot-atom in NFC and lower case of no locale, as UTF-8; `nil` when it has other characters outside ASCII than the
-/// letters, digits and marks of IDNA2008.
+/// A dot-atom in NFC and locale-independent lower case, as UTF-8; `nil` if it contains other non-ASCII characters than
+/// the letters, digits and marks of IDNA2008.
 ///
-/// The standard library offers no normalisation; libidn2 does, for labels. So each run of letters and digits goes
-/// through it as a label and comes back. What that refuses (the invisible, symbols, right-to-left text that would
-/// display in another order, runs of more than 63 octets as A-label) is what an identifier had better not have.
-/// Refused as well is whatever folds into ASCII, such as the Kelvin sign: mail to the typed form of such an address can
-/// reach another mailbox than mail to its key.
+/// libidn2 normalizes labels, and the standard library offers no normalization. So each run of letters and digits is
+/// converted to a label and back. The conversion rejects invisible characters, symbols, right-to-left text that would
+/// display in another order, and runs of more than 63 octets as A-label. Characters that fold into ASCII, such as the
+/// Kelvin sign, are rejected too: mail to the typed form could reach another mailbox than mail to the key.
 func internationalLocalPart(_ dotAtom: [UInt8]) -> [UInt8]? {
     let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
@@ -57,7 +56,7 @@ func internationalLocalPart(_ dotAtom: [UInt8]) -> [UInt8]? {
     return result
 }
 
-/// There and back: the label in NFC, which is the form an A-label decodes to.
+/// The label in NFC, by conversion to an A-label and back.
 private func normalisedLabel(_ label: String) -> String? {
     guard let ascii = asciiLabels(label, flags: IDN2_NFC_INPUT.rawValue | IDN2_NO_TR46.rawValue) else { return nil }
     return unicodeDomain(ascii)

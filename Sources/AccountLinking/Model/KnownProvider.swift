@@ -1,12 +1,11 @@
-/// A provider that Concord knows by name. Every list of such providers is derived from `all`.
+/// A provider that Concord knows by name. All lists of such providers derive from `all`.
 ///
-/// Two things stand elsewhere: the code that verifies credentials, in `IdentityProviders/Providers`, and the trust in the
-/// e-mail addresses of a provider, in `EmailTrust`.
+/// `IdentityProviders/Providers` verifies credentials, and `EmailTrust` defines the trust in a provider's addresses.
 package struct KnownProvider: Sendable {
     package let id: ProviderID
     /// The name that pages and mails show.
     package let displayName: String
-    /// True if Concord verifies its credentials. The others can only be registered and imported.
+    /// True if Concord verifies its credentials. Other providers can only be registered and imported.
     package let signsIn: Bool
     /// Issuers of its ID tokens. The first one is recorded. Empty for a provider without ID tokens.
     package let issuers: [String]
@@ -68,7 +67,7 @@ extension KnownProvider {
         .init(
             .microsoft,
             "Microsoft",
-            // Stands for the issuers of all directories: `ProviderID.known(forIssuer:)`.
+            // Represents the issuers of all directories: `ProviderID.known(forIssuer:)`.
             issuers: ["https://login.microsoftonline.com/common/v2.0"],
             firebaseColumn: 32
         ),
@@ -82,15 +81,14 @@ extension KnownProvider {
         ),
         .init(.playGames, "Google Play Games", signsIn: false, firebaseColumn: 40),
         .init(.gameCenter, "Game Center", signsIn: false, firebaseColumn: 36),
-        // The next one goes here.
+        // Add the next provider before this line.
     ]
 
-    /// The known providers by id.
     package static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 }
 
 extension ProviderID {
-    /// The known providers by the names of their issuers.
+    /// Provider of each issuer.
     static let byIssuer = Dictionary(
         uniqueKeysWithValues: KnownProvider.all.flatMap { known in known.issuers.map { ($0, known.id) } }
     )

@@ -1,24 +1,24 @@
-/// The subject of each linked provider, in the order of providers: a dictionary of so few entries that they are looked through.
+/// The subject of each linked provider, sorted by provider. The lists are short, so lookups scan them.
 package struct LinkedSubjects: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var key: ProviderID
         var value: String
-        /// `nil` where the provider alone says who gives the subjects out.
+        /// `nil` if the provider has one issuer only.
         var issuer: String?
     }
 
-    /// In the order of providers, each once.
+    /// Sorted by provider, without duplicates.
     private var entries: [Entry] = []
 
     package init() {}
 
-    /// Of several identities with one provider the last counts.
+    /// If a provider occurs more than once, the last identity wins.
     package init(_ identities: some Sequence<ProviderIdentity>) {
         entries.reserveCapacity(identities.underestimatedCount)
         for identity in identities { self[identity.provider] = identity.subject }
     }
 
-    /// Takes the last of several identities with one provider. Each comes with the issuer whose word linked it.
+    /// Takes identities with the issuers that linked them. If a provider occurs more than once, the last wins.
     package init(_ linked: some Sequence<(identity: ProviderIdentity, issuer: String?)>) {
         entries.reserveCapacity(linked.underestimatedCount)
         for (identity, issuer) in linked {
@@ -26,17 +26,17 @@ package struct LinkedSubjects: Sendable, Hashable {
         }
     }
 
-    /// An identity whose subject is set has no issuer: only rows that are stored know it.
+    /// Setting a subject clears its issuer: only stored rows have one.
     package subscript(provider: ProviderID) -> String? {
         get { entries.first { $0.key == provider }?.value }
         set { put(newValue, issuer: nil, at: provider) }
     }
 
-    /// The issuer whose word linked the subject. Kept for providers that have more than one (`hasManyIssuers`).
+    /// The issuer that linked the subject. Only for providers with more than one (`hasManyIssuers`).
     package func issuer(of provider: ProviderID) -> String? { entries.first { $0.key == provider }?.issuer }
 
     private mutating func put(_ subject: String?, issuer: String?, at provider: ProviderID) {
-        // They mostly come in order.
+        // Entries mostly arrive sorted.
         let isBehind = entries.last.map { $0.key < provider } ?? true
         let place = (isBehind ? nil : entries.firstIndex { provider <= $0.key }) ?? entries.endIndex
         if place < entries.endIndex, entries[place].key == provider { entries.remove(at: place) }

@@ -1,10 +1,10 @@
 import CUnicodeSecurity
 
 extension EmailAddress {
-    /// What addresses have in common that a person, or their mail host, takes for one. Never a reason to join accounts.
+    /// A key shared by addresses that a person or a mail host may confuse. Never a reason to join accounts.
     ///
-    /// Spellings that the host of the address is known to ignore are left out; what remains becomes its skeleton (Unicode
-    /// Technical Standard #39, section 4), by ICU's data.
+    /// Drops the spellings that the address's host is known to ignore, then computes the skeleton (Unicode Technical
+    /// Standard #39, section 4) with ICU's data.
     package var lookAlikeKey: String {
         var (shown, key) = (lowercased, canonical)
         return shown.withUTF8 { shown in key.withUTF8 { key in Self.lookAlikeKey(of: shown, key) } }
@@ -40,18 +40,18 @@ extension EmailAddress {
     }
 }
 
-/// A domain as people see it, where that is not as it is. Without a hyphen there is no A-label in it.
+/// The domain in Unicode; `nil` if it has no A-label, which contains a hyphen.
 private func shownDomain(_ domain: UnsafeBufferPointer<UInt8>) -> String? {
     guard domain.contains(UInt8(ascii: "-")) else { return nil }
     return unicodeDomain(String(decoding: domain, as: UTF8.self))
 }
 
-/// What a mail host makes of the part before the "@", as its documents say.
+/// Spellings of the local part that a mail host ignores, from its documentation.
 private struct MailboxSpelling {
-    /// Another name of the same host.
+    /// The main domain of the host.
     var domain: String?
     var ignoresDots = false
-    /// What follows it is a tag of the owner's own.
+    /// Starts a tag that the owner chooses.
     var tagMark: UInt8?
 
     private static let known: [(domain: StaticString, spelling: MailboxSpelling)] = {
@@ -69,7 +69,7 @@ private struct MailboxSpelling {
         ]
     }()
 
-    /// What the host of a domain makes of it; nothing, where that is not known.
+    /// The spellings that the host of `domain` ignores; none for an unknown host.
     static func of(_ domain: UnsafeBufferPointer<UInt8>) -> MailboxSpelling {
         for place in known.indices where known[place].domain.utf8CodeUnitCount == domain.count {
             if known[place].domain.withUTF8Buffer({ $0.elementsEqual(domain) }) { return known[place].spelling }
@@ -78,18 +78,19 @@ private struct MailboxSpelling {
     }
 }
 
-/// Skeletons tell cases apart, of which an address has one: nought is taken for a capital O.
+/// The skeleton in lower case. ICU's skeletons distinguish case, addresses do not: the digit 0 becomes a capital O.
 private func lowercasedSkeleton(of text: UnsafeBufferPointer<UInt8>) -> String {
     ASCIISkeletons.shared.lowercasedSkeleton(of: text)
         ?? skeleton(of: String(decoding: text, as: UTF8.self)).lowercased()
 }
 
-/// What ICU says of each ASCII character by itself, asked once: the skeleton of a text in ASCII is those of its characters
-/// one after the other, as long as they are ASCII too and so need no normalisation.
+/// Cache of ICU's skeleton for each ASCII character. The skeleton of ASCII text is the concatenation of its characters'
+/// skeletons, if these are ASCII and so need no normalization.
 struct ASCIISkeletons {
     static let shared = ASCIISkeletons()
 
-    /// In lower case, two characters at most: the first in the lowest byte, then the second or 0. 0 is what ICU has to be asked.
+    /// Lower case, two characters at most: the first in the lowest byte, then the second or 0. If the whole is 0, ask
+    /// ICU.
     private var skeletons = [UInt16](repeating: 0, count: 256)
 
     private init() {
@@ -100,7 +101,7 @@ struct ASCIISkeletons {
         }
     }
 
-    /// `nil` where ICU has to be asked.
+    /// `nil` if ICU must be asked.
     func lowercasedSkeleton(of text: UnsafeBufferPointer<UInt8>) -> String? {
         var isKnown = true
         let skeleton = String(unsafeUninitializedCapacity: 2 * text.count) { buffer in
@@ -121,11 +122,11 @@ struct ASCIISkeletons {
     }
 }
 
-/// The text itself where ICU cannot answer: then only what is the same looks alike.
+/// The skeleton of `text`, or `text` itself if ICU fails.
 func skeleton(of text: String) -> String {
     var text = text
     return text.withUTF8 { bytes in
-        // A character's skeleton is 18 times as long at most.
+        // A skeleton is at most 18 times as long as its character.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count * 18 + 1) { buffer in
             let length = bytes.withMemoryRebound(to: CChar.self) { characters in
                 CUnicodeSecuritySkeleton(

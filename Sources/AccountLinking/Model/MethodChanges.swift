@@ -3,11 +3,11 @@ package struct MethodSnapshot: Sendable, Hashable {
     package var method: SignInMethod
     /// False if the account did not have the method.
     package var wasThere: Bool
-    /// `nil` where it is not known, or the account did not have the method.
+    /// `nil` if it is unknown, or if the account did not have the method.
     package var proof: UserRecord.MethodProof?
-    /// The number, where the method is one.
+    /// The number, if the method is `phone`.
     package var number: PhoneNumber?
-    /// The identity, where the method is a provider.
+    /// The identity, if the method is a provider.
     package var linked: UserRecord.LinkedProvider?
 
     package init(
@@ -24,7 +24,7 @@ package struct MethodSnapshot: Sendable, Hashable {
         self.linked = linked
     }
 
-    /// `method` as `user` has it.
+    /// The state of `method` on `user`.
     package init(_ method: SignInMethod, of user: UserRecord) {
         self.init(method, wasThere: false)
         switch method {
@@ -40,29 +40,28 @@ package struct MethodSnapshot: Sendable, Hashable {
         if wasThere { proof = user.methodProofs[method] }
     }
 
-    /// The claim that goes with the method.
+    /// The claim of the method.
     package var identifier: Identifier? { number.map(Identifier.phone) ?? linked.map { .federated($0.identity) } }
 }
 
-/// Effect of a change on the sign-in methods of an account, as its owner learns of it. A mailed link that was followed for the
-/// first time is no news to the owner of the mailbox.
+/// Effect of a change on the sign-in methods of an account, as its owner is notified. The first use of a mailed link is
+/// not reported, because the mailbox's owner made it.
 package struct MethodChanges: Sendable {
-    /// The methods that the change adds, removes or replaces, as they were before it, by name.
+    /// The methods that the change adds, removes or replaces, as they were before, sorted by name.
     package let before: [MethodSnapshot]
-    /// By name. A provider whose subject is another, and a number that is another, are added and removed.
+    /// Sorted by name. A provider with another subject and a changed number are both added and removed.
     package let added: [SignInMethod]
     package let removed: [SignInMethod]
-    /// True if the account had a password and has another one.
+    /// True if the account had a password and gets another.
     package let replacesPassword: Bool
-    /// The number that is added, and the one that is removed.
+    /// The added and the removed number.
     package let numbers: (added: PhoneNumber?, removed: PhoneNumber?)
 
     package var isEmpty: Bool { before.isEmpty }
 
-    /// The names of the methods.
     package var methods: [SignInMethod] { before.map(\.method) }
 
-    /// - `change`: it makes `next` of `previous`.
+    /// - `change`: turns `previous` into `next`.
     package init(_ change: AccountChange, from previous: UserRecord, to next: UserRecord) {
         var methods: [SignInMethod] = [.password, .phone]
         methods += Set(previous.linkedProviders.keys).union(next.linkedProviders.keys).map(SignInMethod.provider)
@@ -94,16 +93,16 @@ package struct MethodChanges: Sendable {
 }
 
 extension AccountChange {
-    /// Returns false for a change that leaves the sign-in methods of its account alone, as most sign-ins do.
+    /// Returns false for a change that leaves sign-in methods unchanged, as most sign-ins do.
     package var touchesMethods: Bool {
         password != .keep || phone != .keep || emailLink == false || linkedIdentity != nil || !unlinkedProviders.isEmpty
     }
 }
 
 extension UserRecord {
-    /// The record with the methods of `reversal` removed and restored. Every session ends.
+    /// The record after `reversal`. Every session ends.
     ///
-    /// - `before`: the methods as they are restored. The hash of a password travels beside it.
+    /// - `before`: the methods to restore. A password's hash is passed separately.
     package func reverting(_ reversal: MethodReversal, to before: [MethodSnapshot], at now: Timestamp) -> UserRecord {
         var record = self
         func remove(_ method: SignInMethod) {

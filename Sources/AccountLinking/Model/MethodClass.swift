@@ -1,4 +1,4 @@
-/// A sign-in method without the names that operators give to providers, so that the values can label metrics.
+/// A sign-in method without operator-chosen provider names, so that the values can label metrics.
 package struct MethodClass: Sendable, Hashable {
     package let rawValue: String
 
@@ -26,7 +26,7 @@ package struct MethodClass: Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// `nil` unless `rawValue` is that of one of `allCases`.
+    /// `nil` unless `rawValue` belongs to one of `allCases`.
     package init?(rawValue: String) {
         guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = known
@@ -43,7 +43,7 @@ package struct MethodClass: Sendable, Hashable {
             }
     }
 
-    /// The class of the only method of an account, `several`, or `none`.
+    /// The class of an account's only method, `several`, or `none`.
     package init(of account: Account) {
         let methods = account.signInMethods
         guard methods.count < 2 else {

@@ -1,30 +1,29 @@
-/// Somebody shows to hold a telephone number, or has shown it. Neither what a client presents nor the code is here as it
-/// is, only digests of the one and the other sealed.
+/// A verification of a telephone number, pending or done. The client's secrets are stored as digests, the code is
+/// sealed.
 package struct PhoneVerificationRecord: Sendable, Hashable {
-    /// What it can be presented for; nothing else takes it.
+    /// The only purpose for which it can be presented.
     package enum Purpose: String, Sendable, CaseIterable {
         case signIn = "sign-in"
-        /// Making the number a second factor of an account.
+        /// Enrolls the number as a second factor.
         case enrollment
-        /// Signing in with the second factor that the number is.
+        /// Signs in with the number as second factor.
         case secondFactor = "second-factor"
-        /// Signing in, or linking, without another code: one was right before, and the number was somebody else's.
+        /// Signs in or links without another code, after a right code for a number that another account owns.
         case temporaryProof = "temporary-proof"
     }
 
-    /// What it is good for at an instant.
     package enum State: Sendable, Hashable {
         case usable
-        /// The same as unknown to whoever presents it.
+        /// Callers get the same answer as for an unknown one.
         case consumed
         case expired
-        /// Too many wrong codes came back.
+        /// Too many wrong codes.
         case locked
     }
 
     /// Number of codes that are compared, the right one included, from all clients together.
     package static let attemptsMax: Int32 = 5
-    /// Requests that share one message, each with a session of its own.
+    /// Requests that share one message, each with its own session.
     package static let sessionsMax = 10
     package static let codeDigits = 6
 
@@ -34,15 +33,14 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
     /// SHA-256 of each secret that presents it.
     package var sessionDigests: [[UInt8]]
     package var purpose: Purpose
-    /// Whose second factor it is about; `nil` for the other purposes.
+    /// The owner of the second factor; `nil` for other purposes.
     package var user: UserID?
     package var number: PhoneNumber
-    /// `nil` where the project's configuration holds the code, or none is asked for.
+    /// `nil` if the project's configuration contains the code, or no code is used.
     package var sealedCode: [UInt8]?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
     package var consumedAt: Timestamp?
-    /// Wrong codes.
     package var attempts: Int32
 
     package init(
@@ -77,7 +75,7 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
         return attempts < Self.attemptsMax ? .usable : .locked
     }
 
-    /// Returns true if a request at `now` gets another session for the message that is under way, instead of a second
+    /// Returns true if a request at `now` shares the message under way and gets its own session, instead of a second
     /// message.
     package func answersRequest(at now: Timestamp, windowSeconds: Int64) -> Bool {
         state(at: now) == .usable && now < createdAt.adding(seconds: windowSeconds)

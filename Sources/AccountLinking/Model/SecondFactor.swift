@@ -1,4 +1,4 @@
-/// What a second factor is; raw values are those of tokens (`sign_in_second_factor`).
+/// Kind of a second factor. Raw values are those of tokens (`sign_in_second_factor`).
 package enum SecondFactorKind: String, Sendable, Hashable, CaseIterable {
     /// A code that is sent to a number.
     case phone
@@ -6,14 +6,12 @@ package enum SecondFactorKind: String, Sendable, Hashable, CaseIterable {
     case totp
 }
 
-/// Names an enrolment within its account (`mfaEnrollmentId`): 1 to 128 characters, none of them a control character.
+/// Identifies an enrollment within its account (`mfaEnrollmentId`): 1 to 128 characters, no control characters.
 ///
-/// Two are the same where their bytes are, as in the database: strings are the same in Swift where Unicode says that they are
-/// equivalent.
+/// Compares bytes, as the database does. Swift's strings compare by Unicode equivalence.
 package struct SecondFactorID: Sendable, Hashable {
     package let rawValue: String
 
-    /// `nil` for anything else.
     package init?(_ rawValue: String) {
         guard !rawValue.isEmpty, rawValue.unicodeScalars.count <= 128,
             !rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
@@ -28,7 +26,7 @@ package struct SecondFactorID: Sendable, Hashable {
     }
 }
 
-/// A second factor of an account, without what it is checked by.
+/// A second factor of an account, without the secret that checks it.
 package struct SecondFactor: Sendable, Hashable {
     package enum Method: Sendable, Hashable {
         case phone(PhoneNumber)
@@ -57,7 +55,7 @@ package struct SecondFactor: Sendable, Hashable {
         }
     }
 
-    /// `nil` for one that is no number.
+    /// `nil` for `totp`.
     package var number: PhoneNumber? {
         switch method {
         case .phone(let number): number
@@ -66,27 +64,26 @@ package struct SecondFactor: Sendable, Hashable {
     }
 }
 
-/// A second factor is being set up, or a sign-in waits for one.
+/// A pending enrollment of a second factor, or a sign-in that waits for one.
 package struct FactorChallenge: Sendable, Hashable {
-    /// What it can be presented for; nothing else takes it.
+    /// The only purpose for which it can be presented.
     package enum Purpose: String, Sendable, Hashable, CaseIterable {
-        /// A first factor was right (`mfaPendingCredential`).
+        /// The first factor was right (`mfaPendingCredential`).
         case signIn = "sign-in"
-        /// A secret was handed out (`sessionInfo` of a TOTP enrolment).
+        /// A secret was issued (`sessionInfo` of a TOTP enrollment).
         case enrollment
     }
 
-    /// What it is good for at an instant.
     package enum State: Sendable, Hashable {
         case usable
-        /// The same as unknown to whoever presents it.
+        /// Callers get the same answer as for an unknown one.
         case consumed
         case expired
-        /// Too many wrong codes came.
+        /// Too many wrong codes.
         case locked
     }
 
-    /// Codes that are compared, the right one included.
+    /// Number of codes that are compared, the right one included.
     package static let attemptsMax: Int32 = 5
 
     package var tenant: TenantID
@@ -94,14 +91,13 @@ package struct FactorChallenge: Sendable, Hashable {
     /// 16 random bytes.
     package var id: [UInt8]
     package var purpose: Purpose
-    /// The account's epoch at the time: it dies with the sessions.
+    /// The account's session epoch at creation: the challenge ends with the sessions.
     package var sessionEpoch: Int64
-    /// What was begun, sealed.
+    /// The pending operation, sealed.
     package var sealedContent: [UInt8]
     package var createdAt: Timestamp
     package var expiresAt: Timestamp
     package var consumedAt: Timestamp?
-    /// Wrong codes.
     package var attempts: Int32
 
     package init(

@@ -1,13 +1,13 @@
-/// The short code of the newest mail of a kind to a mailbox, or how often somebody guessed at one where there is none.
+/// The short code of the newest mail of a kind to a mailbox. Without a mail it counts guesses only.
 package struct ShortCodeRecord: Sendable, Hashable {
     /// Number of wrong guesses, by any client, before the code is dead.
     package static let attemptsMax: Int32 = 5
 
     package var tenant: TenantID
     package var kind: EmailCodeRecord.Kind
-    /// Where the mail went.
+    /// The recipient.
     package var mailbox: EmailAddress
-    /// SHA-256 of the code in the link of the same mail; `nil` where there is no mail.
+    /// SHA-256 of the code in the same mail's link; `nil` without a mail.
     package var linkHash: [UInt8]?
     package var sealedCode: [UInt8]?
     package var attempts: Int32
@@ -31,16 +31,16 @@ package struct ShortCodeRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// Whether it was guessed at too often: the right code counts no more either, until another mail is asked for.
+    /// True after too many wrong guesses. The right code is refused too, until another mail is requested.
     package var isLocked: Bool { attempts >= Self.attemptsMax }
 }
 
 extension EmailCodeRecord.Kind {
-    /// Whether its mails carry a short code. What takes an address back has time for the link.
+    /// True if mails of this kind contain a short code.
     package var hasShortCode: Bool {
         switch self {
         case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: true
-        // What tells an owner of something is no answer to a request that goes on elsewhere.
+        // These mails are notices, not answers to a request that waits on another device.
         case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: false
         }
     }

@@ -1,7 +1,7 @@
-/// What answers and exports show of an account, with its texts as whoever shows them has them: strings of a record, or bytes
-/// of rows where they lie. So that their form is written down once.
+/// The account as answers and exports show it, so that its form is defined once. `Text` is a string of a record, or
+/// bytes of a stored row.
 package struct ShownAccount<Text> {
-    /// The address that is the account's own.
+    /// The account's own address.
     package struct Email {
         /// In lower case (`EmailAddress.lowercased`).
         package var address: String
@@ -14,7 +14,7 @@ package struct ShownAccount<Text> {
         }
     }
 
-    /// An identity that is linked.
+    /// A linked identity.
     package struct Provider {
         package var id: Text
         package var subject: Text
@@ -24,7 +24,7 @@ package struct ShownAccount<Text> {
         package var photoURL: Text?
         package var screenName: Text?
 
-        // Inlinable, as below: another target cannot specialize what it does not see.
+        // Inlinable, as below: another target cannot specialize code that it does not see.
         @inlinable
         package init(
             id: Text,
@@ -61,14 +61,14 @@ package struct ShownAccount<Text> {
     package var createdAt: Timestamp
     package var lastLoginAt: Timestamp?
     package var lastRefreshAt: Timestamp?
-    /// When the password was last set; `nil` when there is none.
+    /// Time of the last password change; `nil` without a password.
     package var passwordUpdatedAt: Timestamp?
     package var hasEmailLink = false
-    /// In the order of their ids.
+    /// Sorted by id.
     package var providers: [Provider] = []
     package var secondFactors: [SecondFactor] = []
 
-    /// An account of which nothing else is known yet.
+    /// An account without any optional field.
     @inlinable
     package init(tenant: TenantID, id: Text, validSince: Timestamp, createdAt: Timestamp) {
         self.tenant = tenant

@@ -1,7 +1,7 @@
 /// An instant, in whole microseconds since 1970-01-01T00:00:00Z.
 ///
-/// Microseconds are what PostgreSQL's `timestamptz` holds, so a stored instant reads back equal. The rules never ask a
-/// clock: the instant of a request is made once, by the shell, and passed in.
+/// PostgreSQL's `timestamptz` has the same unit, so a stored instant reads back equal. Rules have no clock: the shell
+/// passes the time of a request.
 package struct Timestamp: Sendable, Hashable, Comparable {
     package var microsecondsSinceEpoch: Int64
 
@@ -17,7 +17,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         self.microsecondsSinceEpoch = millisecondsSinceEpoch * 1000
     }
 
-    /// Whole seconds, rounded towards the past: the unit of JWT claims and of `validSince`.
+    /// Whole seconds, rounded down: the unit of JWT claims and of `validSince`.
     package var secondsSinceEpoch: Int64 {
         (microsecondsSinceEpoch - (microsecondsSinceEpoch < 0 ? 999_999 : 0)) / 1_000_000
     }
@@ -33,7 +33,7 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         Self(microsecondsSinceEpoch: microsecondsSinceEpoch + seconds * 1_000_000)
     }
 
-    /// Whole seconds from `earlier` to `self`; negative when `earlier` is later.
+    /// Whole seconds from `earlier` to `self`; negative if `earlier` is later.
     package func seconds(since earlier: Self) -> Int64 {
         (microsecondsSinceEpoch - earlier.microsecondsSinceEpoch) / 1_000_000
     }

@@ -1,9 +1,9 @@
-/// The values a decision cannot know, made once by the shell and the same on every attempt to apply it.
+/// Values from outside the core, made once and the same on every attempt to apply a change.
 package struct ChangeContext: Sendable {
     package var now: Timestamp
-    /// How a password or phone that the change sets was proven.
+    /// Proof of a password or number that the change sets.
     package var methodProof: UserRecord.Proof
-    /// The row for the identity the change links, as the provider described it.
+    /// The row of the identity that the change links, as the provider described it.
     package var linkedProvider: UserRecord.LinkedProvider?
 
     package init(now: Timestamp, methodProof: UserRecord.Proof, linkedProvider: UserRecord.LinkedProvider? = nil) {
@@ -14,8 +14,8 @@ package struct ChangeContext: Sendable {
 }
 
 extension UserRecord {
-    /// The record after `change`. Pure; the order of the steps does not matter because each touches its own fields,
-    /// except that unlinking comes before linking, so that a change can replace the identity of one provider.
+    /// The record after `change`. Each step changes its own fields, so their order does not matter, with one exception:
+    /// unlinking precedes linking, so that a change can replace the identity of a provider.
     package func applying(_ change: AccountChange, _ context: ChangeContext) -> UserRecord {
         var record = self
         let now = context.now
@@ -102,14 +102,14 @@ extension UserRecord {
         return record
     }
 
-    /// Takes over what a provider says today about an identity that is linked; top-level profile and address stay
-    /// (I2). Nothing changes when it says what it said before.
+    /// Stores a linked identity's current data from its provider, if it differs. The account's own profile and address
+    /// stay (I2).
     package mutating func refreshProfile(of described: LinkedProvider) {
         let provider = described.identity.provider
         guard var linked = linkedProviders[provider], linked.identity == described.identity else { return }
         linked.issuer = described.issuer
         linked.email = described.email
-        // Apple tells the name on first consent only.
+        // Apple sends the name on first consent only.
         linked.displayName = described.displayName ?? linked.displayName
         linked.photoURL = described.photoURL ?? linked.photoURL
         linked.screenName = described.screenName ?? linked.screenName

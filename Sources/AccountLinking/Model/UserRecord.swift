@@ -1,17 +1,16 @@
-/// Everything stored about one account, loaded together: the facts decisions read, and the data answers show.
+/// All stored data of one account, loaded together: the facts that decisions read, and the data that answers show.
 ///
-/// A value: a change is made by computing the record that should be and saving the difference under the version that
-/// was read (`AccountStore.apply`).
+/// To change an account, compute its new record and save the difference under the version that was read
+/// (`AccountStore.apply`).
 package struct UserRecord: Sendable, Hashable {
     package var tenant: TenantID
     package var id: UserID
-    /// The version that was read; saving expects the database still to hold it.
+    /// The version that was read. Saving fails if the database has another.
     package var version: Int64
     package var sessionEpoch: Int64
     package var email: AccountEmail?
     package var emailProvenAt: Timestamp?
-    /// The address before its first change, as it was written; set once (`initialEmail` on the wire), and forgotten when
-    /// the account's owner takes it over from somebody else.
+    /// The account's first address, as typed; set once (`initialEmail` on the wire). A takeover deletes it.
     package var initialEmail: String?
     package var phoneNumber: PhoneNumber?
     /// A number that no longer signs in, stored as unproven data (rule R4).
@@ -19,37 +18,37 @@ package struct UserRecord: Sendable, Hashable {
     package var profile: Profile
     package var isDisabled: Bool
     package var usesCustomTokens: Bool
-    /// The text of a JSON object, at most 1,000 characters, as the administrator gave it. `noClaims` once an administrator
-    /// has cleared them.
+    /// The text of a JSON object, at most 1,000 characters, set by an administrator. `noClaims` after an administrator
+    /// has cleared it.
     package var customAttributes: String?
     /// Tokens issued earlier are revoked. Whole seconds on the wire.
     package var validSince: Timestamp
-    /// When sessions of the account were last ended that others outlived; `nil`: never. Until the ID tokens from before
-    /// have expired, each is good only while its session is there.
+    /// Last time at which some sessions ended and others stayed; `nil`: never. Until ID tokens from before expire, each
+    /// is valid only while its session exists.
     package var sessionEndedAt: Timestamp?
     package var createdAt: Timestamp
-    /// Written behind; may lose the last second in a crash.
+    /// Written later; a crash can lose the last second.
     package var lastLoginAt: Timestamp?
-    /// Written behind; may lose the last second in a crash.
+    /// Written later; a crash can lose the last second.
     package var lastRefreshAt: Timestamp?
-    /// When the password was last set; `nil` when there is none.
+    /// Time of the last password change; `nil` without a password.
     package var passwordUpdatedAt: Timestamp?
     package var linkedProviders: [ProviderID: LinkedProvider]
-    /// How each way in was proven, by method.
+    /// Proof of each sign-in method.
     package var methodProofs: [SignInMethod: MethodProof]
-    /// In the order in which they are shown, at most `SecondFactor.countMax`.
+    /// In display order, at most `SecondFactor.countMax`.
     package var secondFactors: [SecondFactor]
 
     /// `customAttributes` of an account whose claims were cleared.
     package static let noClaims = "{}"
 
-    /// `customAttributes`, unless there are none in it.
+    /// `customAttributes`; `nil` if they are empty.
     package var claims: String? { customAttributes == Self.noClaims ? nil : customAttributes }
 
-    /// The profile of one linked identity. An e-mail in here owns nothing.
+    /// The profile of one linked identity. Its e-mail owns nothing.
     package struct LinkedProvider: Sendable, Hashable {
         package var identity: ProviderIdentity
-        /// The issuer whose word linked it, where the provider has one.
+        /// The issuer that linked it, if the provider has one.
         package var issuer: String?
         package var email: EmailAddress?
         package var displayName: String?
@@ -79,7 +78,6 @@ package struct UserRecord: Sendable, Hashable {
         }
     }
 
-    /// How and when a method was proven.
     package struct MethodProof: Sendable, Hashable {
         package var proof: Proof
         package var provenAt: Timestamp
@@ -90,13 +88,13 @@ package struct UserRecord: Sendable, Hashable {
         }
     }
 
-    /// What stood behind a method when it was added.
+    /// Evidence by which a method was added.
     package enum Proof: String, Sendable, Hashable, CaseIterable {
-        /// Chosen at sign-up; says nothing about the address.
+        /// Chosen at sign-up; does not prove the address.
         case signUp = "sign-up"
-        /// Added within a signed-in session.
+        /// Added within a session.
         case session
-        /// A message sent to the address or number came back.
+        /// A message sent to the address or number was answered.
         case message
         /// A credential of the provider was verified.
         case providerCredential = "provider-credential"
@@ -104,9 +102,9 @@ package struct UserRecord: Sendable, Hashable {
         case imported
     }
 
-    /// A new account without anything in it.
+    /// A new, empty account.
     ///
-    /// `sessionEpoch`: random, so that nothing issued to an earlier account of the same id revives.
+    /// `sessionEpoch`: random, so that tokens of an earlier account with the same id stay invalid.
     package init(tenant: TenantID, id: UserID, sessionEpoch: Int64, createdAt: Timestamp) {
         self.tenant = tenant
         self.id = id
@@ -122,7 +120,7 @@ package struct UserRecord: Sendable, Hashable {
         self.secondFactors = []
     }
 
-    /// The facts decisions read.
+    /// The facts that decisions read.
     package var account: Account {
         Account(
             id: id,

@@ -1,16 +1,16 @@
-/// The identifiers by which an administrator looks accounts up. An account matches if any of them names it.
+/// Identifiers of an administrator's search. An account matches if any of them names it.
 package struct UserSearch: Sendable {
     package var ids: [UserID] = []
     package var emails: [EmailAddress] = []
     package var phoneNumbers: [PhoneNumber] = []
     package var identities: [ProviderIdentity] = []
-    /// First addresses, compared without regard to ASCII case.
+    /// First addresses; ASCII case does not matter.
     package var initialEmails: [String] = []
 
     package init() {}
 }
 
-/// How a list of accounts is sorted; accounts that are equal in it are sorted by id.
+/// Order of a list of accounts; ties are sorted by id.
 package struct UserOrder: Sendable, Hashable {
     package enum Key: Sendable, Hashable {
         case id
