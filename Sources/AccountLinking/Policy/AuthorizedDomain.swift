@@ -1,14 +1,14 @@
-/// One entry of the project's `authorizedDomains`: a host that codes and sessions may go to, `app.example.com` or
-/// `app.example.com:8443`; with `*.` before it, every host below it.
+/// An entry of the project's `authorizedDomains`, a host that codes and sessions may be sent to: `app.example.com` or
+/// `app.example.com:8443`. With the prefix `*.`, every host below it.
 package struct AuthorizedDomain: Sendable, Hashable {
     /// A host name or an IPv4 address, in lower case.
     package let host: String
-    /// The entry stands for every host below `host`, at any depth, and not for `host` itself.
+    /// True if the entry covers every host below `host`, at any depth, but not `host` itself.
     package let isWildcard: Bool
-    /// The port that the page has to be on; `nil` for the default of `https`.
+    /// The required port; `nil` for the default of `https`.
     package let port: Int?
 
-    /// - Returns: `nil` where `text` is no such entry, or a wildcard over hosts of many owners.
+    /// - Returns: `nil` if `text` is not such an entry, or is a wildcard over hosts of many owners.
     package init?(_ text: String) {
         var rest = text.lowercased()[...]
         self.isWildcard = rest.hasPrefix(Self.wildcard)
@@ -26,16 +26,16 @@ package struct AuthorizedDomain: Sendable, Hashable {
 
     private static let wildcard = "*."
 
-    /// The entry as the configuration holds it.
+    /// The entry in the form of the configuration.
     package var text: String { (isWildcard ? Self.wildcard : "") + host + (port.map { ":\($0)" } ?? "") }
 
-    /// Returns true if the entry stands for `host`; `withSubdomains`: one without a wildcard for hosts below it as well.
+    /// Returns true if the entry covers `host`. `withSubdomains`: without a wildcard it covers hosts below it as well.
     package func covers(_ host: String, withSubdomains: Bool) -> Bool {
         if host == self.host { return !isWildcard }
         return (isWildcard || withSubdomains) && !Self.isIPv4(self.host) && host.hasSuffix("." + self.host)
     }
 
-    /// One to five digits without a leading zero, as browsers write ports.
+    /// Parses one to five digits without a leading zero, as browsers write ports.
     private static func port(_ text: Substring) -> Int? {
         guard (1...5).contains(text.utf8.count), text.first != "0",
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
@@ -43,13 +43,13 @@ package struct AuthorizedDomain: Sendable, Hashable {
         return Int(text).flatMap { $0 <= 65_535 ? $0 : nil }
     }
 
-    /// Below a top-level domain or a shared host everyone has a name.
+    /// False for top-level domains and shared hosts, where anyone can get a name.
     private static func mayBeWildcard(_ host: String) -> Bool {
         if host == "localhost" { return true }
         return host.contains(".") && !isIPv4(host) && !SharedHosts.all.contains(host)
     }
 
-    /// Browsers take a host whose last label is a number for an IPv4 address (WHATWG URL, "ends in a number").
+    /// Browsers treat a host whose last label is a number as an IPv4 address (WHATWG URL, "ends in a number").
     private static func isIPv4(_ host: String) -> Bool {
         host.split(separator: ".").last?.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             == true

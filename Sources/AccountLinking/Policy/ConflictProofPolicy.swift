@@ -1,10 +1,10 @@
-/// What a conflict between a method the account has and a provider that was brought may be settled by.
+/// The proofs that settle a conflict between a method of the account and the provider of the credential.
 package struct ConflictProofRule: Sendable, Hashable {
-    /// The pair a rule is about; `nil` stands for any. No two rules of one table have the same.
+    /// The pair that a rule applies to; `nil` means any. A table has one rule for each scope.
     package struct Scope: Sendable, Hashable {
         /// A method of the account.
         package var method: SignInMethod?
-        /// What somebody came with.
+        /// The provider of the credential.
         package var provider: ProviderID?
 
         package init(method: SignInMethod? = nil, provider: ProviderID? = nil) {
@@ -14,7 +14,7 @@ package struct ConflictProofRule: Sendable, Hashable {
     }
 
     package var scope: Scope
-    /// The proofs that count; with none the pair is only linked from within a session.
+    /// The accepted proofs. If empty, only a session of the account links the pair.
     package var proofs: Set<ConflictProofKind>
 
     package init(_ scope: Scope, _ proofs: Set<ConflictProofKind>) {
@@ -24,10 +24,10 @@ package struct ConflictProofRule: Sendable, Hashable {
 }
 
 extension LinkPolicy {
-    /// The proofs that settle a conflict of an account with `methods` that `provider` was brought to.
+    /// The proofs that settle a conflict of an account with `methods` about a credential of `provider`.
     ///
-    /// For each method the narrowest rules hold, and where several do, what all of them allow; what counts for the account
-    /// is what counts for each of its methods. Where no rule fits, every proof counts.
+    /// For each method the narrowest matching rules apply; if several match, their intersection. The result is the
+    /// intersection over all methods. Without a matching rule every proof counts.
     package func conflictProofs(
         methods: [SignInMethod],
         bringing provider: ProviderID

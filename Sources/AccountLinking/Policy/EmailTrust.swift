@@ -1,14 +1,14 @@
-/// The trust in what a provider says about an e-mail address, from nothing to proof.
+/// The trust in a provider's word about an e-mail address, in ascending order.
 package enum EmailTrustClass: String, Sendable, Hashable, CaseIterable, Comparable {
-    /// Not even heard: as if no address had been named.
+    /// The address is ignored.
     case untrusted
-    /// Heard, and never proof: where an account has the address, a conflict.
+    /// Never proof: if an account has the address, the result is a conflict.
     case asserting
-    /// Proof where the provider says that it verified the address and no account has it yet; otherwise as `asserting`.
+    /// Proof if the provider says that it verified the address and no account has it yet. Otherwise as `asserting`.
     case verifyingNew = "verifying-new"
-    /// Proof where the provider says that it verified the address.
+    /// Proof if the provider says that it verified the address.
     case verifying
-    /// Proof unless the provider says that the address is not verified: the provider gives the mailboxes out.
+    /// Proof unless the provider says that the address is not verified. The provider issues the mailboxes.
     case authoritative
 
     package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rank < rhs.rank }
@@ -24,7 +24,7 @@ package enum EmailTrustClass: String, Sendable, Hashable, CaseIterable, Comparab
     }
 }
 
-/// What one provider's, or one issuer's, word is worth for the addresses of one domain.
+/// The trust in one provider or issuer for addresses of one domain.
 package struct EmailTrustRule: Sendable, Hashable {
     package enum Providers: Sendable, Hashable {
         case any
@@ -37,7 +37,7 @@ package struct EmailTrustRule: Sendable, Hashable {
 
     package enum Issuers: Sendable, Hashable {
         case any
-        /// Credentials of providers that have no issuer: those without OpenID Connect.
+        /// Credentials without an issuer, from providers without OpenID Connect.
         case none
         /// Exactly this `iss`.
         case only(String)
@@ -45,13 +45,13 @@ package struct EmailTrustRule: Sendable, Hashable {
 
     package enum Domains: Sendable, Hashable {
         case any
-        /// The domain that the account belongs to at its provider: Google's `hd`.
+        /// The account's domain at its provider: Google's `hd`.
         case hosted
         /// Exactly this one, in A-labels and lower case.
         case only(String)
     }
 
-    /// Where a rule holds. No two rules of one table have the same.
+    /// The credentials that a rule applies to. A table has one rule for each scope.
     package struct Scope: Sendable, Hashable {
         package var providers: Providers
         package var issuers: Issuers
@@ -73,14 +73,15 @@ package struct EmailTrustRule: Sendable, Hashable {
     }
 }
 
-/// Whose word about an e-mail address counts as proof: a table of rules, of which the narrowest that fits holds.
+/// The table of rules that decide which provider's word about an e-mail address is proof. The narrowest matching rule
+/// applies.
 package struct EmailTrust: Sendable, Hashable {
     package let rules: [EmailTrustRule]
-    /// Judges an `oidc.*` provider that is registered with the issuer of a known provider by the rules of that provider,
-    /// unless a rule names the `oidc.*` provider itself.
+    /// If true, the rules of a known provider apply to an `oidc.*` provider that is registered with its issuer, unless
+    /// a rule names the `oidc.*` provider itself.
     package let knownIssuersFollowTheirRow: Bool
 
-    /// A table in which the last rule for a scope replaces those before.
+    /// A table in which a later rule replaces an earlier one for the same scope.
     package init(_ rules: [EmailTrustRule], knownIssuersFollowTheirRow: Bool = false) {
         self.knownIssuersFollowTheirRow = knownIssuersFollowTheirRow
         var kept: [EmailTrustRule] = []
@@ -94,17 +95,17 @@ package struct EmailTrust: Sendable, Hashable {
         self.rules = kept
     }
 
-    /// This table with an operator's own rules, each in the place of a rule for the same scope.
+    /// This table with an operator's rules, each of which replaces the rule for the same scope.
     package func adding(_ own: [EmailTrustRule]) -> EmailTrust {
         EmailTrust(rules + own, knownIssuersFollowTheirRow: knownIssuersFollowTheirRow)
     }
 
-    /// The table of the preset `strict`: what holds unless an operator says otherwise.
+    /// The table of the preset `strict`, the default.
     package static let declared = EmailTrust(
         common + [
-            // An Apple account with an address elsewhere was verified once, by the person who held the address then.
+            // Apple verified an address elsewhere once, with the person who held it then.
             .init(.init(.only(.apple)), .verifyingNew),
-            // The registration names the domains that its issuer speaks for (`emailDomains`).
+            // The registration lists the domains that its issuer may vouch for (`emailDomains`).
             .init(.init(.openIDConnect), .asserting),
         ],
         knownIssuersFollowTheirRow: true
@@ -124,21 +125,21 @@ package struct EmailTrust: Sendable, Hashable {
     private static let common: [EmailTrustRule] =
         [
             .init(.init(.any), .asserting),
-            // Google gives out gmail.com itself and a Workspace domain for its owner. A consumer account on a foreign
-            // address was verified once, by somebody, at some time.
+            // Google issues gmail.com addresses, and hosts a Workspace domain for its owner. A consumer account with
+            // another address was verified once, with the person who held it then.
             .init(.init(.only(.google), .any, .only("gmail.com")), .verifying),
             .init(.init(.only(.google), .any, .hosted), .verifying),
             .init(.init(.only(.yahoo), .any, .only("yahoo.com")), .authoritative),
             .init(.init(.saml), .authoritative),
         ] + apple + microsoft + games
 
-    /// Apple gives out these mailboxes (developer.apple.com, "Communicating using the private email relay service").
+    /// Apple issues these mailboxes (developer.apple.com, "Communicating using the private email relay service").
     private static let apple = ["icloud.com", "me.com", "mac.com", "privaterelay.appleid.com"].map { domain in
         EmailTrustRule(.init(.only(.apple), .any, .only(domain)), .authoritative)
     }
 
-    /// The administrator of an Entra directory may write any address into a work account's `email` claim, so only
-    /// Microsoft's own consumer directory speaks for a mailbox. Without OpenID Connect there is no directory.
+    /// An Entra administrator can write any address into a work account's `email` claim, so only Microsoft's consumer
+    /// directory vouches for a mailbox. Without OpenID Connect there is no directory.
     private static let microsoft = ["outlook.com", "hotmail.com"].flatMap { domain in
         [
             .none,
@@ -146,14 +147,14 @@ package struct EmailTrust: Sendable, Hashable {
         ].map { EmailTrustRule(.init(.only(.microsoft), $0, .only(domain)), .authoritative) }
     }
 
-    /// These know players, not addresses; whatever stands there is nobody's word.
+    /// These providers identify players and do not verify addresses.
     private static let games = [ProviderID.playGames, .gameCenter].map { EmailTrustRule(.init(.only($0)), .untrusted) }
 
-    /// What the table says about an address as a provider names it.
+    /// The trust in a provider for an address.
     ///
-    /// Of the rules that fit, one that is narrower than another in every respect goes before it. Where several remain
-    /// that do not agree, nobody has said what holds, so the address is no proof: that ends in a conflict, never in the
-    /// rule that happens to stand first. A table without any rule that fits trusts nobody.
+    /// Among the matching rules, one that is narrower in every respect wins. If the remaining rules disagree, the
+    /// address is not proof, and the result is a conflict: the order of rules never decides. Without a matching rule
+    /// the provider is untrusted.
     package func trust(
         of provider: ProviderID,
         issuer: String?,
@@ -171,7 +172,7 @@ package struct EmailTrust: Sendable, Hashable {
 }
 
 extension EmailTrust {
-    /// The provider whose rules judge a credential.
+    /// The provider whose rules apply to a credential.
     private func judgedProvider(
         _ provider: ProviderID,
         issuer: String?,
@@ -189,9 +190,9 @@ extension EmailTrust {
     }
 }
 
-/// Table of trust where the project has no rule of its own: a setting of the process.
+/// The table that applies without rules of the project; a setting of the process.
 package enum EmailTrustBase: Sendable, Hashable {
-    /// The table that the policy of the project names.
+    /// The table of the project's preset.
     case preset
     /// Every provider's flag at face value, for development.
     case asserted
@@ -230,7 +231,7 @@ extension EmailTrustRule.Scope {
         }
     }
 
-    /// Whether everything that fits here fits there too, and not the other way round.
+    /// Returns true if `other` matches everything that `self` matches, and more.
     func isNarrower(than other: Self) -> Bool {
         self != other && providers.isWithin(other.providers) && issuers.isWithin(other.issuers)
             && domains.isWithin(other.domains)
@@ -257,11 +258,12 @@ extension EmailTrustRule.Domains {
 }
 
 extension LinkPolicy {
-    /// What `credential` proves about an e-mail address: the one place where a provider's word becomes proof.
+    /// The claim that `credential` proves about an e-mail address. The only place that turns a provider's word into
+    /// proof.
     ///
     /// A flag that is present and false is never proof, whatever the class.
     ///
-    /// `isAddressTaken`: whether an account has the address.
+    /// - `isAddressTaken`: true if an account has the address.
     package func emailClaim(of credential: IncomingCredential, isAddressTaken: Bool) -> EmailClaim {
         guard case .present(let address, let flag, _) = credential.email, let trust = emailTrust(of: credential)
         else { return .absent }
@@ -276,7 +278,7 @@ extension LinkPolicy {
         return trust == .untrusted ? .absent : .unverified(address)
     }
 
-    /// How far the provider of `credential` is trusted for the address it names; `nil` when it names none.
+    /// The trust in the provider of `credential` for its address; `nil` if it has none.
     package func emailTrust(of credential: IncomingCredential) -> EmailTrustClass? {
         guard case .present(let address, _, let hostedDomain) = credential.email else { return nil }
         return emailTrust.trust(
@@ -289,7 +291,7 @@ extension LinkPolicy {
 }
 
 extension EmailAddress {
-    /// Whether a Workspace domain, as Google's `hd` claim spells it, is the one of this address.
+    /// Returns true if `hostedDomain`, Google's `hd` claim, is the domain of this address.
     fileprivate func isAt(hostedDomain: String?) -> Bool {
         guard let hostedDomain, let anyone = EmailAddress("anyone@" + hostedDomain) else { return false }
         return anyone.domain == domain

@@ -1,32 +1,32 @@
 extension ProviderID {
-    /// The provider whose own issuer `issuer` is; `nil` for every other issuer.
+    /// The known provider that uses `issuer`; `nil` for any other issuer.
     ///
-    /// Issuers are compared character by character (OpenID Connect Discovery 1.0, section 4.3). Microsoft has one for each
-    /// directory, whose path names the directory and nothing else.
+    /// Issuers are compared character by character (OpenID Connect Discovery 1.0, section 4.3). Microsoft has one
+    /// issuer for each directory, with only the directory in its path.
     package static func known(forIssuer issuer: String) -> ProviderID? {
         byIssuer[issuer] ?? (MicrosoftDirectory(issuer: issuer) == nil ? nil : .microsoft)
     }
 
-    /// Returns true if `issuer` is a known one at which anyone can have an account, with whatever address: no domain is
-    /// its own. The directory of one organization at Microsoft is not such an issuer.
+    /// Returns true for a known issuer at which anyone can have an account with any address, because it owns no domain.
+    /// The directory of one organization at Microsoft is not such an issuer.
     package static func isOpenToEveryone(knownIssuer issuer: String) -> Bool {
         guard known(forIssuer: issuer) != nil else { return false }
         return MicrosoftDirectory(issuer: issuer)?.isShared ?? true
     }
 }
 
-/// The party that gives out the subjects of a provider. Two providers of one party know the same people.
+/// The party that assigns the subjects of a provider. Providers of one party identify the same people.
 package enum SubjectAuthority: Sendable, Hashable {
     case provider(ProviderID)
     case issuer(String)
 }
 
 extension ProviderID {
-    /// Returns true if the provider alone does not say who gives its subjects out.
+    /// Returns true if the provider's id does not determine the party that assigns its subjects.
     package var hasManyIssuers: Bool { isOpenIDConnect || self == .microsoft }
 
-    /// The party that gives out the provider's subjects under `issuer`: a known issuer's provider, whatever id it is
-    /// registered with. Each directory of Microsoft's has people of its own.
+    /// The party that assigns the provider's subjects under `issuer`. For a known issuer that is its provider, whatever
+    /// id it is registered with. Each directory of Microsoft assigns its own.
     package func authority(issuer: String?) -> SubjectAuthority {
         guard hasManyIssuers, let issuer else { return .provider(self) }
         guard let known = ProviderID.known(forIssuer: issuer), known != .microsoft else { return .issuer(issuer) }
@@ -34,9 +34,9 @@ extension ProviderID {
     }
 }
 
-/// A directory of Microsoft Entra as its issuer names it (learn.microsoft.com, "ID token claims reference").
+/// A directory of Microsoft Entra, as its issuer names it (learn.microsoft.com, "ID token claims reference").
 private struct MicrosoftDirectory {
-    /// An id, a domain, or one of the names that stand for many directories.
+    /// An id, a domain, or a name that covers many directories.
     private let name: Substring
 
     /// `nil` for an issuer that is not Microsoft's.
@@ -46,7 +46,7 @@ private struct MicrosoftDirectory {
             issuer.utf8.count > start.utf8.count + end.utf8.count
         else { return nil }
         name = issuer.dropFirst(start.count).dropLast(end.count)
-        // No further step of the path, no query, nothing that a URL could read in another way.
+        // Rejects further path segments, queries and anything that a URL parser could read in another way.
         guard name.utf8.count <= 253, name.utf8.allSatisfy(Self.isNameByte), name != ".", name != ".." else {
             return nil
         }
@@ -61,7 +61,7 @@ private struct MicrosoftDirectory {
         }
     }
 
-    /// Returns true if the name stands for the directories of everyone, or for that of all personal accounts.
+    /// Returns true if the name covers all directories, or all personal accounts.
     var isShared: Bool {
         ["common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad"].contains(name.lowercased())
     }

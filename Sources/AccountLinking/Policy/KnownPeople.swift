@@ -1,10 +1,10 @@
 extension LinkPolicy {
-    /// The linked providers of `account` that know its owner under another subject than the one of `credential`: the one that it
-    /// is of, and with it each that is the same party under another id (`SubjectAuthority`). Empty for a newcomer, and for the
-    /// same person under another id.
+    /// The linked providers of `account` that identify its owner by another subject than `credential` does: the
+    /// credential's provider, and those of the same party (`SubjectAuthority`). Empty for a first link, and for the
+    /// same subject under another provider id.
     ///
-    /// If a new subject takes the old one's place without a question (`SubjectChange.replace`, `.move`), only the provider's own
-    /// id counts, as in production.
+    /// If policy lets a new subject replace the old one without a conflict (`SubjectChange.replace`, `.move`), only the
+    /// provider's own id counts, as in production.
     package func providersOfAnotherSubject(
         of account: Account,
         than credential: IncomingCredential
@@ -29,11 +29,11 @@ extension LinkPolicy {
         return others
     }
 
-    /// Returns true if the owner of the address of `account` is known: its proof counts against the mailbox, and against a
-    /// provider whose word is proof.
+    /// Returns true if the owner of the account's address is known. Such a proof prevails over a later mail to the
+    /// address, and over a trusted provider.
     ///
-    /// A provider whose word counts for new addresses alone (`EmailTrustClass.verifyingNew`) verified the address once, for
-    /// the person who held it then. That opens an account, and keeps nobody out who holds the address now.
+    /// A word for new addresses (`EmailTrustClass.verifyingNew`) is no such proof: the provider verified the address
+    /// once, with the person who held it then. The word opens an account, but does not exclude the present holder.
     package func isProven(_ account: Account) -> Bool {
         guard let email = account.email, let proof = email.proof else { return false }
         guard case .provider(let provider) = proof else { return true }
@@ -41,18 +41,18 @@ extension LinkPolicy {
             of: provider,
             issuer: issuer(of: provider, in: account),
             for: email.address,
-            // What Google hosts for a domain is not kept: as in audits, whoever has an address of it may have been its user.
+            // Google's `hd` is not stored. As in audits, assume that it was the domain of the address.
             hostedDomain: String(email.address.domain)
         )
         return trust != .verifyingNew
     }
 
-    /// The issuer whose word linked `provider` to `account`; the registered one if the account does not know it.
+    /// The issuer that linked `provider` to `account`; the registered one if the link has none.
     private func issuer(of provider: ProviderID, in account: Account) -> String? {
         account.linkedProviders.issuer(of: provider) ?? registeredIssuers[provider]
     }
 
-    /// Returns true if `claim` proves the account's own address, which so far is not proven. `proof`: what it would be proven by.
+    /// Returns true if `claim` proves the account's own address, which is not proven yet. `proof`: the proof to record.
     func needsProof(_ account: Account, of claim: EmailClaim, by proof: EmailProof) -> Bool {
         guard let email = account.email, claim == .verified(email.address), email.proof != proof else { return false }
         return !isProven(account)

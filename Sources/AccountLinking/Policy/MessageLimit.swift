@@ -1,13 +1,13 @@
-/// One bound on the messages of one kind that leave: so many for one recipient, for one caller or altogether, within a window
-/// that begins with the first.
+/// A limit on outgoing messages of one kind: `countMax` within a window that begins with the first, for each recipient,
+/// for each caller or in total.
 package struct MessageLimit: Sendable, Hashable {
-    /// What is counted by; raw values are kept.
+    /// The key of the count. Raw values are stored.
     package enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// Whoever holds the number, or has the device, is spared a flood.
+        /// Protects the owner of a number or device from a flood.
         case recipient
-        /// Whoever calls from one network address gets no more than a person needs.
+        /// Limits callers by network address.
         case address
-        /// What the operator pays for.
+        /// Limits the operator's costs.
         case project
     }
 

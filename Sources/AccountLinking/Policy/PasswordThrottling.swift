@@ -1,8 +1,8 @@
-/// The wrong passwords that one count holds.
+/// The state of one count of wrong passwords.
 package struct FailedAttempts: Sendable, Hashable {
-    /// Since the last right one; 0 where there is nothing to forget.
+    /// Wrong passwords since the last right one; 0 if none is stored.
     package var failures: Int
-    /// True while no password is tried.
+    /// True while no password is checked.
     package var isLocked: Bool
 
     package static let none = FailedAttempts(failures: 0, isLocked: false)
@@ -13,11 +13,11 @@ package struct FailedAttempts: Sendable, Hashable {
     }
 }
 
-/// A client that gives a password for an address, by what the address's account knows of it.
+/// The caller who presents a password for an address, by its history with the address's account.
 package enum AttemptOrigin: Sendable, Hashable, CaseIterable {
-    /// Shows the secret of a device on which the account was signed in to.
+    /// Presents the secret of a device on which the account was signed in to.
     case knownDevice
-    /// Calls from a network from which the account was signed in to lately.
+    /// Calls from a network on which the account was signed in to recently.
     case knownNetwork
     case stranger
 }
@@ -28,60 +28,61 @@ package enum AttemptCounter: Sendable, Hashable, CaseIterable {
     case device
     /// Count of one network.
     case network
-    /// Count of all strangers together, from any network.
+    /// Count of all unknown callers together, from any network.
     case strangers
 }
 
-/// How often a password may be guessed (NIST SP 800-63B-4 §3.2.2): a few times freely, then with growing waits, and at
-/// most a hundred times in a row.
+/// Limit on password guesses (NIST SP 800-63B-4 §3.2.2): a few without delay, then with growing waits, at most 100 in a
+/// row.
 ///
-/// The rule counts wrong passwords since the last right one, for one address: by network, and for all strangers together, so
-/// that guesses from many networks end as well. A caller that the account knows has a count of its own, which guesses of
-/// others do not move. The rule knows no account, so that an address nobody has is guarded like any other.
+/// Wrong passwords are counted since the last right one, for one address: by network, and for all unknown callers
+/// together, which limits guesses from many networks. A known caller has a separate count, which guesses of others do
+/// not change. The rule is independent of accounts, so addresses without an account are protected alike.
 package enum PasswordThrottling {
-    /// Where an address stands after a wrong password.
+    /// The state of an address after a wrong password.
     package struct Standing: Sendable, Hashable {
-        /// No password is tried before then; `neverLocked` without a wait. Not later than `forgottenAt`.
+        /// No password is checked before; `neverLocked` without a wait. Not later than `forgottenAt`.
         package var lockedUntil: Timestamp
-        /// Without another wrong password, counting begins anew then.
+        /// Without another wrong password the count restarts at this time.
         package var forgottenAt: Timestamp
     }
 
-    /// Wrong passwords that cost no wait: more than a person mistypes.
+    /// Wrong passwords without a wait. More than a person mistypes.
     package static let freeMax = 9
-    /// Wrong passwords of all strangers together that cost none of them a wait. Far above `freeMax`: one guesser must not
-    /// close an address to its owner on a new device.
+    /// Wrong passwords of all unknown callers together without a wait. Far above `freeMax`, so that one guesser cannot
+    /// lock the owner's new device out.
     package static let strangersFreeMax = 49
-    /// Networks of an account that are remembered.
+    /// Number of networks that are stored for an account.
     package static let knownNetworksMax = 8
-    /// Seconds for which a network or a device is known after a sign-in.
+    /// Seconds for which a network or device stays known after a sign-in.
     package static let knownSeconds: Int64 = 30 * 86_400
-    /// Age, in seconds, at which a sign-in renews that memory.
+    /// Age, in seconds, at which a sign-in renews that record.
     package static let knownRenewalSeconds: Int64 = 86_400
-    /// Wrong passwords in a row after which none is tried any more, until the password is set anew or the address has
-    /// been left alone for `longMemorySeconds`.
+    /// Wrong passwords in a row after which none is checked, until the password is changed or no attempt was made for
+    /// `longMemorySeconds`.
     package static let failuresMax = 100
 
-    /// The end of no wait. Long over by every server's clock: by one that is behind, a lock "until now" would hold a right password off.
+    /// The end of no wait: past on every server's clock. If it were "now", a server whose clock is behind would refuse
+    /// a right password.
     package static let neverLocked = Timestamp(secondsSinceEpoch: 0)
     package static let waitSecondsMin: Int64 = 60
     package static let waitSecondsMax: Int64 = 3600
-    /// How long free guesses are remembered.
+    /// Seconds for which a count up to the free maximum is stored.
     package static let shortMemorySeconds: Int64 = 86_400
-    /// How long more than that is remembered.
+    /// Seconds for which a higher count is stored.
     package static let longMemorySeconds: Int64 = 30 * 86_400
 
-    /// The caller behind a password.
+    /// Classifies the caller who presents a password.
     ///
-    /// - `device`: the wrong passwords of the known device whose secret was shown; `nil` where none was. A device that is
-    ///   locked counts as not shown: a thief of its secret must not keep the owner's network out.
-    /// - `isNetworkKnown`: the account was signed in to from the network lately.
+    /// - `device`: the wrong passwords of the known device whose secret was presented; `nil` for none. A locked device
+    ///   counts as none, so that a thief of its secret cannot lock the owner's network out.
+    /// - `isNetworkKnown`: the account was signed in to from the network recently.
     package static func caller(device: FailedAttempts?, isNetworkKnown: Bool) -> AttemptOrigin {
         if let device, !device.isLocked { return .knownDevice }
         return isNetworkKnown ? .knownNetwork : .stranger
     }
 
-    /// The counts that hold `caller`: each must be open, and each counts its wrong password.
+    /// The counters that apply to `caller`. All must be open, and each counters a wrong password.
     package static func counters(throttling caller: AttemptOrigin) -> [AttemptCounter] {
         switch caller {
         case .knownDevice: [.device]
@@ -90,7 +91,7 @@ package enum PasswordThrottling {
         }
     }
 
-    /// The wrong passwords of `count` that cost no wait.
+    /// Number of wrong passwords of `count` without a wait.
     package static func freeMax(of count: AttemptCounter) -> Int {
         switch count {
         case .device, .network: freeMax
@@ -98,10 +99,10 @@ package enum PasswordThrottling {
         }
     }
 
-    /// Where an address stands after its `failures`th wrong password in a row, at `now`. Total: below one counts as
-    /// one, above `failuresMax` as `failuresMax`.
+    /// State of an address after its `failures`th wrong password in a row, at `now`. Total: clamps `failures` to 1 and
+    /// `failuresMax`.
     ///
-    /// `freeMax`: the wrong passwords that cost no wait.
+    /// - `freeMax`: wrong passwords without a wait.
     package static func standing(
         afterFailures failures: Int,
         at now: Timestamp,
@@ -120,7 +121,7 @@ package enum PasswordThrottling {
 
     /// One minute, then twice as long each time, up to an hour.
     private static func waitSeconds(afterDoublings doublings: Int) -> Int64 {
-        // The longest wait is reached long before the shift could overflow.
+        // Reaches the longest wait long before the shift could overflow.
         guard doublings < 16 else { return waitSecondsMax }
         return min(waitSecondsMin << Int64(doublings), waitSecondsMax)
     }

@@ -1,8 +1,8 @@
 /// The operations that need a recent sign-in (docs/reference/decisions.md, "Recent sign-in").
 ///
 /// Profile edits, lookups, refreshes and session cookies are not sensitive. Linking a provider, attaching a number and
-/// unlinking a working method are, unless `LinkPolicy.linkingNeedsRecentSignIn` is off.
-/// Raw values are names on the wire.
+/// unlinking a working method are, unless `LinkPolicy.linkingNeedsRecentSignIn` is off. Raw values are names on the
+/// wire.
 package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case deleteAccount = "delete-account"
     /// Also removing the address, and replacing it by linking a password or an e-mail link with another one.
@@ -11,34 +11,33 @@ package enum SensitiveOperation: String, Sendable, Hashable, CaseIterable {
     case changePassword = "change-password"
     case enrollSecondFactor = "enroll-second-factor"
     case withdrawSecondFactor = "withdraw-second-factor"
-    /// Asking for a code that will change the address (`VERIFY_AND_CHANGE_EMAIL`).
+    /// Requesting a code that will change the address (`VERIFY_AND_CHANGE_EMAIL`).
     case requestEmailChange = "request-email-change"
-    /// Showing by a session that a conflict is about one's own account.
+    /// Proving by a session that a conflict is about one's own account.
     case proveConflict = "prove-conflict"
-    /// Taking a sign-in method off the account, on Concord's own routes.
+    /// Removing a sign-in method, on Concord's own routes.
     case removeMethod = "remove-method"
-    /// Bringing a suspended method back, or giving it up.
+    /// Restoring or discarding a suspended method.
     case restoreMethod = "restore-method"
-    /// Making another account part of one's own, with a session of each.
+    /// Merging another account into one's own, with a session of each.
     case mergeAccounts = "merge-accounts"
-    /// Linking a provider to the account.
     case linkProvider = "link-provider"
     /// Attaching a number to the account, or replacing its number.
     case changePhoneNumber = "change-phone-number"
-    /// Unlinking a method that works, on the compatible routes.
+    /// Unlinking a working method, on the compatible routes.
     case unlinkMethod = "unlink-method"
 }
 
-/// How recent a sign-in must be.
+/// Maximum age of a sign-in.
 package enum ReauthenticationRequirement: Sendable, Hashable {
     case notRequired
     /// In whole seconds since the sign-in itself (`auth_time`), not since a token was issued.
     case required(maximumAgeSeconds: Int64)
 
-    /// Whether a session that signed in at `authTime` may go ahead at `now`.
+    /// Returns true if a session that signed in at `authTime` meets the requirement at `now`.
     ///
-    /// `auth_time` has whole seconds, so both instants are compared as such. A sign-in "later" than `now` is recent:
-    /// only Concord's own keys can say so, and clocks of two servers differ.
+    /// `auth_time` has whole seconds, so both instants are compared in seconds. A sign-in later than `now` is recent:
+    /// only Concord's own keys can state it, and servers' clocks differ.
     package func isMet(authTime: Timestamp, now: Timestamp) -> Bool {
         switch self {
         case .notRequired: true
@@ -49,7 +48,7 @@ package enum ReauthenticationRequirement: Sendable, Hashable {
 }
 
 extension LinkPolicy {
-    /// How recent the sign-in of a session must be before `operation`; anonymous accounts aside.
+    /// Maximum age of the sign-in for `operation`, anonymous accounts aside.
     package func reauthentication(for operation: SensitiveOperation) -> ReauthenticationRequirement {
         switch operation {
         case .deleteAccount, .changeEmail, .changePassword, .enrollSecondFactor, .withdrawSecondFactor,
@@ -61,12 +60,12 @@ extension LinkPolicy {
     }
 }
 
-/// How recent the sign-in of a session must be before `operation` on `account`.
+/// Maximum age of a session's sign-in for `operation` on `account`.
 ///
-/// Anonymous accounts are exempt: they have nothing to sign in again with. An account that a session has made look like
-/// one, by unlinking the method it signed in with, is not exempt.
+/// Anonymous accounts are exempt, because they cannot sign in again. An account that only looks anonymous, because a
+/// session unlinked its methods, is not exempt.
 ///
-/// - `isSessionAnonymous`: whether the session began as a guest's.
+/// - `isSessionAnonymous`: true if the session began anonymous.
 package func reauthentication(
     policy: LinkPolicy,
     operation: SensitiveOperation,
@@ -76,10 +75,10 @@ package func reauthentication(
     account.isAnonymous && isSessionAnonymous ? .notRequired : policy.reauthentication(for: operation)
 }
 
-/// A way in which a user can sign in anew.
+/// A way to sign in again.
 package enum ReauthenticationMethod: Sendable, Hashable {
     case signIn(SignInMethod)
-    /// The app's backend knows the user and mints a custom token.
+    /// A custom token that the app's backend issues.
     case customToken
 
     /// The name on the wire: that of the sign-in method, or `custom`.
@@ -91,14 +90,13 @@ package enum ReauthenticationMethod: Sendable, Hashable {
     }
 }
 
-/// The ways in which the user of `account` can sign in anew now. Where second factors are asked for, each of them asks
-/// for the second factor as well.
+/// The ways in which the user of `account` can sign in again now. If second factors are required, each way requires
+/// them too.
 ///
-/// Total and pure. Nobody who has to sign in anew is left without a way: whom no method of the account lets in, such as
-/// somebody who has but one that is switched off, the app's backend can still answer for, with a custom token. Empty only
-/// for a disabled account, which nobody may enter.
+/// Total and pure. There is always a way: without a working method the app's backend can still issue a custom token.
+/// Empty only for a disabled account.
 ///
-/// - `enabledProviders`: those whose credentials are accepted now.
+/// - `enabledProviders`: providers whose credentials are accepted now.
 package func reauthenticationMethods(
     of account: Account,
     policy: LinkPolicy,
@@ -107,8 +105,9 @@ package func reauthenticationMethods(
     if account.isDisabled { return [] }
     var methods = workingMethods(of: account, policy: policy, enabledProviders: enabledProviders)
         .map(ReauthenticationMethod.signIn)
-    // The owner of a proven address is let in by a mailed link although none was ever followed (row M2). Where nobody has
-    // shown to own it, the link would take every other method away (rows M3 and M12), so it is offered only to who has none.
+    // A mailed link signs the owner of a proven address in, even if none was ever followed (rule M2). For an unproven
+    // address the link would remove every other method (rules M3 and M12), so it is offered only to accounts without
+    // methods.
     if account.hasEmail, !account.hasEmailLink, policy.allowsEmailLinkSignIn,
         policy.isProven(account) || account.signInMethods.isEmpty
     {
@@ -118,19 +117,19 @@ package func reauthenticationMethods(
     return methods
 }
 
-/// What is asked of a session whose sign-in is too old (RFC 9470 §3).
+/// The demand for a new sign-in if a session's sign-in is too old (RFC 9470 §3).
 package struct ReauthenticationChallenge: Sendable, Hashable {
     /// In whole seconds since the sign-in itself.
     package let maximumAgeSeconds: Int64
-    /// What satisfies it, for this user.
+    /// The ways in which this user can meet the demand.
     package let methods: [ReauthenticationMethod]
 }
 
-/// What a session has to do before `operation` on its account; `nil` when its sign-in is recent enough.
+/// The demand for a new sign-in before `operation`; `nil` if the session's sign-in is recent enough.
 ///
-/// - `enabledProviders`: those whose credentials are accepted now.
-/// - `isSessionAnonymous`: whether the session began as a guest's.
-/// - `authTime`: when the session signed in.
+/// - `enabledProviders`: providers whose credentials are accepted now.
+/// - `isSessionAnonymous`: true if the session began anonymous.
+/// - `authTime`: time of the session's sign-in.
 package func reauthenticationChallenge(
     policy: LinkPolicy,
     operation: SensitiveOperation,

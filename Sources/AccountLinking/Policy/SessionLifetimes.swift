@@ -1,9 +1,9 @@
-/// The times by which a session is judged.
+/// The times that determine whether a session has expired.
 package struct SessionTimes: Sendable, Hashable {
-    /// When the user signed in. A session that goes on from another without a new sign-in has the other's time, so that
-    /// no change of the account makes an old session young.
+    /// Time of the sign-in. A session that continues another without a new sign-in has the other's time, so no change
+    /// of the account makes an old session young.
     package var startedAt: Timestamp
-    /// When the session last refreshed, as it was noted: up to `SessionLifetimes.usePrecisionSeconds` too early.
+    /// Time of the last refresh, as stored: up to `SessionLifetimes.usePrecisionSeconds` too early.
     package var lastUsedAt: Timestamp
 
     package init(startedAt: Timestamp, lastUsedAt: Timestamp) {
@@ -12,12 +12,12 @@ package struct SessionTimes: Sendable, Hashable {
     }
 }
 
-/// The longest that a session may stay unused, and the oldest it may become (NIST SP 800-63B-4 §2.1.3, §2.2.3, §2.3.3).
-/// Neither has a limit unless the project sets one, as in production.
+/// Limits on the inactivity and the age of a session (NIST SP 800-63B-4 §2.1.3, §2.2.3, §2.3.3). There is none unless
+/// the project sets it, as in production.
 package struct SessionLifetimes: Sendable, Hashable {
-    /// `nil`: a session may stay unused for good.
+    /// `nil`: no limit on inactivity.
     package var inactivitySeconds: Int64?
-    /// `nil`: a session may become as old as it likes.
+    /// `nil`: no limit on age.
     package var absoluteSeconds: Int64?
 
     package init(inactivitySeconds: Int64? = nil, absoluteSeconds: Int64? = nil) {
@@ -29,7 +29,7 @@ package struct SessionLifetimes: Sendable, Hashable {
 
     package var isLimited: Bool { inactivitySeconds != nil || absoluteSeconds != nil }
 
-    /// The precision of `SessionTimes.lastUsedAt`: a use is written only if the one on record is older than this.
+    /// The precision of `SessionTimes.lastUsedAt`: a use is stored only if the stored one is older than this.
     package var usePrecisionSeconds: Int64 {
         guard let inactivitySeconds else { return Self.coarsePrecisionSeconds }
         return min(inactivitySeconds / 10, Self.coarsePrecisionSeconds)
@@ -37,7 +37,8 @@ package struct SessionLifetimes: Sendable, Hashable {
 
     private static let coarsePrecisionSeconds: Int64 = 86_400
 
-    /// The rule by which a session is over at `now`; `nil` while it goes on. A session is over at the very instant.
+    /// The rule by which the session has expired at `now`; `nil` while it has not. A limit of n seconds expires after
+    /// exactly n seconds.
     func ending(of session: SessionTimes, at now: Timestamp) -> Rule? {
         if let absoluteSeconds, now >= session.startedAt.adding(seconds: absoluteSeconds) { return .sessionTooOld }
         if let inactivitySeconds, now >= session.lastUsedAt.adding(seconds: inactivitySeconds) { return .sessionUnused }
@@ -47,7 +48,7 @@ package struct SessionLifetimes: Sendable, Hashable {
     /// Returns true if the project's limits have ended the session by `now`.
     package func haveEnded(_ session: SessionTimes, at now: Timestamp) -> Bool { ending(of: session, at: now) != nil }
 
-    /// The seconds from `now` for which a session that is used now goes on without being used again; `nil` for no limit.
+    /// Seconds from `now` until a session that is used now expires if it is not used again; `nil` without a limit.
     package func secondsLeft(of session: SessionTimes, usedAt now: Timestamp) -> Int64? {
         let untilTooOld = absoluteSeconds.map {
             session.startedAt.adding(seconds: $0).secondsSinceEpoch - now.secondsSinceEpoch

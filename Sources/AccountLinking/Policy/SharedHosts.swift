@@ -1,10 +1,10 @@
-/// Hosts whose owners give names below them to anyone who asks: hosting, functions, tunnels, dynamic DNS.
+/// Hosts whose owners assign names below them to anyone: hosting, functions, tunnels, dynamic DNS.
 ///
-/// A name there is first come, first served, and can be registered by a stranger once its holder drops it. Google gives
-/// `PROJECT-ID.web.app` and `PROJECT-ID.firebaseapp.com` to whoever owns the id at Google; an id of Concord reserves
-/// nothing there.
+/// Names there are first come, first served. Once their holder releases them, another person can register them. Google
+/// assigns `PROJECT-ID.web.app` and `PROJECT-ID.firebaseapp.com` to the owner of the id at Google; a project id of
+/// Concord reserves nothing there.
 package enum SharedHosts {
-    /// The shared host that `host` is, or is below; `nil` where the table knows none.
+    /// The shared host that equals or contains `host`; `nil` for other hosts.
     package static func sharedHost(of host: String) -> String? {
         var rest = host.lowercased()[...]
         while !rest.isEmpty {
@@ -15,7 +15,7 @@ package enum SharedHosts {
         return nil
     }
 
-    /// Every shared host. Each stands for itself and all names below it.
+    /// Every shared host. Each entry covers itself and all names below it.
     package static let all: Set<String> = [
         // Google
         "web.app", "firebaseapp.com", "appspot.com", "run.app", "cloudfunctions.net", "blogspot.com", "hosted.app",
@@ -33,7 +33,7 @@ package enum SharedHosts {
         "ondigitalocean.app",
         "digitaloceanspaces.com", "b-cdn.net", "scw.cloud", "hf.space", "streamlit.app", "pythonanywhere.com",
         "supabase.co", "convex.site", "val.run",
-        // Editors that serve what is written in them, and builders of sites
+        // Editors that serve their users' code, and site builders
         "glitch.me", "repl.co", "replit.app", "replit.dev", "codesandbox.io", "csb.app", "stackblitz.io",
         "webcontainer.io", "gitpod.io", "lovable.app", "bolt.host", "bubbleapps.io", "framer.app", "framer.website",
         "webflow.io", "wixsite.com", "weebly.com", "wordpress.com", "myshopify.com", "squarespace.com", "carrd.co",

@@ -1,10 +1,10 @@
 /// Scheme, host and port of a web page (RFC 6454 §4).
 package struct WebOrigin: Sendable, Hashable {
-    /// Returns true for `https`.
+    /// True for `https`.
     package let isSecure: Bool
     /// In lower case; an IPv6 address in brackets.
     package let host: String
-    /// The default of the scheme where the address names none.
+    /// The port of the URL, or the default of its scheme.
     package let port: Int
 
     package init(isSecure: Bool, host: String, port: Int?) {
@@ -15,16 +15,16 @@ package struct WebOrigin: Sendable, Hashable {
 
     static let securePort = 443
 
-    /// Returns true for a name or an address of the machine that the browser runs on.
+    /// Returns true for a name or an address of the browser's own machine.
     package var isLoopback: Bool {
         let isIPv4 = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
         return isIPv4 || host == "[::1]" || host == "localhost" || host.hasSuffix(".localhost")
     }
 }
 
-/// Who would send a code or a session to a web page.
+/// The sender of a code or session to a web page.
 package enum DestinationRequester: Sendable, Hashable, CaseIterable {
-    /// An operation: a link in a mail, or the address that a provider sends the browser back to.
+    /// An operation: a link in a mail, or the URL to which a provider redirects the browser.
     case operation
     /// One of Concord's own pages, in the browser.
     case page
@@ -33,7 +33,7 @@ package enum DestinationRequester: Sendable, Hashable, CaseIterable {
 extension LinkPolicy {
     /// Returns true if codes and sessions of the project, which authorizes `domains`, may go to a page of `origin`.
     ///
-    /// Origins are compared exactly: an entry without a port stands for `https` on the default port. With `allowsLoopback`,
+    /// Origins are compared exactly: an entry without a port means `https` on the default port. With `allowsLoopback`,
     /// in development only, pages of this machine may use `http` and any port.
     package func authorizes(
         _ origin: WebOrigin,

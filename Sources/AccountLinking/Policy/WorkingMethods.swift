@@ -1,29 +1,28 @@
-/// Why a sign-in method lets nobody in now.
+/// The reason why a sign-in method does not work now.
 package enum MethodObstacle: String, Sendable, Hashable, CaseIterable {
     /// An administrator has disabled the account.
     case accountDisabled = "account-disabled"
-    /// There is no address to sign in with: a password that was left over.
+    /// The account has a password, but no address to sign in with.
     case noAddress = "no-address"
-    /// The account has a second factor, and a number cannot come before one.
+    /// The account has a second factor, and a number cannot be the first factor beside one.
     case notAvailable = "not-available"
-    /// The project has switched the method off, or has not registered and enabled the provider.
+    /// The project has disabled the method, or has not registered and enabled the provider.
     case notEnabled = "not-enabled"
 }
 
-/// A sign-in method of an account, and what stands in its way.
+/// A sign-in method of an account, and the obstacle to its use.
 package struct MethodStatus: Sendable, Hashable {
     package let method: SignInMethod
-    /// `nil`: the method lets the user in now.
+    /// `nil`: the method works now.
     package let obstacle: MethodObstacle?
 }
 
-/// Every sign-in method that the account has, in the order `createAuthUri` lists them, and whether it works now.
+/// The sign-in methods of the account, in the order of `createAuthUri`, with their obstacles.
 ///
-/// Total and pure; the one place where it is decided what a way in is worth. That an address waits after wrong passwords
-/// is no obstacle: it passes by itself. A custom token is no method of the account: whether the app's backend would make
-/// one is not known here.
+/// Total and pure. Only this file decides whether a method works. Lockout after wrong passwords is no obstacle, because
+/// it passes. A custom token is no method of the account: whether the app's backend would issue one is unknown.
 ///
-/// - `enabledProviders`: those whose credentials are accepted now.
+/// - `enabledProviders`: providers whose credentials are accepted now.
 package func methodStatuses(
     of account: Account,
     policy: LinkPolicy,
@@ -38,7 +37,7 @@ package func methodStatuses(
     }
 }
 
-/// What stands in the way of one method that the account has; `nil`: it lets the user in now.
+/// The obstacle to a method that the account has; `nil` if it works now.
 private func obstacle(
     to method: SignInMethod,
     of account: Account,
@@ -56,9 +55,9 @@ private func obstacle(
     }
 }
 
-/// Whether any method would let the user in now: what `methodStatuses` says, and asks no further than the first that does.
+/// Returns true if any method works now, as `methodStatuses` reports. Stops at the first one.
 ///
-/// - `isEnabled`: whether credentials of a provider are accepted now.
+/// - `isEnabled`: true if credentials of a provider are accepted now.
 package func hasWorkingMethod(
     _ account: Account,
     policy: LinkPolicy,
@@ -73,9 +72,9 @@ package func hasWorkingMethod(
         || account.linkedProviders.contains { works(.provider($0.key)) }
 }
 
-/// The methods that would let the user in now.
+/// The methods that work now.
 ///
-/// - `enabledProviders`: those whose credentials are accepted now.
+/// - `enabledProviders`: providers whose credentials are accepted now.
 package func workingMethods(
     of account: Account,
     policy: LinkPolicy,

@@ -1,23 +1,22 @@
-/// A sign-in that somebody might try: a provider's user who is known to nobody yet, and whom the provider gives an
-/// account's address.
+/// A sign-in to try: by a user of a provider who is new to Concord, with an account's address.
 package struct HypotheticalSignIn: Sendable, Hashable {
     package enum Issuer: Sendable, Hashable {
-        /// The one that the provider is registered with.
+        /// The issuer in the provider's registration.
         case registered
-        /// A credential without one.
+        /// A credential without an issuer.
         case none
         case only(String)
-        /// One that no rule names.
+        /// An issuer that no rule names.
         case other
     }
 
     package var provider: ProviderID
     package var issuer: Issuer
-    /// Whether the provider says that it verified the address.
+    /// The provider's statement that it verified the address.
     package var flag: VerifiedFlag
-    /// Whether the provider says that the address's domain is its customer's (Google's `hd`).
+    /// True if the provider says that it hosts the address's domain (Google's `hd`).
     package var isHosted: Bool
-    /// Whether the account is linked to another user of the provider.
+    /// True if the account is linked to another user of the provider.
     package var isByAnotherSubject = false
 
     package init(provider: ProviderID, issuer: Issuer, flag: VerifiedFlag, isHosted: Bool) {
@@ -29,9 +28,9 @@ package struct HypotheticalSignIn: Sendable, Hashable {
 
     private static let otherIssuer = "https://issuer.invalid"
 
-    /// Every sign-in with `provider` that `tables` may tell apart.
+    /// Every sign-in with `provider` that `tables` may distinguish.
     ///
-    /// - `registered`: the issuers that the provider is registered with.
+    /// - `registered`: the issuers in the provider's registrations.
     static func all(
         with provider: ProviderID,
         registered: [String],
@@ -62,7 +61,7 @@ package struct HypotheticalSignIn: Sendable, Hashable {
         }
     }
 
-    /// What such a user would come with. Nothing was verified: it is for asking what would be, and for nothing else.
+    /// The credential of such a user. It was not verified, so use it for simulation only.
     func credential(
         naming address: EmailAddress,
         subject: String = "a user that nobody knows",
@@ -89,7 +88,7 @@ package struct HypotheticalSignIn: Sendable, Hashable {
     }
 }
 
-/// A hypothetical sign-in that ends otherwise.
+/// A hypothetical sign-in whose outcome changes.
 package struct SignInTransition: Sendable, Hashable {
     package var signIn: HypotheticalSignIn
     package var before: SimulatedOutcome
@@ -101,7 +100,7 @@ package struct SignInTransition: Sendable, Hashable {
         self.after = after
     }
 
-    /// What that means for the account; `nil` for what is told by its methods.
+    /// The effect on the account; `nil` if its methods already report it.
     package var effect: SimulatedEffect? {
         switch after {
         case .links, .replaces: .wouldLink
@@ -109,7 +108,7 @@ package struct SignInTransition: Sendable, Hashable {
         case .conflict: .wouldConflict
         case .creates: .wouldSplit
         case .verifies: .wouldBeVerified
-        // A provider that is switched off is told by the methods it takes away: nobody misses what they never used.
+        // A disabled provider is reported by the methods that stop working. A user who never used it loses nothing.
         case .refused(.operationNotAllowed): nil
         case .refused, .asksSecondFactor: .wouldBeRefused
         case .signsIn, .unsettled, .changes, .changesNothing: nil

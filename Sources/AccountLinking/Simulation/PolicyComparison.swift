@@ -1,12 +1,12 @@
-/// Tells what becomes of accounts, and of requests, when one policy takes the place of another.
+/// Compares two policies: reports the accounts and requests whose outcome differs.
 ///
-/// Everything is asked of the decisions themselves, under both. Pure and total.
+/// Pure and total. Asks the decisions themselves, under both policies.
 package struct PolicyComparison: Sendable {
     package let present: PolicyTerms
     package let proposed: PolicyTerms
-    /// Every sign-in that is tried, by provider.
+    /// The sign-ins to try, by provider.
     private let signIns: [(provider: ProviderID, all: [HypotheticalSignIn])]
-    /// The domains that the tables of trust name; all others are judged alike.
+    /// The domains that trust tables name. All others have the same outcome.
     private let namedDomains: Set<String>
 
     package init(present: PolicyTerms, proposed: PolicyTerms) {
@@ -22,13 +22,12 @@ package struct PolicyComparison: Sendable {
         }
     }
 
-    /// Whether accounts that name one address come to share it: one account per address, which it was not before.
+    /// True if accounts with the same address become one account per address.
     package var joinsAddresses: Bool {
         proposed.policy.isOneAccountPerEmail && !present.policy.isOneAccountPerEmail
     }
 
-    /// What becomes of an account, in the order of the effects; nothing of one with values that cannot be read, or of
-    /// rows without an account.
+    /// The effects on an account, in their order. None if a value is unreadable, or if the rows belong to no account.
     package func predictions(for snapshot: AccountSnapshot, _ memo: inout Memo) -> [Prediction] {
         guard let account = snapshot.account, snapshot.unreadable.isEmpty else { return [] }
         var found: [Prediction] = []
@@ -45,9 +44,9 @@ package struct PolicyComparison: Sendable {
         return SimulatedEffect.allCases.flatMap { effect in found.filter { $0.effect == effect } }
     }
 
-    /// What accounts that name one address have to do with each other from then on: each that does not own it.
+    /// The effects on accounts with the same address: one for each account that does not own it.
     ///
-    /// - `members`: what `AuditRule.sameAddress` gathers, several accounts at least.
+    /// - `members`: the result of `AuditRule.sameAddress`, at least two accounts.
     package func predictions(
         forAccountsNaming address: String,
         _ members: [AuditRule.Member],
@@ -74,7 +73,7 @@ package struct PolicyComparison: Sendable {
             let lost = before.filter { !after.contains($0) }
             let gained = after.filter { !before.contains($0) }
             if !lost.isEmpty {
-                // Who comes by custom tokens as well still gets in.
+                // A user of custom tokens can still sign in.
                 let isLockedOut = after.isEmpty && !account.usesCustomTokens
                 report(isLockedOut ? .lockedOut : .methodLost, .methods(lost))
             }
@@ -122,7 +121,7 @@ package struct PolicyComparison: Sendable {
         for (effect, some) in memo.transitions[facts, default: []] { report(effect, .signIns(address, some)) }
     }
 
-    /// The sign-ins to an account that end otherwise, by effect.
+    /// The sign-ins to an account whose outcome changes, by effect.
     private func transitions(
         to account: Account,
         at address: EmailAddress,
@@ -131,7 +130,7 @@ package struct PolicyComparison: Sendable {
         var transitions: [SignInTransition] = []
         for (provider, all) in signIns {
             if let linked = links.first(where: { $0.provider == provider }) {
-                // The user that the account is linked to, where the provider names another address for it, is no news.
+                // A sign-in by the linked user with another address does not concern this address.
                 if linked.namesAddress {
                     transitions += Self.transitions(all, of: account, at: address, .own, present, proposed)
                 }
@@ -162,8 +161,8 @@ package struct PolicyComparison: Sendable {
         }
     }
 
-    /// How a sign-in at the address of `account` ends: with the identity that it has of the provider, or with one that
-    /// nobody knows. Its second factor, if it has one, has been shown.
+    /// The outcome of a sign-in with the address of `account`, by its linked identity or by an unknown one. The second
+    /// factor, if any, is proven.
     package static func outcome(
         of signIn: HypotheticalSignIn,
         to account: Account,
@@ -187,7 +186,7 @@ package struct PolicyComparison: Sendable {
             secondFactorProvenBy: account.id
         )
         let outcome = question.decide(terms.policy).decision.outcome
-        // A better proof of an address that is verified already is nothing that a user or an app sees.
+        // A better proof of a verified address is invisible to users and apps.
         return outcome == .verifies && account.isEmailVerified ? .signsIn : outcome
     }
 
@@ -219,20 +218,19 @@ package struct PolicyComparison: Sendable {
         if !stuck.isEmpty { report(.conflictStuck, .conflicts(Set(stuck.map(\.provider)).sorted())) }
     }
 
-    /// How sign-ins to accounts that decisions cannot tell apart end otherwise. The outcome depends on few facts, so that
-    /// millions of accounts are a few dozen questions.
+    /// Cache of changed outcomes. They depend on few facts, so millions of accounts need a few dozen questions.
     package struct Memo: Sendable {
-        /// Who signs in by a provider.
+        /// The user who signs in by a provider.
         fileprivate enum Subject: Sendable {
-            /// A stranger, to an account that is not linked to the provider.
+            /// An unknown user, to an account without a link to the provider.
             case unknown
-            /// The user that the account is linked to.
+            /// The linked user.
             case own
-            /// A stranger, to an account that is linked to another user of the provider.
+            /// An unknown user, to an account that is linked to another user of the provider.
             case another
         }
 
-        /// Everything about an account and its address that decisions about sign-ins ask.
+        /// The facts about an account and its address that sign-in decisions read.
         fileprivate struct Facts: Sendable, Hashable {
             var domain: String?
             var isDisabled: Bool
@@ -247,9 +245,9 @@ package struct PolicyComparison: Sendable {
 
         fileprivate struct Link: Sendable, Hashable {
             var provider: ProviderID
-            /// The party that gives out the subject.
+            /// The party that assigns the subject.
             var authority: SubjectAuthority
-            /// The provider names the account's address for this user.
+            /// True if the provider names the account's address for this user.
             var namesAddress: Bool
         }
 
@@ -259,14 +257,14 @@ package struct PolicyComparison: Sendable {
     }
 }
 
-/// That something becomes of an account.
+/// The effect of a change of policy on an account.
 package struct Prediction: Sendable, Hashable {
     package enum Cause: Sendable, Hashable {
         case methods([SignInMethod])
         case signIns(EmailAddress, [SignInTransition])
         case secondFactor
         case proof(EmailAddress, by: ProviderID, EmailTrustClass, EmailTrustClass)
-        /// The providers that were brought.
+        /// The providers of the credentials in the conflicts.
         case conflicts([ProviderID])
         case sharedAddress(String, owner: UserID?)
     }
@@ -283,7 +281,7 @@ package struct Prediction: Sendable, Hashable {
         self.cause = cause
     }
 
-    /// The cause, as findings of audits are told.
+    /// The cause, in the form of audit findings.
     package var evidence: Evidence {
         switch cause {
         case .methods(let methods): Evidence(["methods": .text(methods.map(\.name).joined(separator: ", "))])
@@ -302,7 +300,7 @@ package struct Prediction: Sendable, Hashable {
         }
     }
 
-    /// `github.com: conflict → links, if it says that it verified the address`.
+    /// Formats `github.com: conflict → links, if it says that it verified the address`.
     private static func text(_ transitions: [SignInTransition]) -> String {
         var lines: [String] = []
         for transition in transitions {

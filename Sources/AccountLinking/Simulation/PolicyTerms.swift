@@ -1,7 +1,7 @@
-/// A policy and the providers beside it: what decisions know besides accounts and credentials.
+/// A policy and the enabled providers: the input of decisions besides accounts and credentials.
 package struct PolicyTerms: Sendable, Hashable {
     package var policy: LinkPolicy
-    /// Those by which somebody can be signed in.
+    /// Providers that can sign users in.
     package var enabledProviders: Set<ProviderID>
 
     package init(policy: LinkPolicy, enabledProviders: Set<ProviderID>) {
@@ -11,7 +11,7 @@ package struct PolicyTerms: Sendable, Hashable {
 }
 
 extension Question {
-    /// The rule that answers the question under `terms`, and how it ends.
+    /// The rule that answers the question under `terms`, and the outcome.
     package func answer(under terms: PolicyTerms) -> (rule: Rule, outcome: SimulatedOutcome) {
         var question = self
         question.enable(terms.enabledProviders)

@@ -1,6 +1,6 @@
-/// What a change of policy does to an account. The names are written once and never given to something else.
+/// The effect of a change of policy on an account. Names are stable and never reused.
 package enum SimulatedEffect: String, Sendable, Hashable, CaseIterable {
-    // The first lets the fewest people in; in this order people read them.
+    // In display order, from the most to the least restrictive.
     case lockedOut = "locked-out"
     case methodLost = "method-lost"
     case wouldSplit = "would-split"
@@ -17,7 +17,7 @@ package enum SimulatedEffect: String, Sendable, Hashable, CaseIterable {
     case methodGained = "method-gained"
     case letIn = "let-in"
 
-    /// In a sentence.
+    /// One sentence for people.
     package var summary: String {
         switch self {
         case .lockedOut: "The user can sign in now, and no method would let them in."
@@ -41,15 +41,15 @@ package enum SimulatedEffect: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How a sign-in, or another request that the rules were asked about, ends: what is compared.
+/// The outcome of a sign-in or another request, for comparison.
 package enum SimulatedOutcome: Sendable, Hashable {
     case signsIn
     /// Signs in, and proves the account's address.
     case verifies
     case links
-    /// The owner of the address comes; what was there before goes into quarantine.
+    /// The owner of the address takes the account over; earlier methods are suspended.
     case takesOver
-    /// The old identity of the same provider goes.
+    /// Replaces the old identity of the same provider.
     case replaces
     case creates
     case asksSecondFactor
@@ -59,7 +59,7 @@ package enum SimulatedOutcome: Sendable, Hashable {
     case unsettled
     /// The account changes, without a sign-in.
     case changes
-    /// Success that changes nothing.
+    /// Success without a change.
     case changesNothing
 
     package var text: String {
