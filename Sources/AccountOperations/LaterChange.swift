@@ -1,14 +1,15 @@
 package import AccountLinking
 package import AccountStore
 
-/// A part of an account that changed after the change to be undone. The undo would overwrite it.
+/// A change of an account after the change to undo. The undo would overwrite undo.
 package struct LaterChange: Sendable, Hashable {
     package let user: String
     package let part: AccountPart
-    /// True if the rest can be undone and this part left as it is.
+    /// True if the undo can restore everything else and leave this part.
     package private(set) var canStay: Bool
 
-    /// The parts that `clashes` concern, each once. A part can stay only if all its clashes allow that.
+    /// The parts of accounts that `clashes` concern, without duplicates. A part can stay only if all of its clashes
+    /// can.
     package static func all(_ clashes: [JournalClash]) -> [LaterChange] {
         var changes: [LaterChange] = []
         for clash in clashes {
@@ -23,9 +24,9 @@ package struct LaterChange: Sendable, Hashable {
     }
 }
 
-/// The part of an account that a later change concerns, in operators' terms. Never a value.
+/// The part of an account that a later change concerns. Never contains a value.
 package enum AccountPart: Sendable, Hashable {
-    /// The account's existence.
+    /// The existence of the account.
     case account
     case field(MergeField)
     case emailLink
@@ -35,10 +36,10 @@ package enum AccountPart: Sendable, Hashable {
     case isDisabled
     case usesCustomTokens
     case createdAt
-    /// A part that only another version has.
+    /// A column or table of another version.
     case other
 
-    /// Name on the wire. Fields have their names in merges.
+    /// The name on the wire. Fields have the names that merges use.
     package var name: String {
         switch self {
         case .account: "account"
@@ -54,7 +55,7 @@ package enum AccountPart: Sendable, Hashable {
         }
     }
 
-    /// Text for people.
+    /// The name for people.
     package var words: String {
         switch self {
         case .account: "the account itself"
@@ -73,10 +74,10 @@ package enum AccountPart: Sendable, Hashable {
         case .initialEmail: "first e-mail address"
         case .unprovenPhoneNumber: "unproven phone number"
         case .secondFactors: "second factor"
-        case .isDisabled: "whether it is disabled"
-        case .usesCustomTokens: "mark of custom tokens"
-        case .createdAt: "time of creation"
-        case .other: "something else"
+        case .isDisabled: "disabled state"
+        case .usesCustomTokens: "use of custom tokens"
+        case .createdAt: "creation time"
+        case .other: "other data"
         }
     }
 

@@ -43,7 +43,7 @@ package struct AuthorizedDomain: Sendable, Hashable {
         return Int(text).flatMap { $0 <= 65_535 ? $0 : nil }
     }
 
-    /// False for top-level domains and shared hosts, where anyone can get a name.
+    /// False for top-level domains and shared hosts, where names are free for all.
     private static func mayBeWildcard(_ host: String) -> Bool {
         if host == "localhost" { return true }
         return host.contains(".") && !isIPv4(host) && !SharedHosts.all.contains(host)

@@ -261,7 +261,7 @@ extension LinkPolicy {
     /// The claim that `credential` proves about an e-mail address. The only place that turns a provider's word into
     /// proof.
     ///
-    /// A flag that is present and false is never proof, whatever the class.
+    /// A flag that is present and false is never proof.
     ///
     /// - `isAddressTaken`: true if an account has the address.
     package func emailClaim(of credential: IncomingCredential, isAddressTaken: Bool) -> EmailClaim {

@@ -7,7 +7,7 @@ extension ProviderID {
         byIssuer[issuer] ?? (MicrosoftDirectory(issuer: issuer) == nil ? nil : .microsoft)
     }
 
-    /// Returns true for a known issuer at which anyone can have an account with any address, because it owns no domain.
+    /// Returns true for a known issuer that accepts accounts with any address, because it owns no domain.
     /// The directory of one organization at Microsoft is not such an issuer.
     package static func isOpenToEveryone(knownIssuer issuer: String) -> Bool {
         guard known(forIssuer: issuer) != nil else { return false }
@@ -25,8 +25,8 @@ extension ProviderID {
     /// Returns true if the provider's id does not determine the party that assigns its subjects.
     package var hasManyIssuers: Bool { isOpenIDConnect || self == .microsoft }
 
-    /// The party that assigns the provider's subjects under `issuer`. For a known issuer that is its provider, whatever
-    /// id it is registered with. Each directory of Microsoft assigns its own.
+    /// The party that assigns the provider's subjects under `issuer`. A known issuer belongs to its provider, under any
+    /// registered id. Each directory of Microsoft assigns its own.
     package func authority(issuer: String?) -> SubjectAuthority {
         guard hasManyIssuers, let issuer else { return .provider(self) }
         guard let known = ProviderID.known(forIssuer: issuer), known != .microsoft else { return .issuer(issuer) }

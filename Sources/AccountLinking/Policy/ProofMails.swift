@@ -1,6 +1,6 @@
 /// The recent mails that asked the owner of one account for a proof.
 ///
-/// Anyone who enters an address can open any number of conflicts about it, so a limit for each conflict would not
+/// A caller who enters an address can open any number of conflicts about it, so a limit for each conflict would not
 /// protect the mailbox. Each mail takes one of ten places for an hour.
 package struct ProofMails: Sendable, Hashable {
     package static let countMax = 10

@@ -1,4 +1,4 @@
-/// Hosts whose owners assign names below them to anyone: hosting, functions, tunnels, dynamic DNS.
+/// Hosts whose owners assign names below them to the public: hosting, functions, tunnels, dynamic DNS.
 ///
 /// Names there are first come, first served. Once their holder releases them, another person can register them. Google
 /// assigns `PROJECT-ID.web.app` and `PROJECT-ID.firebaseapp.com` to the owner of the id at Google; a project id of

@@ -3,25 +3,25 @@ package import AccountStore
 import IdentityProviders
 import JSON
 
-/// A conflict as operators see it: no token, no handle, and of an address no more than tells it from others.
+/// A conflict as operators see it, with a masked address, without tokens and handles.
 package struct ReportedConflict: Sendable, Hashable {
-    /// Names the conflict to operators. Unlike a handle it opens nothing.
+    /// The operators' id of the conflict. Unlike a handle it authorizes nothing.
     package let id: String
-    /// The account that the conflict concerns.
+    /// The account that the conflict is about.
     package let user: UserID
     package let state: ConflictFacts.ShownState
     package let kind: ConflictKind
     package let provider: ProviderID
-    /// The address that the provider named: `a***@e***.com`. `nil` where it named none, or the keys are not at hand.
+    /// Address from the provider, as `a***@e***.com`. `nil` if it named none, or the keys are unavailable.
     package let maskedEmail: String?
-    /// The ways into the account when the conflict was opened.
+    /// The account's sign-in methods when the conflict was opened.
     package let accountMethod: MethodClass
     package let openedAt: Timestamp
     package let expiresAt: Timestamp
     package let closedAt: Timestamp?
-    /// Proofs that were asked for.
+    /// Number of proofs that were requested.
     package let proofsStarted: Int32
-    /// The proof that was asked for last; `nil` before the first, and for a conflict that has ended.
+    /// The latest proof; `nil` before the first, and after the conflict has ended.
     package let proof: ConflictProofFacts?
     package let version: Int64
 
@@ -31,7 +31,7 @@ package struct ReportedConflict: Sendable, Hashable {
         state = conflict.facts.shownState(at: now)
         kind = conflict.kind
         provider = conflict.provider
-        // What was sealed with a key that is gone is no reason to show nothing of the conflict.
+        // If the sealing key is gone, show the rest of the conflict.
         maskedEmail =
             sealer
             .flatMap { try? PendingCredential(opening: conflict, sealer: $0) }?
@@ -47,7 +47,7 @@ package struct ReportedConflict: Sendable, Hashable {
     }
 }
 
-/// The name of a conflict for operators: its id and the account that it concerns, so that its row is found by its key.
+/// The operators' id of a conflict. Contains the account, so that the row is found by its key.
 struct ConflictID: Sendable {
     private static let idBytes = 16
 
@@ -59,7 +59,7 @@ struct ConflictID: Sendable {
         self.conflict = conflict.id
     }
 
-    /// Returns `nil` for text that is not an id.
+    /// `nil` for text that is not an id.
     init?(_ text: String) {
         guard let bytes = Base64URL.decode(text) else { return nil }
         self.init(bytes: bytes[...])
@@ -76,28 +76,28 @@ struct ConflictID: Sendable {
     var text: String { Base64URL.encode(conflict + Array(user.rawValue.utf8)) }
 }
 
-/// Some conflicts, and where the list goes on.
+/// A page of a list of conflicts.
 package struct ConflictPage: Sendable {
     package let conflicts: [ReportedConflict]
     /// `nil` at the end of the list.
     package let next: String?
 }
 
-/// A conflict that an administrator has turned down.
+/// A conflict that an administrator has declined.
 package struct DeclinedConflict: Sendable {
     package let conflict: ReportedConflict
-    /// Names the decision to an operator.
+    /// The operators' id of the decision.
     package let decision: DecisionID
 }
 
-/// What operators do about conflicts, on the database alone.
+/// Operations on conflicts for operators. They need the database only.
 package struct ConflictAdministration: Sendable {
-    /// Conflicts of one page.
+    /// Maximum number of conflicts in a page.
     package static let countMax = 500
     package static let countByDefault = 50
 
     private let store: AccountStore
-    /// `nil`: nobody's keys are at hand, and no address is shown.
+    /// `nil` if no keys are available; then no address is shown.
     private let sealer: Sealer?
     private let effects: Effects
     private let metrics: OperationMetrics
@@ -114,11 +114,11 @@ package struct ConflictAdministration: Sendable {
         self.metrics = metrics
     }
 
-    /// The conflicts of a filter, the ones opened last first. One round trip.
+    /// The conflicts of a filter, newest first. One round trip.
     ///
-    /// - `cursor`: where an earlier page ended.
-    /// - `count`: of conflicts at most, up to `countMax`.
-    /// - Returns: `nil` where the cursor is none.
+    /// - `cursor`: the end of an earlier page.
+    /// - `count`: maximum number of conflicts, up to `countMax`.
+    /// - Returns: `nil` if the cursor is invalid.
     package func conflicts(
         _ filter: ConflictFilter,
         after cursor: String?,
@@ -139,7 +139,7 @@ package struct ConflictAdministration: Sendable {
         )
     }
 
-    /// One conflict; `nil` where there is none with that id. One round trip.
+    /// The conflict with an id; `nil` if there is none. One round trip.
     package func conflict(_ id: String, tenant: TenantID) async throws -> ReportedConflict? {
         guard let id = ConflictID(id),
             let conflict = try await store.conflict(id.conflict, of: id.user, tenant: tenant)
@@ -147,18 +147,18 @@ package struct ConflictAdministration: Sendable {
         return ReportedConflict(conflict, sealer: sealer, at: effects.now())
     }
 
-    /// The "no" of a rule, counted.
+    /// Counts a rule's refusal, and returns it.
     private func refused(_ denial: Denial, by rule: Rule) -> Denial {
         metrics.decided(rule)
         return denial
     }
 
-    /// Turns a conflict down, without a handle: nobody can use its credential any more. Row J17.
+    /// Declines a conflict without a handle (rule J17). Its credential can no longer be used.
     ///
-    /// If a resolution, a decline by the holder or another administrator comes first, that one counts.
+    /// If a resolution, the holder or another administrator closes the conflict first, that wins.
     ///
-    /// `expectedVersion`: the version the caller has seen; `nil` accepts any.
-    /// - Throws: `Contention`, or what the database could not do.
+    /// - `expectedVersion`: the version that the caller has read; `nil` accepts any.
+    /// - Throws: `Contention`, or the database's error.
     package func decline(
         _ id: String,
         expectedVersion: Int64?,
@@ -195,17 +195,17 @@ package struct ConflictAdministration: Sendable {
 
 extension ConflictCursor {
     private static let timeBytes = 8
-    /// Microseconds from 1970 to 9999: PostgreSQL refuses instants that are further away.
+    /// Microseconds from 1970 to 9999. PostgreSQL refuses instants outside.
     private static let times: Range<Int64> = 0..<253_402_300_800_000_000
 
-    /// The place as text that a caller hands back.
+    /// The place as text that a caller returns.
     fileprivate var cursor: String {
         let time = UInt64(bitPattern: openedAt.microsecondsSinceEpoch)
         let bytes = (0..<Self.timeBytes).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }
         return Base64URL.encode(bytes + id + Array(user.rawValue.utf8))
     }
 
-    /// Returns `nil` for text that is not a cursor.
+    /// `nil` for text that is not a cursor.
     fileprivate init?(cursor: String) {
         guard let bytes = Base64URL.decode(cursor), let id = ConflictID(bytes: bytes.dropFirst(Self.timeBytes)) else {
             return nil
@@ -221,7 +221,7 @@ extension ConflictCursor {
 }
 
 extension AccountOperations {
-    /// What administrators do about conflicts, with this server's keys.
+    /// Operations on conflicts for administrators, with this server's keys.
     package var conflicts: ConflictAdministration {
         ConflictAdministration(store: store, sealer: sealer, effects: effects, metrics: metrics)
     }

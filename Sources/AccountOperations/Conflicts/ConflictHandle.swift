@@ -1,10 +1,10 @@
 import AccountLinking
 import JSON
 
-/// A handle to a stored conflict: the `pendingToken` of the wire, and what Concord's own routes take.
+/// A handle to a stored conflict: the `pendingToken` of the wire, and the handle of Concord's own routes.
 ///
-/// A sealed box over the conflict, its account and its identity, so that all rows it concerns are found by their keys at
-/// once, and nobody can make one or read whose account it names. The same conflict has many handles.
+/// Seals the conflict, its account and its identity, so that all rows are found by their keys at once. Clients cannot
+/// forge it or read the account. A conflict has many handles.
 struct ConflictHandle: Sendable {
     let tenant: TenantID
     let user: UserID
@@ -29,7 +29,7 @@ struct ConflictHandle: Sendable {
         return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
     }
 
-    /// `nil` for anything this service did not seal.
+    /// `nil` for text that this service did not seal.
     init?(_ text: String, sealer: Sealer) {
         guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),
             let content = try? sealer.open(sealed, context: Self.context),

@@ -4,12 +4,11 @@ import Crypto
 import IdentityProviders
 import JSON
 
-/// What is mailed to prove a conflict: the secret of a link and a short code, either of which will do. Made once per
-/// request.
+/// The mailed secrets that prove a conflict: a link and a short code, of which one suffices. Made once per request.
 struct ConflictProofSecrets: Sendable {
     /// 43 characters of base64url: 256 random bits.
     let link: String
-    /// Eight digits, to be typed in where the conflict came up. Five wrong ones end the proof.
+    /// Eight digits, to type where the conflict occurred. Five wrong answers end the proof.
     let code: String
     let messageID: OutboxMessage.ID
 
@@ -19,12 +18,12 @@ struct ConflictProofSecrets: Sendable {
         code = ShortCode.new(effects)
     }
 
-    /// What the database knows of a secret with too much entropy to be guessed.
+    /// The stored hash of a secret with too much entropy to guess.
     static func hash(of secret: String) -> [UInt8] {
         Array(SHA256.hash(data: Array(secret.utf8)))
     }
 
-    /// What a sealed code is bound to: the conflict, the account and the identity it was mailed for.
+    /// Binds a sealed code to the conflict, the account and the identity.
     static func codeContext(_ conflict: ConflictRecord) -> String {
         let parts = [conflict.id, conflict.identityDigest].map { Base64URL.encode($0) }
         return (["conflict-proof-code", conflict.tenant.rawValue, conflict.user.rawValue] + parts)
@@ -32,16 +31,16 @@ struct ConflictProofSecrets: Sendable {
     }
 }
 
-/// What the owner of an account answers to what was mailed.
+/// The owner's answer to the mail.
 package enum ConflictProofAnswer: Sendable {
-    /// The short code, as typed: spaces and hyphens do not count.
+    /// The short code, as typed: spaces and hyphens are ignored.
     case code(String)
     /// The secret in the link.
     case linkSecret(String)
 }
 
 extension ConflictProofAnswer {
-    /// Whether this is what was mailed. Takes the same time wherever the two differ.
+    /// Returns true if this is the mailed secret. Takes constant time.
     func isRight(for conflict: ConflictRecord, sealer: Sealer) -> Bool {
         guard let proof = conflict.proof else { return false }
         switch self {
@@ -59,25 +58,24 @@ extension ConflictProofAnswer {
     }
 }
 
-/// A conflict that was just proven, and what shows that whoever asks is the one who proved it.
+/// A conflict that was just proven, and the token of its prover.
 package struct ProvenConflict: Sendable {
     package let view: ConflictView
-    /// To be presented when the conflict is settled; good for that conflict alone, and until the proof expires.
+    /// Presented to settle the conflict. Valid for that conflict only, until the proof expires.
     package let proofToken: String
 }
 
 extension AccountOperations {
-    /// How long a proof holds, asked for and given.
+    /// Seconds from the request of a proof to its expiry.
     private static let proofLifetimeSeconds: Int64 = 900
 
-    /// Mails a link and a code to the address of the account a conflict concerns. Replaces the proof that was asked for
-    /// before.
+    /// Mails a link and a code to the address of the conflict's account. They replace those of an earlier request.
     ///
-    /// The answer says nothing about the account: where it has no address, the same is done and nothing is sent. Mails
-    /// about one account are bounded, whatever conflict they are about and whichever server sends them.
+    /// The answer does not depend on the account: without an address the same happens, but no mail is sent. Mails about
+    /// one account are limited, over all conflicts and servers.
     ///
-    /// `locale`: the language of the mail, as asked for. `requestedFrom`: the address the request came from, to be named in
-    /// the mail.
+    /// - `locale`: the requested language of the mail.
+    /// - `requestedFrom`: network address of the caller, for the mail.
     package func startMailboxProof(
         _ handle: String,
         _ request: ChangeRequest<ConflictView>,
@@ -158,9 +156,9 @@ extension AccountOperations {
         }
     }
 
-    /// Judges an answer to what was mailed, and hands out what settles the conflict: rows Q.
+    /// Checks an answer to the mail, and returns the token that settles the conflict (rules Q).
     ///
-    /// A wrong answer is counted before it is told: of many made at once no more are looked at than one proof allows.
+    /// A wrong answer is counted before the response, so concurrent attempts cannot exceed the limit.
     package func completeMailboxProof(
         _ handle: String,
         _ answer: ConflictProofAnswer,
@@ -209,7 +207,7 @@ extension AccountOperations {
         }
     }
 
-    /// Proves a conflict by a session of the account it concerns that signed in a moment ago.
+    /// Proves a conflict by a recent session of its account.
     package func proveBySession(
         _ handle: String,
         idToken: String,
@@ -254,7 +252,7 @@ extension AccountOperations {
         }
     }
 
-    /// - `loaded`: with the proof that was given.
+    /// - `loaded`: includes the given proof.
     private func prove(
         _ loaded: LoadedConflict,
         _ rule: Rule,
@@ -290,14 +288,14 @@ extension AccountOperations {
 }
 
 extension ConflictRecord {
-    /// As it is once a change was applied.
+    /// The record after a change was applied.
     var raised: ConflictRecord {
         var record = self
         record.version += 1
         return record
     }
 
-    /// Whether `token` is what was handed to whoever proved the conflict. Takes the same time wherever the two differ.
+    /// Returns true if `token` is the one that the prover got. Takes constant time.
     func isProven(by token: String?) -> Bool {
         guard state == .proven, let token, let hash = proof?.tokenHash else { return false }
         return SHA256.hash(data: Array(token.utf8)).equals(hash)

@@ -4,21 +4,21 @@ import Crypto
 import IdentityProviders
 import JSON
 
-/// A conflict and the credential that was sealed in it.
+/// A conflict and its credential, unsealed.
 struct PendingCredential: Sendable {
     let conflict: ConflictRecord
     let credential: VerifiedCredential
 }
 
 extension ConflictRecord {
-    /// Whether a sign-in opened the conflict, about the account of `target`: a provider named its address.
+    /// Returns true if a sign-in opened the conflict about `target`: a provider named its address.
     func isOpenedBySignIn(to target: UserID) -> Bool {
         kind == .accountExistsWithDifferentCredential && user == target
     }
 }
 
 extension AccountOperations {
-    /// The credential behind a handle, if it may be used now; `nil` otherwise, with the rule that says so. One round trip.
+    /// The credential of a handle, if it can be used now; otherwise `nil` with the rule. One round trip.
     func pendingCredential(
         _ handle: String,
         target: UserID?,
@@ -30,9 +30,10 @@ extension AccountOperations {
         return try usableCredential(of: conflict, target: target, tenant: tenant, now: now)
     }
 
-    /// The credential of `conflict`, if it may be used now; `nil` otherwise, with the rule that says so.
+    /// The credential of `conflict`, if it can be used now; otherwise `nil` with the rule.
     ///
-    /// Asked of a conflict that was read anew with every attempt to use it: it was used, or its time is over, meanwhile.
+    /// Each attempt passes a conflict that it read again, because another request may have used the credential, or it
+    /// has expired.
     func usableCredential(
         of conflict: ConflictRecord?,
         target: UserID?,
@@ -51,14 +52,14 @@ extension AccountOperations {
         return (verdict.decision == .usable ? pending : nil, verdict.rule)
     }
 
-    /// The credential that was found to be usable.
-    /// - Throws: the "no" of the rule that found it not to be.
+    /// The usable credential.
+    /// - Throws: the refusal of the rule.
     func usable(_ found: (credential: PendingCredential?, rule: Rule)) throws(Denial) -> PendingCredential {
         guard let credential = found.credential else { throw refused(.invalidPendingToken, by: found.rule) }
         return credential
     }
 
-    /// The live conflict of `target` that came with the tokens a client now replays, if there is one.
+    /// The live conflict of `target` with the tokens that a client replays, if there is one.
     func pendingCredential(
         replaying credential: ProviderCredential,
         target: UserRecord,
@@ -70,16 +71,16 @@ extension AccountOperations {
         return try usableCredential(of: conflict, target: target.id, tenant: target.tenant, now: now).credential
     }
 
-    /// The credential a conflict keeps.
+    /// Unseals the credential of a conflict.
     func open(_ conflict: ConflictRecord) throws -> PendingCredential {
         try PendingCredential(opening: conflict, sealer: sealer)
     }
 
-    /// Keeps a credential that could not be applied, and gives out its handle.
+    /// Stores a credential that could not be applied, and returns its handle.
     ///
-    /// `accounts`: those the decision was taken on. `end`: when it is to be forgotten at the latest, where it had been kept
-    /// before: no provider was asked since.
-    /// - Throws: `FactsMoved` if the account it concerns is gone, or one of `limits` was reached.
+    /// - `accounts`: the accounts of the decision.
+    /// - `end`: latest expiry of a credential that was pending before. Its provider was not asked again.
+    /// - Throws: `FactsMoved` if the account is gone, or one of `limits` was reached.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
@@ -94,7 +95,7 @@ extension AccountOperations {
         let user = conflict.account
         let now = event.occurredAt
         let anew = now.adding(seconds: project.settings.conflictLifetimeSeconds)
-        // Whoever comes back with it has signed in at the provider by now, and not later.
+        // Bounds the age that a returning caller can claim: the sign-in at the provider is over by now.
         var credential = credential
         credential.signedInAt = min(credential.signedInAt ?? now, now)
         let sealed = try sealer.seal(
@@ -121,7 +122,7 @@ extension AccountOperations {
             counting: limits
         )
         guard let id else { throw FactsMoved() }
-        // Otherwise it joined one that was open.
+        // A different id means that the credential joined an open conflict.
         if id == newID { metrics.conflict(.opened, of: identity.provider, with: accountMethod ?? .other) }
         return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)
     }
@@ -134,13 +135,13 @@ extension AccountOperations {
 }
 
 extension PendingCredential {
-    /// - Throws: what the sealer could not open, or `UnreadablePendingCredential`.
+    /// - Throws: the sealer's error, or `UnreadablePendingCredential`.
     init(opening conflict: ConflictRecord, sealer: Sealer) throws {
         let content = try sealer.open(
             conflict.sealedCredential,
             context: Self.sealingContext(conflict.user, conflict.tenant, conflict.identityDigest)
         )
-        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
+        // Allows more depth than parsing of a provider's response, because that is nested inside.
         guard let value = try? JSONValue(parsing: content, depthMax: 128),
             let credential = VerifiedCredential(stored: value)
         else { throw UnreadablePendingCredential() }
@@ -152,11 +153,12 @@ extension PendingCredential {
     }
 }
 
-/// A sealed credential opened and is none: somebody edited the row, or an older version wrote it.
+/// The unsealed content is no credential: the row was edited, or an older version wrote it.
 struct UnreadablePendingCredential: Error, Sendable {}
 
 extension ProviderTokens {
-    /// What a client may replay instead of the handle, as SHA-256. Tokens have too much entropy to be guessed from it.
+    /// SHA-256 of tokens that a client may replay instead of the handle. Tokens have too much entropy to be guessed
+    /// from it.
     fileprivate var digests: [[UInt8]] {
         [idToken, accessToken, authorizationCode].compactMap(\.self)
             .map { Array(SHA256.hash(data: Array($0.utf8))) }
@@ -164,7 +166,7 @@ extension ProviderTokens {
 }
 
 extension Conflict {
-    /// The account a conflict concerns.
+    /// The account that the conflict is about.
     var account: UserID {
         switch self {
         case .accountExistsWithDifferentCredential(let account, _), .credentialAlreadyInUse(let account),

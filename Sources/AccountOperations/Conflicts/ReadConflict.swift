@@ -2,12 +2,12 @@ package import AccountLinking
 import AccountStore
 import IdentityProviders
 
-/// A conflict as somebody who holds a handle sees it.
+/// A conflict as the holder of its handle sees it.
 ///
-/// The handle alone tells what its holder came with: the provider, and a masked form of the address the provider named.
-/// Only who proved to be the owner of the account learns anything about the account.
+/// The handle alone shows the provider and the masked address of the credential. Only the proven owner of the account
+/// sees data of the account.
 package struct ConflictView: Sendable {
-    /// The proof that is under way or was given.
+    /// The latest proof, pending or given.
     package struct Proof: Sendable {
         package let kind: ConflictProofKind
         package let attemptsLeft: Int
@@ -15,39 +15,39 @@ package struct ConflictView: Sendable {
     }
 
     package let state: ConflictFacts.State
-    /// Whether its time ended while it was open or proven.
+    /// True if the conflict expired while it was open or proven.
     package let isExpired: Bool
     package let version: Int64
     package let kind: ConflictKind
     package let provider: ProviderID
-    /// `a***@e***.com`; `nil` where the provider named no address.
+    /// `a***@e***.com`; `nil` if the provider named no address.
     package let maskedEmail: String?
     package let openedAt: Timestamp
     package let expiresAt: Timestamp
     package let proof: Proof?
-    /// How the owner can sign in; `nil` for everybody else.
+    /// The owner's sign-in methods; `nil` for other callers.
     package let signInMethods: [SignInMethod]?
-    /// The methods that settling the conflict now would suspend; `nil` for everybody but the owner, and where it could not be
-    /// settled.
+    /// The methods that settling the conflict now would suspend; `nil` for callers other than the owner, and if it
+    /// cannot be settled.
     package let suspended: [MethodSuspension]?
-    /// The providers whose linked account settling the conflict now would replace; `nil` where `suspended` is.
+    /// The providers whose identity settling the conflict now would replace; `nil` whenever `suspended` is.
     package let replaced: [ProviderID]?
 }
 
-/// A conflict, and what is judged with it.
+/// A conflict with the facts for its decision.
 struct LoadedConflict: Sendable {
     var conflict: ConflictRecord
-    /// `nil` when it is gone.
+    /// `nil` if the account is gone.
     let user: UserRecord?
     let identityOwner: UserID?
-    /// The answer that is kept for the request, where it was made before.
+    /// The stored answer to a repeated request.
     var answer: [UInt8]?
 }
 
 extension AccountOperations {
-    /// What the holder of a handle may know of its conflict. One round trip; two for the owner of the account.
+    /// Returns the conflict as the caller may see it. One round trip; two for the owner of the account.
     ///
-    /// `proofToken`: what was handed out for the proof; shows more to who has it.
+    /// - `proofToken`: the token of a given proof. Shows more to its holder.
     package func conflict(
         _ handle: String,
         proofToken: String?,
@@ -79,7 +79,7 @@ extension AccountOperations {
         return view(of: loaded.conflict, credential, provenBy: owner, preview: question, now: now)
     }
 
-    /// The conflict a handle names, and what is judged with it; `nil` where it names none. One round trip.
+    /// Loads a handle's conflict with the facts for its decision; `nil` for an unknown handle. One round trip.
     private func load(_ handle: String, tenant: TenantID) async throws -> LoadedConflict? {
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }
         let found = try await store.conflictFacts(
@@ -93,7 +93,7 @@ extension AccountOperations {
         }
     }
 
-    /// The same, with the answer that is kept under `key`.
+    /// Loads the conflict, and the answer that is stored under the idempotency key.
     private func load<Value>(
         _ handle: String,
         tenant: TenantID,
@@ -114,10 +114,10 @@ extension AccountOperations {
         }
     }
 
-    /// Changes the conflict a handle names by `attempt`. Each attempt gets the conflict as it is now.
+    /// Changes the conflict of a handle by `attempt`, which gets the conflict as it is now.
     ///
-    /// A request that was applied before gets the answer of then, whatever has become of the conflict since. One that expects
-    /// another version is refused.
+    /// A request that was applied before gets its stored answer, even if the conflict has changed since. If the caller
+    /// expects another version, the request is refused.
     func changeConflict<Value: Sendable>(
         _ handle: String,
         _ request: ChangeRequest<Value>,
@@ -138,15 +138,15 @@ extension AccountOperations {
             do {
                 return try await attempt(loaded)
             } catch let denial as Denial where idempotent != nil {
-                // The same request may have been applied since, and cause the refusal.
+                // A concurrent attempt of the same request may have been applied, and cause the refusal.
                 let kept = try await load(handle, tenant: tenant, answerTo: idempotent)?.answer
                 throw try storedAnswer(to: idempotent, stored: kept, of: user, tenant: tenant) ?? denial
             }
         }
     }
 
-    /// - `owner`: the account, for who has proven to be its owner; `nil` for everybody else.
-    /// - `preview`: the question that settling the conflict would ask, for its owner.
+    /// - `owner`: the account, if the caller has proven to own it; otherwise `nil`.
+    /// - `preview`: the question that settling the conflict would ask; for the owner only.
     func view(
         of conflict: ConflictRecord,
         _ pending: PendingCredential,
@@ -186,7 +186,7 @@ extension AccountOperations {
 }
 
 extension EmailAddress {
-    /// Enough to be known again by whoever wrote it, and too little to be used: `a***@e***.com`.
+    /// The address in masked form, such as `a***@e***.com`: its owner recognizes it, others cannot use it.
     var masked: String {
         let parts = lowercased.split(separator: "@", maxSplits: 1)
         let labels = parts[1].split(separator: ".")

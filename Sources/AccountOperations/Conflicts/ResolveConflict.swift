@@ -3,12 +3,12 @@ import AccountStore
 import IdentityProviders
 
 extension AccountOperations {
-    /// Settles a proven conflict: links the credential it keeps, signs the owner in and closes it, all in one
-    /// transaction: rows J. Two round trips where nobody is in the way.
+    /// Settles a proven conflict (rules J): links its credential, signs the owner in and closes it, in one transaction.
+    /// Two round trips without contention.
     ///
-    /// Everything is decided anew, as the account stands now. Of many callers at once exactly one is signed in.
+    /// Decides by the account's current state. Of concurrent callers exactly one is signed in.
     ///
-    /// `proofToken`: what was handed out for the proof.
+    /// - `proofToken`: the token of the given proof.
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
@@ -33,7 +33,7 @@ extension AccountOperations {
             let decision = DecisionRecord(question, under: policy)
             switch verdict.decision {
             case .refuse(let refusal):
-                // A stranger with the handle alone has shown nothing.
+                // Record no refusal of a caller who has only the handle.
                 if question.isProver {
                     let event = AccountEvent(
                         id: eventID,
@@ -69,8 +69,7 @@ extension AccountOperations {
         }
     }
 
-    /// The question whether the conflict can be settled, as everything stands now: asked to settle it, and before that to
-    /// show its owner what settling it would do.
+    /// The question whether the conflict can be settled now. Also asked before, to show its owner the effects.
     func resolutionQuestion(
         _ loaded: LoadedConflict,
         _ pending: PendingCredential,
@@ -94,14 +93,15 @@ extension AccountOperations {
         )
     }
 
-    /// What stands on the address that a pending credential names. One round trip; none for a credential without one.
+    /// The owner and the reservation of a pending credential's address. One round trip; none for a credential without
+    /// address.
     func addressClaim(of pending: PendingCredential, tenant: TenantID, at now: Timestamp) async throws -> AddressClaim {
         guard let address = pending.credential.incoming.email.address else { return .free }
         return try await store.claim(on: address, tenant: tenant, at: now)
     }
 
-    /// Turns a conflict down: nobody can use its credential any more. Whoever holds the handle may, as they may let it
-    /// expire.
+    /// Declines a conflict: its credential can no longer be used. The holder of the handle may do it, because they
+    /// could let it expire as well.
     package func declineConflict(
         _ handle: String,
         _ request: ChangeRequest<ConflictView>

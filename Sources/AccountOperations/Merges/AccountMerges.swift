@@ -2,7 +2,7 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// A merge as it is told.
+/// A merge as clients and operators see it.
 package struct Merge: Sendable, Hashable {
     /// A UUID.
     package let id: String
@@ -11,12 +11,12 @@ package struct Merge: Sendable, Hashable {
     package let state: MergeState
     package let choices: [MergeField: MergeSide]
     package let requestedBy: MergeRequesterKind
-    /// An administrator's.
+    /// The administrator's reason.
     package let reason: String?
     package let preparedAt: Timestamp
-    /// Until when receivers of webhooks have to have said yes.
+    /// Time by which webhook receivers must agree.
     package let deadlineAt: Timestamp
-    /// When it was committed or aborted.
+    /// Time of the commit or abort.
     package let endedAt: Timestamp?
     package let abortReason: MergeAbortReason?
     package let undoUntil: Timestamp?
@@ -38,7 +38,7 @@ package struct Merge: Sendable, Hashable {
         undoneAt = record.undoneAt
     }
 
-    /// Raised by whatever is done about it: a merge ends once, and is undone once.
+    /// Raised by each change of state: a merge ends once, and is undone once.
     package var version: Int64 {
         switch state {
         case .prepared: 1
@@ -48,73 +48,72 @@ package struct Merge: Sendable, Hashable {
     }
 }
 
-/// Why nothing is done about a merge.
+/// The reason why a request about a merge is refused.
 package enum MergeDenial: Sendable, Hashable {
     case refused(MergeRefusal)
-    /// An owner has shown one account only.
+    /// The caller has presented a session of one account only.
     case absorbedSessionMissing
-    /// What has to be chosen first.
+    /// The fields that need a choice.
     case undecided([MergeField])
-    /// One of the accounts is in this merge, which waits.
+    /// One of the accounts is in this pending merge.
     case alreadyMerging(Merge)
-    /// It was done before: this is the merge.
+    /// This merge was committed before.
     case alreadyMerged(Merge)
-    /// One of the accounts went into another by this merge.
+    /// This merge absorbed one of the accounts into another.
     case mergedAway(Merge)
-    /// There is no such merge.
     case unknown
-    /// It is in a state from which that is not done.
+    /// The state of the merge does not allow the request.
     case closed(MergeState)
-    /// The time to undo it is over.
+    /// The undo period is over.
     case tooLate
-    /// What has changed since.
+    /// Changes since the merge.
     case laterChanges([LaterChange])
 }
 
-/// What a merge would come to.
+/// The result of a merge, before it is made.
 package struct MergePreview: Sendable {
     package let survivor: UserRecord
     package let absorbed: UserRecord
     package let plan: MergePlan
-    /// A merge that one of the accounts is in and that waits: until it has ended there is no other.
+    /// A pending merge of one of the accounts. No other can begin until it ends.
     package let waiting: Merge?
 }
 
-/// What undoing a merge would come to.
+/// The result of an undo, before it is made.
 package struct MergeUndoPreview: Sendable {
     package let changes: [LaterChange]
-    /// Whether the changes let it be undone.
+    /// True if the changes do not prevent the undo.
     package let isPossible: Bool
 }
 
 /// A merge that was undone.
 package struct UndoneMerge: Sendable {
     package let merge: Merge
-    /// What was changed since, and stays.
+    /// Changes since the merge, which stay.
     package let kept: [LaterChange]
 }
 
-/// Makes two accounts one, and two of them again. Needs no server: the command line does the same.
+/// Merges two accounts, and undoes it. Needs no server: the command line uses it too.
 ///
-/// A merge is prepared in one transaction and done in another. In between the receivers of webhooks are asked, and nothing is
-/// held: whoever comes by moves it on, and of several at once one does.
+/// One transaction prepares a merge, another commits it. In between webhook receivers are asked, and no lock is held.
+/// Any caller can advance a merge; of concurrent callers one does.
 package struct AccountMerges: Sendable {
     private let store: AccountStore
     private let sealer: Sealer
     private let effects: Effects
     private let settings: ProjectSettings
     private let metrics: OperationMetrics
-    /// The mail that lets whoever had the address of the account that stays take it back, where owners replace it. Only servers
-    /// have it: on the command line no owner asks.
+    /// The recovery mail to the survivor's previous address, if owners replace it. Only servers set it: on the command
+    /// line no owner merges.
     var recoveryMail: RecoveryMail?
 
     typealias RecoveryMail =
         @Sendable (EmailRecovery, _ before: UserRecord, _ after: UserRecord, Timestamp) async throws
         -> [AccountWrite.SideWrite]
 
-    /// How many merges are told of one account.
+    /// Maximum number of merges in an account's list.
     private static let countMax = 100
-    /// How many are moved on at once.
+    /// Number of pending merges that one pass advances.
     private static let waitingMax = 64
 
     package init(
@@ -131,14 +130,14 @@ package struct AccountMerges: Sendable {
         self.metrics = metrics
     }
 
-    /// Whether a text says why, in 1 to 500 characters that a terminal can be shown.
+    /// Returns true for a reason of 1 to 500 printable characters.
     package static func isReason(_ text: String) -> Bool {
         (1...500).contains(text.unicodeScalars.count)
             && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             && text.contains { !$0.isWhitespace }
     }
 
-    /// What `request` would come to. Writes nothing.
+    /// Returns the result of `request` without writing it.
     package func preview(_ request: MergeRequest, tenant: TenantID) async throws -> MergePreview {
         let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
         let verdict = try await decide(request, survivor, absorbed, at: effects.now())
@@ -148,12 +147,12 @@ package struct AccountMerges: Sendable {
         return MergePreview(survivor: survivor, absorbed: absorbed, plan: plan, waiting: waiting.map(Merge.init))
     }
 
-    /// Prepares a merge, and does it where there is nobody to ask.
+    /// Prepares a merge, and commits it at once if no webhook receiver has to agree.
     ///
-    /// - `reason`: an administrator's; 1 to 500 characters.
-    /// - `storedAnswer`: what is said where the request was applied before.
-    /// - `keeping`: what is written with the prepared merge.
-    /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
+    /// - `reason`: an administrator's, 1 to 500 characters.
+    /// - `storedAnswer`: the answer of an earlier attempt.
+    /// - `keeping`: writes in the transaction that prepares the merge.
+    /// - Throws: `Contention`, or the database's error. A prepared merge continues in the background.
     package func begin(
         _ request: MergeRequest,
         reason: String?,
@@ -168,7 +167,7 @@ package struct AccountMerges: Sendable {
             let (survivor, absorbed) = try await accounts(request.survivor, request.absorbed, tenant: tenant)
             let verdict = try await decide(request, survivor, absorbed, at: now)
             guard case .merge = verdict.decision, let survivor, let absorbed else {
-                // What is refused may be so because the same request has been applied since.
+                // The same request may have been applied meanwhile, and cause the refusal.
                 if let denial = try await storedAnswer() { throw denial }
                 throw try await denial(verdict, request, tenant: tenant)
             }
@@ -210,7 +209,7 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    /// What is said where an account is not there: of one that went by a merge, which.
+    /// The denial if an account does not exist. Names the merge that absorbed it.
     private func missing(_ request: MergeRequest, tenant: TenantID) async throws -> MergeDenial {
         for user in [request.absorbed, request.survivor] {
             let merges = try await merges(of: user, tenant: tenant).merges
@@ -221,24 +220,23 @@ package struct AccountMerges: Sendable {
         return .refused(.accountNotFound)
     }
 
-    /// A merge; the project's own word for one that is not there.
+    /// The merge with an id. Throws a denial if it does not exist.
     package func merge(_ id: String, tenant: TenantID) async throws -> Merge {
         Merge(try await record(id, tenant: tenant))
     }
 
-    /// The newest merges that an account stayed or went in, a hundred at most, and which account it is now, where it is
-    /// another. One round trip.
+    /// The newest merges of an account, 100 at most, and the account that it became part of, if any. One round trip.
     package func merges(of user: UserID, tenant: TenantID) async throws -> (merges: [Merge], current: UserID?) {
         let (merges, current) = try await store.merges(of: user, tenant: tenant, countMax: Self.countMax)
         return (merges.map(Merge.init), current)
     }
 
-    /// Moves a merge on as far as it goes now: done, aborted, or it waits. Safe to call from anywhere at any time.
+    /// Advances a merge as far as possible now: it is committed, aborted, or waits. Safe to call at any time.
     package func advance(_ id: String, tenant: TenantID) async throws -> Merge {
         Merge(try await advance(try await record(id, tenant: tenant)))
     }
 
-    /// Moves every merge on that waits, as far as it goes now. One that cannot be moved does not keep the others.
+    /// Advances every pending merge. A failure does not stop the others.
     package func advanceAll() async throws {
         var failure: (any Error)?
         for merge in try await store.waitingMerges(countMax: Self.waitingMax) {
@@ -300,7 +298,7 @@ package struct AccountMerges: Sendable {
                         undoUntil: undoUntil,
                         sideWrites: try mails.map { mail, event in
                             .enqueue(
-                                // One event, one such mail: it has the event's id.
+                                // An event has one such mail, which has the event's id.
                                 try mail.message(
                                     id: event,
                                     tenant: merge.tenant,
@@ -320,7 +318,7 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    /// What the owner of one of the accounts is told; nobody where nobody has shown to have its address.
+    /// The mail to an owner; `nil` if the address is not proven.
     private func mail(to user: UserRecord, about merge: MergeRecord, undoUntil: Timestamp) -> Mail? {
         guard let email = user.email, email.isVerified else { return nil }
         return Mail(
@@ -336,7 +334,7 @@ package struct AccountMerges: Sendable {
         )
     }
 
-    /// The mail that tells the owner of a restored account; `nil` for an address that nobody has proven.
+    /// The mail about the undo; `nil` if the address is not proven.
     private func undoMail(to owner: RestoredOwner) -> Mail? {
         guard let email = owner.email, email.isVerified else { return nil }
         return Mail(
@@ -348,7 +346,7 @@ package struct AccountMerges: Sendable {
         )
     }
 
-    /// The mails to both owners, one for each event, whose id the mail has.
+    /// The mails to both owners. Each has the id of its event.
     private func undoMails(
         to owners: [RestoredOwner],
         about merge: MergeRecord,
@@ -374,7 +372,7 @@ package struct AccountMerges: Sendable {
         return try await store.passwordHashes([absorbed.id], tenant: absorbed.tenant)[absorbed.id]
     }
 
-    /// The secrets of apps that come over, bound to the account that stays.
+    /// Secrets of the moved authenticator apps, sealed for the survivor.
     private func sealedSecrets(
         of absorbed: UserRecord,
         _ plan: MergePlan,
@@ -398,9 +396,9 @@ package struct AccountMerges: Sendable {
         return sealed
     }
 
-    /// An operator says no to a merge that waits.
+    /// Withdraws a pending merge for an operator.
     ///
-    /// - `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    /// - `expectedVersion`: the version that the caller has read; `nil` accepts any.
     package func withdraw(
         _ id: String,
         expectedVersion: Int64? = nil,
@@ -428,7 +426,7 @@ package struct AccountMerges: Sendable {
         }
     }
 
-    /// What `undo` would come upon, and whether it would be done. Writes nothing.
+    /// The changes that `undo` would find, and whether it would succeed. Writes nothing.
     package func previewUndo(
         _ id: String,
         keepsLaterChanges: Bool,
@@ -445,15 +443,13 @@ package struct AccountMerges: Sendable {
         return MergeUndoPreview(changes: LaterChange.all(clashes), isPossible: verdict.decision == .undo)
     }
 
-    /// Makes two accounts of one again, as they were. What has changed since, and would be overwritten, is listed instead, and
-    /// nothing is done.
+    /// Restores both accounts. If that would overwrite later changes, it lists them and does nothing.
     ///
-    /// Nobody is signed in to either account afterwards, and codes that were mailed before work no more. Mails tell both
-    /// owners.
+    /// Ends all sessions of both accounts, and voids their mailed codes. Mails both owners.
     ///
-    /// - `keepsLaterChanges`: such changes stay, and everything else is put back; but not where something would be owned
-    ///   that nobody shows, or shown that nobody owns.
-    /// - `expectedVersion`: the version the caller has seen; `nil` accepts any.
+    /// - `keepsLaterChanges`: leaves later changes and restores everything else. Not possible if an account would own
+    ///   an identifier that it does not show, or show one that it does not own.
+    /// - `expectedVersion`: the version that the caller has read; `nil` accepts any.
     package func undo(
         _ id: String,
         keepsLaterChanges: Bool,
@@ -549,7 +545,7 @@ package struct AccountMerges: Sendable {
     ) async throws -> Verdict<MergeDecision> {
         var canTakeBack = false
         if request.requester != .administrator, let absorbed {
-            // Whatever comes to be taken back later changes the account as well.
+            // A code that is created later changes the account's version as well.
             canTakeBack = try await store.canTakeBack(of: absorbed.id, tenant: absorbed.tenant, at: now)
         }
         return decideMergeAccounts(
@@ -571,7 +567,7 @@ package struct AccountMerges: Sendable {
         return (users.first { $0.id == survivor }, users.first { $0.id == absorbed })
     }
 
-    /// The "no" of a rule, counted.
+    /// Counts a rule's refusal, and returns it.
     private func refused(_ denial: MergeDenial, by rule: Rule) -> Denial {
         metrics.decided(rule)
         return denial == .refused(.sessionEnded) ? .refusal(.tokenExpired) : .merge(denial)
@@ -579,7 +575,8 @@ package struct AccountMerges: Sendable {
 }
 
 extension MergeRecord {
-    /// What was asked, by somebody who has shown what it takes: of accounts that are as they were then, sessions live.
+    /// The request of the merge. Its conditions were met when it was prepared; on unchanged accounts the sessions are
+    /// still live.
     fileprivate func request(_ survivor: UserRecord?, _ absorbed: UserRecord?) -> MergeRequest {
         func shown(_ user: UserRecord?) -> MergeRequester.OwnerSession {
             MergeRequester.OwnerSession(isRecent: true, hasSecondFactor: true, sessionEpoch: user?.sessionEpoch ?? 0)
@@ -592,7 +589,7 @@ extension MergeRecord {
         )
     }
 
-    /// What events tell of it.
+    /// The details in events.
     fileprivate var details: JSONValue {
         .object([
             "merge": .string(id.text), "survivor": .string(survivor.rawValue), "absorbed": .string(absorbed.rawValue),

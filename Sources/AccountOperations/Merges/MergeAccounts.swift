@@ -1,16 +1,16 @@
 package import AccountLinking
 import AccountStore
 
-/// Who asks to make two accounts one, as it was sent.
+/// The caller of a merge, as sent.
 package enum MergeCaller: Sendable {
     /// - `reason`: 1 to 500 characters.
     case administrator(survivor: UserID, absorbed: UserID, reason: String)
-    /// An ID token of each account; that of the one that goes may have been left out.
+    /// An ID token of each account. The one of the absorbed account may be missing.
     case owners(survivor: String, absorbed: String?)
 }
 
 extension AccountOperations {
-    /// What merging would come to. Writes nothing.
+    /// Returns the result of a merge without writing it.
     package func previewMerge(
         by caller: MergeCaller,
         choices: [MergeField: MergeSide],
@@ -20,10 +20,10 @@ extension AccountOperations {
         return try await merges.preview(request, tenant: tenant)
     }
 
-    /// Prepares a merge, and does it where there is nobody to ask.
+    /// Prepares a merge, and commits it at once if no webhook receiver has to agree.
     ///
-    /// `idempotent`: where the caller may repeat the request.
-    /// - Throws: `Contention`, or what the database could not do. What was prepared by then goes on by itself.
+    /// - `idempotent`: set if the caller may repeat the request.
+    /// - Throws: `Contention`, or the database's error. A prepared merge continues in the background.
     package func mergeAccounts(
         by caller: MergeCaller,
         choices: [MergeField: MergeSide],
@@ -31,7 +31,7 @@ extension AccountOperations {
         idempotent: IdempotentRequest<Merge>? = nil
     ) async throws -> Merge {
         let now = effects.now()
-        /// What is said where the request was applied before. An owner's answer is kept with the account that stays.
+        /// The answer of an earlier attempt. An owner's answer is stored with the survivor.
         func storedAnswer(_ keeper: UserID?) async throws -> Denial? {
             try await self.storedAnswer(to: idempotent, of: keeper, tenant: tenant, at: now)
         }
@@ -48,9 +48,9 @@ extension AccountOperations {
         )
     }
 
-    /// A merge, for an administrator or whoever has a session of the account that stays or goes.
+    /// Returns a merge to an administrator, or to a session of the survivor or the absorbed account.
     ///
-    /// `idToken`: `nil` for an administrator. To anybody else's session there is no such merge.
+    /// - `idToken`: `nil` for an administrator. For other sessions the merge does not exist.
     package func merge(_ id: String, idToken: String?, tenant: TenantID) async throws -> Merge {
         guard let idToken else { return try await merges.merge(id, tenant: tenant) }
         let user = try await authenticate(idToken: idToken, tenant: tenant).user.id
@@ -59,8 +59,8 @@ extension AccountOperations {
         return merge
     }
 
-    /// The merge by which the account of a session, which ended with it, went into `survivor`. Told to whoever has a session
-    /// of `survivor` and once had that one: what they ask for is done.
+    /// The committed merge that ended the session `idToken` and absorbed its account into `survivor`. For callers with
+    /// sessions of both: their request is done.
     private func mergeDone(ofSession idToken: String, into survivor: UserID, tenant: TenantID) async throws -> Merge? {
         guard let token = try? tokens.verifyIDToken(idToken, at: effects.now()), token.tenant == tenant else {
             return nil
@@ -69,7 +69,7 @@ extension AccountOperations {
             .first { $0.absorbed == token.user && $0.survivor == survivor && $0.state == .committed }
     }
 
-    /// - `storedAnswer`: what is said to the owner of the account that stays, where the session of the other has ended since.
+    /// - `storedAnswer`: the answer to the survivor's owner, if the other session has ended since.
     private func mergeRequest(
         by caller: MergeCaller,
         _ choices: [MergeField: MergeSide],
@@ -102,7 +102,7 @@ extension AccountOperations {
                 }
             }
             let now = effects.now()
-            // A session that is too old is told how to become recent, like everywhere.
+            // An old session gets the ways to sign in again, as on other routes.
             for session in sessions {
                 guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
                 throw refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
