@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// One address, an account that has it, and five ways to sign in: the promise to clients in one table.
+/// The promise to clients in one table: an account that owns an address, and five ways to sign in with it.
 struct ConflictMatrix {
     struct Line: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -19,7 +19,7 @@ struct ConflictMatrix {
         }
     }
 
-    // I9 and M3 take over, I7 and M2 join, I11 asks for confirmation, P… says that the address exists, S6 signs in.
+    // I9 and M3 take over, I7 and M2 sign in, I11 is a conflict, P… refuses because the address exists, S6 signs in.
     static let lines = [
         Line(
             "password, unverified",
@@ -102,7 +102,7 @@ struct ConflictMatrix {
     ]
 
     @Test(arguments: lines)
-    func `an account and five ways to arrive at it`(line: Line) {
+    func `an account and five sign-ins with its address`(line: Line) {
         func byProvider(_ credential: IncomingCredential) -> Rule {
             SignInWithIdpQuestion(
                 identityOwner: nil,

@@ -1,7 +1,8 @@
 import AccountLinking
 import Testing
 
-/// The trust in each provider's word about an address (docs/reference/decisions.md, "Whose word about an address is proof").
+/// The trust in each provider's word about an address (docs/reference/decisions.md, "Whose word about an address is
+/// proof").
 struct EmailTrustTests {
     private func isVerified(
         _ provider: ProviderID,
@@ -27,14 +28,14 @@ struct EmailTrustTests {
         return claim == .verified(email)
     }
 
-    @Test func `a credential without an address claims none`() {
+    @Test func `a credential without an address has no claim`() {
         for trust in [EmailTrust.declared, .asserted] {
             let policy = LinkPolicy.policy { $0.emailTrust = trust }
             #expect(policy.emailClaim(of: .withoutEmail, isAddressTaken: false) == .absent)
         }
     }
 
-    @Test func `google.com is trusted for gmail.com when it says so itself`() {
+    @Test func `google.com is trusted for gmail.com if it says that it verified the address`() {
         #expect(isVerified(.google, "ann@gmail.com"))
         #expect(isVerified(.google, "Ann@GMail.com"))
         #expect(!isVerified(.google, "ann@gmail.com", flagged: nil))
@@ -53,11 +54,11 @@ struct EmailTrustTests {
         #expect(!isVerified(.google, "ann@example.com", hostedDomain: "x@example.com"))
     }
 
-    @Test func `google.com is not trusted for a consumer account on a foreign address`() {
+    @Test func `google.com is not trusted for a consumer account with an address elsewhere`() {
         #expect(!isVerified(.google, "ann@example.com"))
     }
 
-    @Test func `apple.com is trusted for the mailboxes that Apple gives out`() {
+    @Test func `apple.com is trusted for Apple's own mailboxes`() {
         for domain in ["icloud.com", "me.com", "mac.com", "privaterelay.appleid.com"] {
             for trust in [EmailTrust.declared, .compatible] {
                 #expect(isVerified(.apple, "ann@" + domain, trust: trust))
@@ -74,7 +75,7 @@ struct EmailTrustTests {
         #expect(isVerified(.apple, "ann@example.com", isTaken: true, trust: .compatible))
     }
 
-    @Test func `a flag that says not verified is never proof, whatever the provider`() {
+    @Test func `a flag that says not verified is never proof, under any provider`() {
         let providers: [ProviderID] = [
             .google, .apple, .yahoo, .microsoft, .facebook, .gitHub, provider("oidc.work"), provider("saml.work"),
         ]
@@ -120,11 +121,11 @@ struct EmailTrustTests {
     }
 
     @Test(arguments: [ProviderID.facebook, .twitter, .gitHub, .linkedIn, provider("example.com")])
-    func `a provider that is not named is not trusted`(provider: ProviderID) {
+    func `a provider without a rule is not trusted`(provider: ProviderID) {
         #expect(!isVerified(provider, "ann@gmail.com", hostedDomain: "gmail.com"))
     }
 
-    @Test func `an OpenID Connect provider asserts addresses unless a rule names a domain that it speaks for`() {
+    @Test func `an OpenID Connect provider asserts addresses unless a rule names a domain of its own`() {
         let work = provider("oidc.work")
         #expect(!isVerified(work, "ann@example.com"))
         #expect(!isVerified(work, "ann@example.com", isTaken: false))
@@ -134,7 +135,7 @@ struct EmailTrustTests {
         #expect(!isVerified(work, "ann@sub.example.com", trust: named))
     }
 
-    @Test func `a known issuer that is registered as oidc follows its own row`() {
+    @Test func `a known issuer that is registered as oidc follows the rules of its provider`() {
         let work = provider("oidc.work")
         let issuers = [
             "https://accounts.google.com", "https://appleid.apple.com", "https://www.linkedin.com/oauth",
@@ -146,9 +147,9 @@ struct EmailTrustTests {
         #expect(isVerified(work, "ann@gmail.com", issuer: "https://accounts.google.com"))
         #expect(isVerified(work, "ann@icloud.com", issuer: "https://appleid.apple.com"))
         #expect(!isVerified(work, "ann@gmail.com", issuer: "https://accounts.google.com.evil.example"))
-        // The preset `firebase` takes the flag of every `oidc.*`, as production does.
+        // The preset `firebase` accepts the flag of every `oidc.*`, as production does.
         #expect(isVerified(work, "victim@corp.example", issuer: issuers[2], trust: .compatible))
-        // A rule of the operator's own goes before the row of the issuer.
+        // An operator's rule precedes the rules of the issuer's provider.
         let own = EmailTrust.declared.adding([.init(.init(.only(work)), .verifying)])
         #expect(isVerified(work, "victim@corp.example", issuer: issuers[0], trust: own))
     }
@@ -171,7 +172,7 @@ struct EmailTrustTests {
     }
 }
 
-/// How rules of an operator's own stand beside those that hold anyway.
+/// Operators' rules beside the rules of the preset.
 struct EmailTrustTableTests {
     private let work = provider("oidc.work")
 
@@ -179,7 +180,7 @@ struct EmailTrustTableTests {
         EmailTrust.declared.adding(own).trust(of: provider, issuer: issuer, for: ann, hostedDomain: nil)
     }
 
-    @Test func `a rule for the same scope takes the place of the one that holds anyway`() {
+    @Test func `a rule for the same scope replaces the preset's`() {
         #expect(trust([], work) == .asserting)
         #expect(trust([.init(.init(.openIDConnect), .verifying)], work) == .verifying)
         #expect(
@@ -188,7 +189,7 @@ struct EmailTrustTableTests {
         )
     }
 
-    @Test func `the narrowest rule holds, wherever it stands`() {
+    @Test func `the narrowest rule applies, in any order`() {
         let own: [EmailTrustRule] = [
             .init(.init(.only(work), .any, .only(String(ann.domain))), .authoritative),
             .init(.init(.only(work)), .untrusted),
@@ -198,7 +199,7 @@ struct EmailTrustTableTests {
         #expect(trust([own[1]], work) == .untrusted)
     }
 
-    @Test func `rules of which none is narrower and that disagree prove nothing`() {
+    @Test func `rules that disagree and of which none is narrower prove nothing`() {
         let byIssuer = EmailTrustRule(.init(.only(work), .only("https://id.example")), .authoritative)
         let byDomain = EmailTrustRule(.init(.only(work), .any, .only(String(ann.domain))), .verifying)
         #expect(trust([byIssuer, byDomain], work, issuer: "https://id.example") == .asserting)
@@ -209,11 +210,11 @@ struct EmailTrustTableTests {
         #expect(trust([byIssuer, weaker], work, issuer: "https://id.example") == .untrusted)
     }
 
-    @Test func `a table without a rule that fits trusts nobody`() {
+    @Test func `a table without a matching rule trusts no provider`() {
         #expect(EmailTrust([]).trust(of: .google, issuer: nil, for: ann, hostedDomain: nil) == .untrusted)
     }
 
-    @Test func `no order of the rules changes what any two of them say`() {
+    @Test func `the order of two rules does not matter`() {
         let providers: [EmailTrustRule.Providers] = [.any, .openIDConnect, .only(work)]
         let issuers: [EmailTrustRule.Issuers] = [.any, .only("https://id.example")]
         let domains: [EmailTrustRule.Domains] = [.any, .only(String(ann.domain))]
@@ -234,7 +235,7 @@ struct EmailTrustTableTests {
         }
     }
 
-    @Test func `a word that is not heard is as good as no address`() {
+    @Test func `an untrusted address counts as absent`() {
         let policy = LinkPolicy.policy {
             $0.emailTrust = .declared.adding([.init(.init(.only(.facebook)), .untrusted)])
         }
@@ -242,7 +243,7 @@ struct EmailTrustTableTests {
     }
 }
 
-/// What conflicts may be settled by, pair by pair.
+/// Rules for the proofs that settle a conflict.
 struct ConflictProofPolicyTests {
     private func proofs(_ rules: [ConflictProofRule], _ methods: [SignInMethod]) -> Set<ConflictProofKind> {
         LinkPolicy.policy { $0.conflictProofRules = rules }.conflictProofs(methods: methods, bringing: .gitHub)
@@ -253,7 +254,7 @@ struct ConflictProofPolicyTests {
         #expect(proofs([.init(.init(provider: .facebook), [])], [.password]) == Set(ConflictProofKind.allCases))
     }
 
-    @Test func `the narrowest rule of a pair holds`() {
+    @Test func `the narrowest rule of a pair applies`() {
         let rules: [ConflictProofRule] = [
             .init(.init(), []), .init(.init(method: .password), [.mailbox]),
             .init(.init(method: .password, provider: .gitHub), [.session]),
@@ -263,7 +264,7 @@ struct ConflictProofPolicyTests {
         #expect(proofs(rules, []) == [])
     }
 
-    @Test func `where two rules hold, or the account has two methods, what all allow`() {
+    @Test func `if two rules match, or the account has two methods, the proofs that all allow count`() {
         let byMethod = ConflictProofRule(.init(method: .password), [.mailbox, .session])
         let byProvider = ConflictProofRule(.init(provider: .gitHub), [.session])
         #expect(proofs([byMethod, byProvider], [.password]) == [.session])

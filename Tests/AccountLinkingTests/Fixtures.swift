@@ -1,7 +1,8 @@
 import AccountLinking
 import Testing
 
-/// The cast of the tests. Addresses, identifiers and subjects are opaque to the rules, so one of each class is enough.
+/// The values of the tests. Addresses, identifiers and subjects are opaque to the rules, so one of each class is
+/// enough.
 func user(_ name: String) -> UserID {
     guard let id = UserID(name) else { preconditionFailure("not a user id") }
     return id
@@ -35,7 +36,7 @@ let annsNumber = number("+16505553434")
 let annsProfile = Profile(displayName: "Ann", photoURL: "https://example.com/ann.png")
 
 extension Account {
-    /// An account of which a test says only what matters.
+    /// An account of which a test states only the relevant facts.
     static func fixture(
         _ id: String,
         epoch: Int64 = 7,
@@ -68,7 +69,7 @@ extension Account {
 }
 
 extension Account {
-    /// The account with one more linked provider, as its row is stored: with the issuer whose word linked it.
+    /// The account with one more linked provider, with the issuer that linked it, as its row is stored.
     func linking(_ provider: ProviderID, _ subject: String, issuer: String?) -> Account {
         var account = self
         let linked = linkedProviders.map { (identity: identity($0.key, $0.value), issuer: String?.none) }
@@ -96,7 +97,7 @@ func incoming(
 extension IncomingCredential {
     /// Google's word for a gmail.com address: trusted.
     static let trusted = incoming(.google, "google-ann", ann, flagged: true)
-    /// GitHub's word for the same address: not trusted, whatever it claims.
+    /// GitHub's word for the same address: never trusted.
     static let untrusted = incoming(.gitHub, "github-ann", ann, flagged: true)
     static let withoutEmail = incoming(.facebook, "facebook-ann", nil)
 }
@@ -124,7 +125,7 @@ extension LinkPolicy {
 }
 
 extension AccountChange {
-    /// The change that does what `build` says and nothing else.
+    /// The change that does only what `build` sets.
     static func only(_ build: (inout AccountChange) -> Void) -> AccountChange {
         var change = AccountChange()
         build(&change)

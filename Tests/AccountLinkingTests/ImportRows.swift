@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// Rows Z: an import, over its whole input.
+/// Rules Z: imports, over their whole input.
 struct ImportRows {
     static let me = user("a")
     static let other = user("b")
@@ -97,7 +97,7 @@ struct ImportRows {
         )
     }
 
-    @Test func `whatever somebody else has is never given away`() {
+    @Test func `an import never takes an identifier from another account`() {
         for one in Self.all {
             let taken =
                 one.owners.ofEmail == Self.other || one.owners.ofPhoneNumber == Self.other
@@ -110,14 +110,14 @@ struct ImportRows {
         }
     }
 
-    @Test func `an account that is there is replaced only where that is allowed`() {
+    @Test func `an existing account is replaced only if overwriting is allowed`() {
         for one in Self.all where one.target != .none {
             #expect(one.verdict.decision != .create)
             if !one.allowsOverwrite { #expect(one.verdict.decision != .replace) }
         }
     }
 
-    @Test func `a row that is as the account is changes nothing, whether or not it may`() {
+    @Test func `a row that equals its account changes nothing, with or without overwriting`() {
         for one in Self.all where one.target == .same {
             switch one.verdict.decision {
             case .unchanged, .refuse: break
@@ -126,15 +126,15 @@ struct ImportRows {
         }
     }
 
-    @Test func `Z1: a row that cannot be read says why`() {
+    @Test func `Z1: an unreadable row is refused with its reason`() {
         #expect(verdict(.failure(.invalidEmail)) == Verdict(.importUnreadable, .refuse(.invalidEmail)))
     }
 
-    @Test func `Z2: of two rows with one id the first counts`() {
+    @Test func `Z2: of two rows with one id the first is imported`() {
         #expect(verdict(facts(), isRepeated: true) == Verdict(.importDuplicateRow, .refuse(.repeatedLocalID)))
     }
 
-    @Test func `Z3: a second factor needs a proven address as the way back`() {
+    @Test func `Z3: a second factor needs a proven address`() {
         let without = facts {
             $0.hasSecondFactor = true
             $0.email = nil
@@ -148,7 +148,7 @@ struct ImportRows {
         #expect(verdict(facts { $0.hasSecondFactor = true }).decision == .create)
     }
 
-    @Test func `Z4 to Z6: what another account has stays there`() {
+    @Test func `Z4 to Z6: identifiers of another account are refused`() {
         #expect(
             verdict(facts(), owners: ImportOwners(ofIdentities: [Self.me, Self.other]))
                 == Verdict(.importIdentityInUse, .refuse(.identityTaken))
@@ -165,7 +165,7 @@ struct ImportRows {
         #expect(verdict(facts(), target: .other, owners: own).decision == .replace)
     }
 
-    @Test func `Z7 to Z9: an account that is there is the same, or kept, or replaced`() {
+    @Test func `Z7 to Z9: an existing account is unchanged, kept or replaced`() {
         #expect(verdict(facts(), target: .same, allowsOverwrite: false) == Verdict(.importUnchanged, .unchanged))
         #expect(
             verdict(facts(), target: .other, allowsOverwrite: false)
@@ -174,11 +174,11 @@ struct ImportRows {
         #expect(verdict(facts(), target: .other) == Verdict(.importOverwrites, .replace))
     }
 
-    @Test func `Z11: an id that is another account now is not taken again`() {
+    @Test func `Z11: the id of a merged account is refused`() {
         #expect(verdict(facts(), target: .mergedAway) == Verdict(.importAccountMerged, .refuse(.accountMerged)))
     }
 
-    @Test func `Z10: anything else is a new account`() {
+    @Test func `Z10: any other row creates an account`() {
         #expect(verdict(facts(), allowsOverwrite: false) == Verdict(.importCreates, .create))
     }
 }

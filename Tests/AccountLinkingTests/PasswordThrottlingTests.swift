@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// Every count there can be.
+/// Tests over every possible count.
 struct PasswordThrottlingTests {
     private let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
     private let counts = 0...PasswordThrottling.failuresMax + 1
@@ -19,27 +19,27 @@ struct PasswordThrottlingTests {
         PasswordThrottling.standing(afterFailures: failures, at: now).forgottenAt.seconds(since: now)
     }
 
-    @Test func `a few wrong passwords cost no wait`() {
+    @Test func `a few wrong passwords cause no wait`() {
         #expect((0...9).allSatisfy { wait($0) == 0 })
     }
 
-    @Test func `what costs no wait costs none by the clock of another server either`() {
+    @Test func `an attempt without a wait causes none on a server whose clock is behind`() {
         for failures in 0...9 {
             let standing = PasswordThrottling.standing(afterFailures: failures, at: now)
             #expect(standing.lockedUntil.seconds(since: now) < -86_400)
         }
     }
 
-    @Test func `then the wait doubles from a minute to an hour`() {
+    @Test func `after the free attempts the wait doubles from a minute to an hour`() {
         #expect((10...17).map(wait) == [60, 120, 240, 480, 960, 1920, 3600, 3600])
         #expect((16...99).allSatisfy { wait($0) == 3600 })
     }
 
-    @Test func `after a hundred in a row only setting the password anew helps, or a month of quiet`() {
+    @Test func `after 100 in a row only a password change or a month without attempts helps`() {
         #expect((100...101).allSatisfy { wait($0) == 30 * 86_400 })
     }
 
-    @Test func `more failures never shorten a wait or a memory, and no wait outlasts its memory`() {
+    @Test func `more failures never shorten a wait or its record, and no wait outlasts its record`() {
         for failures in counts {
             #expect(wait(failures) <= memory(failures))
             #expect(wait(failures) <= wait(failures + 1))
@@ -47,7 +47,7 @@ struct PasswordThrottlingTests {
         }
     }
 
-    @Test func `all strangers together get a few more, then wait alike`() {
+    @Test func `unknown callers together get more free attempts, then the same waits`() {
         func wait(_ failures: Int) -> Int64 {
             let freeMax = PasswordThrottling.freeMax(of: .strangers)
             return seconds(PasswordThrottling.standing(afterFailures: failures, at: now, freeMax: freeMax))
@@ -69,7 +69,7 @@ struct PasswordThrottlingTests {
             (FailedAttempts(failures: 10, isLocked: true), true, .knownNetwork),
         ] as [(FailedAttempts?, Bool, AttemptOrigin)]
     )
-    func `a device that is locked counts as not shown`(
+    func `a locked device counts as not presented`(
         device: FailedAttempts?,
         isNetworkKnown: Bool,
         caller: AttemptOrigin
@@ -77,7 +77,7 @@ struct PasswordThrottlingTests {
         #expect(PasswordThrottling.caller(device: device, isNetworkKnown: isNetworkKnown) == caller)
     }
 
-    @Test func `each caller is held by counts that others do not move, and strangers also by all strangers'`() {
+    @Test func `each caller has counters that others do not change, and unknown callers share one`() {
         #expect(PasswordThrottling.counters(throttling: .knownDevice) == [.device])
         #expect(PasswordThrottling.counters(throttling: .knownNetwork) == [.network])
         #expect(PasswordThrottling.counters(throttling: .stranger) == [.network, .strangers])
@@ -86,7 +86,7 @@ struct PasswordThrottlingTests {
         #expect(PasswordThrottling.freeMax(of: .strangers) == 49)
     }
 
-    @Test func `a guesser who waits as told needs days for a hundred`() {
+    @Test func `a guesser who respects the waits needs days for 100 attempts`() {
         let total = (1..<PasswordThrottling.failuresMax).map(wait).reduce(0, +)
         #expect(total > 3 * 86_400)
     }

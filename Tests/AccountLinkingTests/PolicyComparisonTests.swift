@@ -3,7 +3,7 @@ import AccountTestSupport
 import Foundation
 import Testing
 
-/// What a change of policy is said to do to accounts, against what the decisions say under both policies.
+/// Reported effects of a change of policy, compared with the decisions under both policies.
 struct PolicyComparisonTests {
     private static let oidc = provider("oidc.acme")
     private static let issuer = "https://id.acme.example"
@@ -22,7 +22,7 @@ struct PolicyComparisonTests {
         terms { $0.emailTrust = $0.emailTrust.adding(rules) }
     }
 
-    /// One of each kind that decisions tell apart, by name.
+    /// One policy of each kind that decisions distinguish, by name.
     private static let policies: [(name: String, terms: PolicyTerms)] = [
         ("plain", terms()),
         ("no password", terms { $0.allowsPasswordSignIn = false }),
@@ -46,7 +46,7 @@ struct PolicyComparisonTests {
         ("Acme asserting", trusting(.init(.init(.only(oidc), .only(issuer)), .asserting))),
     ]
 
-    /// From the plain one to each, back, and from each to another.
+    /// From the plain policy to each, back, and from each to another.
     private static let pairs: [(name: String, present: PolicyTerms, proposed: PolicyTerms)] = policies.indices.flatMap {
         index in
         [(0, index), (index, 0), (index, (index + 5) % policies.count)].map { present, proposed in
@@ -57,7 +57,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    /// Every account that decisions tell apart.
+    /// Every account that decisions distinguish.
     private static let snapshots: [AccountSnapshot] = everyPoint { choices in
         var account = Account.fixture("a")
         let address = choices.choose(from: [nil, ann, bob])
@@ -112,7 +112,7 @@ struct PolicyComparisonTests {
 
     // MARK: On every input
 
-    @Test func `nothing becomes of any account under the policy that is in force`() {
+    @Test func `an unchanged policy has no effect on any account`() {
         for (name, terms) in Self.policies {
             var memo = PolicyComparison.Memo()
             let comparison = PolicyComparison(present: terms, proposed: terms)
@@ -122,7 +122,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    @Test func `an account is told the same whichever were judged before it`() {
+    @Test func `an account's effects do not depend on the accounts before it`() {
         for (name, present, proposed) in Self.pairs {
             let comparison = PolicyComparison(present: present, proposed: proposed)
             var memo = PolicyComparison.Memo()
@@ -137,7 +137,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    @Test func `who is locked out, loses or gains a method is who has other working methods`() {
+    @Test func `lockouts and lost or gained methods equal the change of working methods`() {
         for (name, present, proposed) in Self.pairs {
             for snapshot in Self.snapshots {
                 guard let account = snapshot.account else { continue }
@@ -163,7 +163,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    /// How a sign-in at the account's address ends, asked of the decision without what is tested.
+    /// The outcome of a sign-in with the account's address, from the decision alone.
     private static func outcome(
         _ terms: PolicyTerms,
         _ account: Account,
@@ -197,7 +197,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    @Test func `every sign-in with the account's address that would end otherwise is told, and no other`() {
+    @Test func `exactly the sign-ins whose outcome changes are reported`() {
         for (name, present, proposed) in Self.pairs {
             let comparison = PolicyComparison(present: present, proposed: proposed)
             var memo = PolicyComparison.Memo()
@@ -231,7 +231,7 @@ struct PolicyComparisonTests {
                         expected.insert("\(provider.rawValue) \(flagged) \(hosted): \(before) → \(after)")
                     }
                 }
-                // A disabled account is told apart where the provider comes on: it refuses in another way.
+                // A disabled account is distinguished if the provider is enabled: its refusal differs.
                 #expect(found == expected, "\(name): \(account)")
             }
         }
@@ -324,7 +324,7 @@ struct PolicyComparisonTests {
         #expect(Set(Self.rows.map(\.effect)).union([.addressShared]) == Set(SimulatedEffect.allCases))
     }
 
-    @Test func `accounts that name one address share it once an address is one account's`() {
+    @Test func `accounts with one address share it once policy allows one account per address`() {
         let comparison = PolicyComparison(
             present: Self.terms { $0.isOneAccountPerEmail = false },
             proposed: Self.terms()
@@ -353,7 +353,7 @@ struct PolicyComparisonTests {
         #expect(orphans.map(\.user.rawValue) == ["bob", "eve"] && orphans.allSatisfy { $0.evidence.others.isEmpty })
     }
 
-    @Test func `nothing is said of what cannot be read, or of nobody`() {
+    @Test func `unreadable rows and rows without an account have no effects`() {
         var torn = Self.snapshot(of: Self.withPassword, naming: nil)
         torn.unreadable = ["users.email_proof"]
         let nobody = AccountSnapshot(tenant: .project, id: user("nobody"))
@@ -362,7 +362,7 @@ struct PolicyComparisonTests {
         }
     }
 
-    @Test func `what is found says under which condition`() {
+    @Test func `an effect states its condition`() {
         let found = Self.predictions(
             Self.terms(),
             Self.trusting(.init(.init(.only(.gitHub)), .verifying)),
@@ -378,7 +378,7 @@ struct PolicyComparisonTests {
         )
     }
 
-    @Test func `the document lists every effect as it is`() throws {
+    @Test func `the document lists every effect with its text`() throws {
         let document = try String(contentsOfFile: Repository.root + "/docs/guides/policy.md", encoding: .utf8)
         let rows = document.split(separator: "\n").map(String.init)
         for effect in SimulatedEffect.allCases {
@@ -388,7 +388,7 @@ struct PolicyComparisonTests {
 
     // MARK: Questions
 
-    @Test func `a question is asked with the providers that are enabled, and nothing else is touched`() {
+    @Test func `a question is asked with the enabled providers, and is otherwise unchanged`() {
         for point in SignInWithIdpCase.all {
             let question = SignInWithIdpQuestion(
                 identityOwner: point.accounts.identityOwner,

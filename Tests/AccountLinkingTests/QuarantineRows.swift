@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccountLinking
 
-/// Rows B: what becomes of a method that a takeover or a reset took off.
+/// Rules B: methods that a takeover or a reset suspended.
 struct QuarantineRows {
     private let account = Account.fixture("a", email: ann, proof: .provider(.google), providers: [.google: "g"])
 
@@ -32,7 +32,7 @@ struct QuarantineRows {
         decideDiscardQuarantined(method, account: account, isQuarantined: quarantined, isSessionRecent: recent)
     }
 
-    @Test func `what a change suspends is what the account loses by it, a mailed link aside`() {
+    @Test func `a change suspends the methods that the account loses, except mailed links`() {
         let full = Account.fixture(
             "a",
             email: ann,
@@ -47,18 +47,18 @@ struct QuarantineRows {
         deletion.quarantinesRemovals = false
         #expect(methodsSuspended(by: deletion, of: full) == [])
         #expect(methodsSuspended(by: .nothing, of: full) == [])
-        // A password without an address signs nobody in.
+        // A password without an address signs no user in.
         let numbered = Account.fixture("a", password: true, phone: true)
         #expect(methodsSuspended(by: .takeover(of: numbered, proof: .emailCode), of: numbered) == [.phone])
     }
 
-    @Test func `B1: nobody does anything about a disabled account`() {
+    @Test func `B1: a disabled account can neither restore nor discard a method`() {
         let disabled = Account.fixture("a", email: ann, disabled: true)
         #expect(restore(disabled) == Verdict(.quarantineAccountDisabled, .refuse(.userDisabled)))
         #expect(discard(.password, of: disabled) == Verdict(.quarantineAccountDisabled, .userDisabled))
     }
 
-    @Test func `B2: what is not suspended, or there anew, neither comes back nor goes`() {
+    @Test func `B2: a method that is not suspended, or exists again, can neither be restored nor discarded`() {
         let refused = Verdict<UpdateDecision>(.notQuarantined, .refuse(.methodNotQuarantined))
         #expect(restore(account, quarantined: false) == refused)
         #expect(restore(.fixture("a", email: ann, password: true)) == refused)
@@ -69,7 +69,7 @@ struct QuarantineRows {
         #expect(discard(.password, of: .fixture("a", password: true)) == gone)
     }
 
-    @Test func `B3: a password that could not sign in does not come back`() {
+    @Test func `B3: a password that could not sign in is not restored`() {
         let refused = Verdict<UpdateDecision>(.restorePasswordNotAllowed, .refuse(.operationNotAllowed))
         var noPasswords = LinkPolicy()
         noPasswords.allowsPasswordSignIn = false
@@ -77,7 +77,7 @@ struct QuarantineRows {
         #expect(restore(.fixture("a", providers: [.google: "g"]), recent: false) == refused)
     }
 
-    @Test func `B4 and B5: the sign-in has to be recent and the address open, before any password is looked at`() {
+    @Test func `B4 and B5: an old session and a locked address are refused before the password is checked`() {
         for right in [true, false] {
             for locked in [true, false] {
                 let stale = restore(account, recent: false, locked: locked, right: right)
@@ -91,7 +91,7 @@ struct QuarantineRows {
         #expect(discard(.password, of: account, recent: false) == Verdict(.restoreNeedsRecentSignIn, .credentialTooOld))
     }
 
-    @Test func `B6 and B7: who knows the password has it back, and sessions stay`() {
+    @Test func `B6 and B7: the right password is restored, and sessions stay`() {
         #expect(restore(account, right: false) == Verdict(.restoreWrongPassword, .refuse(.invalidPassword)))
         var change = AccountChange()
         change.password = .set
@@ -100,13 +100,13 @@ struct QuarantineRows {
         )
     }
 
-    @Test func `B8: a suspended method is given up`() {
+    @Test func `B8: the owner can discard a suspended method`() {
         #expect(discard(.password, of: account) == Verdict(.quarantinedMethodDiscarded, nil))
         #expect(discard(.phone, of: account) == Verdict(.quarantinedMethodDiscarded, nil))
         #expect(discard(.provider(.facebook), of: account) == Verdict(.quarantinedMethodDiscarded, nil))
     }
 
-    @Test func `the owner is told whether it was a reset, the first proof, a recovery or an audit`() {
+    @Test func `each suspension has its reason: a reset, the first proof, a recovery or an audit`() {
         let reset: Set<Rule> = [.resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber]
         for rule in Rule.allCases {
             let other: QuarantineReason =

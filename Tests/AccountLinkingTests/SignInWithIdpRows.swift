@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// One test per row: literal input, literal outcome. Deleting a rule turns the test of its name red.
+/// One test for each rule, with literal input and outcome. Deleting a rule fails the test of its name.
 struct SignInWithIdpRows {
     private func decide(
         _ credential: IncomingCredential,
@@ -22,7 +22,7 @@ struct SignInWithIdpRows {
         ).decide(policy)
     }
 
-    @Test func `I0: a provider that is not enabled signs nobody in`() {
+    @Test func `I0: a disabled provider signs no user in`() {
         let linked = Account.fixture("f", providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: linked, enabled: false)
@@ -30,7 +30,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I1: a linked identity of a disabled account is refused, with its second factor too`() {
+    @Test func `I1: a linked identity of a disabled account is refused, even with its second factor`() {
         let linked = Account.fixture("f", providers: [.google: "google-ann"], disabled: true, secondFactor: true)
         #expect(decide(.trusted, identityOwner: linked) == Verdict(.identityOwnerDisabled, .refuse(.userDisabled)))
         #expect(
@@ -39,7 +39,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I2: a linked identity always wins, even when its address belongs to somebody else`() {
+    @Test func `I2: a linked identity signs in to its account, even if another account owns its address`() {
         let linked = Account.fixture("f", email: bob, providers: [.google: "google-ann"])
         let other = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
@@ -77,7 +77,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I2: a reauthentication of a linked identity signs in`() {
+    @Test func `I2: a reauthentication with a linked identity signs in`() {
         let linked = Account.fixture("f", providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, identityOwner: linked, createsUsers: false)
@@ -85,7 +85,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I3: an enrolled second factor is asked for before anything is written`() {
+    @Test func `I3: an enrolled second factor is required before any write`() {
         let linked = Account.fixture("f", email: ann, providers: [.google: "google-ann"], secondFactor: true)
         #expect(
             decide(.trusted, policy: .secondFactors, identityOwner: linked, emailOwner: linked)
@@ -106,7 +106,7 @@ struct SignInWithIdpRows {
         #expect(decide(.trusted, identityOwner: linked, emailOwner: linked) == proven)
     }
 
-    @Test func `I4: a credential without an address makes an account without one`() {
+    @Test func `I4: a credential without an address creates an account without one`() {
         #expect(
             decide(.withoutEmail)
                 == Verdict(
@@ -121,7 +121,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I5: a first sign-in makes an account whose address is as proven as the provider is trusted`() {
+    @Test func `I5: a first sign-in creates an account, whose address is proven if the provider is trusted`() {
         #expect(
             decide(.trusted)
                 == Verdict(
@@ -151,14 +151,14 @@ struct SignInWithIdpRows {
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
-    func `I6: a reauthentication creates nobody`(credential: IncomingCredential) {
+    func `I6: a reauthentication creates no account`(credential: IncomingCredential) {
         #expect(
             decide(credential, createsUsers: false)
                 == Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
         )
     }
 
-    @Test func `I6: a reauthentication links nobody either`() {
+    @Test func `I6: a reauthentication links no identity`() {
         let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.trusted, emailOwner: proven, createsUsers: false)
@@ -171,7 +171,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I7: a trusted provider joins an account whose address is proven, which keeps all it has`() {
+    @Test func `I7: a trusted provider is linked to an account with a proven address, which keeps everything`() {
         let owner = Account.fixture(
             "m",
             email: ann,
@@ -196,7 +196,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I8: under replace, an address that the provider gave to another of its users is recycled`() {
+    @Test func `I8: under replace, an address that the provider gave to another user is recycled`() {
         let owner = Account.fixture(
             "m",
             email: ann,
@@ -220,7 +220,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I9: a trusted provider takes over an account whose address nobody had proven`() {
+    @Test func `I9: a trusted provider takes over an account with an unproven address`() {
         let squatter = Account.fixture(
             "m",
             email: ann,
@@ -258,7 +258,7 @@ struct SignInWithIdpRows {
         #expect(squatter.applying(change).sessionEpoch == squatter.sessionEpoch + 1)
     }
 
-    @Test func `I10: a trusted provider does not get into a disabled account`() {
+    @Test func `I10: a trusted provider does not sign in to a disabled account`() {
         let proven = Account.fixture("m", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
         #expect(
             decide(.trusted, policy: .secondFactors, emailOwner: proven)
@@ -284,7 +284,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I11: the conflict names the providers of the account, in order and without password and phone`() {
+    @Test func `I11: the conflict lists the account's providers in order, without password and phone`() {
         let owner = Account.fixture(
             "m",
             email: ann,
@@ -307,7 +307,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I12: a reauthentication never ends in a conflict`() {
+    @Test func `I12: a reauthentication is never a conflict`() {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(.untrusted, emailOwner: owner, createsUsers: false)
@@ -315,7 +315,7 @@ struct SignInWithIdpRows {
         )
     }
 
-    @Test func `I13: the second factor comes before a merge, a recycling and a takeover`() {
+    @Test func `I13: the second factor is required before a link, a recycling and a takeover`() {
         let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true, secondFactor: true)
         let recycled = Account.fixture(
             "m",
@@ -349,7 +349,7 @@ struct SignInWithIdpRows {
     }
 
     @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
-    func `I14: closed to new users, a first sign-in makes no account`(credential: IncomingCredential) {
+    func `I14: if clients may not sign up, a first sign-in creates no account`(credential: IncomingCredential) {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
         #expect(decide(credential, policy: closed) == Verdict(.providerSignUpNotAllowed, .refuse(.signUpDisabled)))
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)

@@ -21,7 +21,7 @@ struct SignUpRows {
         .fixture("o", email: ann, proof: .emailLink, emailLink: true),
         .fixture("o", email: ann, proof: .emailCode, password: true, providers: [.gitHub: "g"], disabled: true),
     ])
-    func `P1: an address that is taken is refused, with enumeration protection and in both modes`(owner: Account) {
+    func `P1: a taken address is refused, with enumeration protection and in both modes`(owner: Account) {
         let refused = Verdict<SignInDecision>(.signUpEmailExists, .refuse(.emailExists))
         #expect(decide(.password(ann), owner: owner) == refused)
         #expect(decide(.password(ann), owner: owner, policy: .enumerable) == refused)
@@ -45,7 +45,7 @@ struct SignUpRows {
         #expect(!unproven.applying(change).isEmailVerified)
     }
 
-    @Test func `P3: a password for somebody else's address is refused`() {
+    @Test func `P3: a password for another account's address is refused`() {
         let owner = Account.fixture("o", email: ann)
         #expect(decide(link(.fixture("t")), owner: owner) == Verdict(.passwordLinkEmailInUse, .refuse(.emailExists)))
         #expect(
@@ -54,7 +54,7 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P4: a free address and a password make an anonymous account a real one`() {
+    @Test func `P4: a free address and a password make an anonymous account permanent`() {
         #expect(
             decide(link(.fixture("t")))
                 == Verdict(
@@ -73,7 +73,7 @@ struct SignUpRows {
         #expect(decide(link(.fixture("t")), policy: closed).rule == .emailAndPasswordLinked)
     }
 
-    @Test func `P4: a free address and a password replace the previous ones; the first address is remembered`() {
+    @Test func `P4: a free address and a password replace the previous ones; the first address is stored`() {
         let change = AccountChange.only {
             $0.email = .set(ann, proof: nil)
             $0.password = .set
@@ -93,21 +93,21 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P17: with addresses protected another address needs verification first, as in U1`() {
+    @Test func `P17: with enumeration protection another address needs verification first, as in U1`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(
             decide(link(target)) == Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification))
         )
-        // Neither an old session nor an address of somebody else's is told anything new.
+        // The refusal tells an old session, or about another account's address, nothing new.
         #expect(decide(link(target, recent: false)).rule == .passwordLinkNeedsRecentSignIn)
         #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .passwordLinkEmailInUse)
-        // The address was taken off first.
+        // The address was removed before.
         let bare = Account.fixture("t", providers: [.google: "g"], initialEmail: true)
         #expect(decide(link(bare)) == Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification)))
     }
 
-    @Test func `P5: with duplicates allowed an address inside a provider's row is free`() {
-        // The owner of the row has no top-level address, so nobody owns the address.
+    @Test func `P5: with duplicates allowed an address in a provider's row is free`() {
+        // The account with the row has no top-level address, so no account owns the address.
         #expect(
             decide(.password(ann), policy: .duplicates)
                 == Verdict(
@@ -122,7 +122,7 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P6: an address that came with a provider is refused`() {
+    @Test func `P6: an address that a provider brought is refused`() {
         let owner = Account.fixture("o", email: ann, proof: .provider(.google), providers: [.google: "google-ann"])
         #expect(decide(.password(ann), owner: owner) == Verdict(.signUpEmailOfProviderAccount, .refuse(.emailExists)))
     }
@@ -162,7 +162,7 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P9: without password sign-in nobody signs up with one`() {
+    @Test func `P9: without password sign-in no user signs up with one`() {
         let policy = LinkPolicy.policy { $0.allowsPasswordSignIn = false }
         let refused = Verdict<SignInDecision>(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
         #expect(decide(.password(ann), owner: .fixture("o", email: ann, password: true), policy: policy) == refused)
@@ -170,12 +170,12 @@ struct SignUpRows {
         #expect(decide(.anonymous, policy: policy).rule == .anonymousSignUp)
     }
 
-    @Test func `P10: closed to new users, nobody signs up`() {
+    @Test func `P10: if clients may not sign up, no user signs up`() {
         #expect(decide(.password(ann), policy: closed) == Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)))
         #expect(decide(.anonymous, policy: closed) == Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)))
     }
 
-    @Test func `P11: a free address and a password make an account whose address is unproven`() {
+    @Test func `P11: a free address and a password create an account with an unproven address`() {
         #expect(
             decide(.password(ann))
                 == Verdict(
@@ -190,7 +190,7 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P12: an administrator creates what was asked for`() {
+    @Test func `P12: an administrator creates the requested account`() {
         func create(_ request: NewAccount) -> Verdict<CreationDecision> {
             decideCreateByAdmin(request: request, isIDTaken: false, isPhoneNumberTaken: false, isEmailTaken: false)
         }
@@ -218,11 +218,11 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P13: an anonymous sign-up makes an account with nothing`() {
+    @Test func `P13: an anonymous sign-up creates an empty account`() {
         #expect(decide(.anonymous) == Verdict(.anonymousSignUp, .createUser(.nothing)))
     }
 
-    @Test func `P14: anonymous sign-up can be closed by itself`() {
+    @Test func `P14: anonymous sign-up can be disabled separately`() {
         let policy = LinkPolicy.policy { $0.allowsAnonymousSignUp = false }
         #expect(
             decide(.anonymous, policy: policy) == Verdict(.anonymousSignUpNotEnabled, .refuse(.anonymousSignUpDisabled))
@@ -238,7 +238,7 @@ struct SignUpRows {
         )
     }
 
-    @Test func `P16: a password or address by an old session needs a sign-in, before anything is looked up`() {
+    @Test func `P16: an old session is refused a password or address before any lookup`() {
         let target = Account.fixture("t", email: bob, password: true)
         let refused = Verdict<SignInDecision>(.passwordLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(link(target, recent: false)) == refused)
@@ -246,7 +246,7 @@ struct SignUpRows {
         #expect(decide(link(target, recent: false), owner: target) == refused)
     }
 
-    @Test func `a display name changes no decision, and goes with every one that writes`() {
+    @Test func `a display name changes no decision, and is set by every one that writes`() {
         checkLaw(SignUpCase.all) { point in
             let named = point.request.decide(point.policy, emailOwner: point.owner, displayName: "Ann")
             guard named.rule == point.verdict.rule else { return false }

@@ -24,16 +24,16 @@ struct AccessRows {
         )
     }
 
-    @Test func `A1: the account is gone`() {
+    @Test func `A1: an ID token of a deleted account is refused`() {
         #expect(access(nil, epoch: 1) == Verdict(.tokenAccountGone, .refuse(.userNotFound)))
     }
 
-    @Test func `A2: another epoch is a dead session`() {
+    @Test func `A2: an ID token of another epoch is refused`() {
         #expect(access(.fixture("a"), epoch: 6) == Verdict(.tokenEpochStale, .refuse(.tokenExpired)))
         #expect(access(.fixture("a"), epoch: 8) == Verdict(.tokenEpochStale, .refuse(.tokenExpired)))
     }
 
-    @Test func `A3: issued in an earlier second than validSince is revoked, in the same second is not`() {
+    @Test func `A3: an ID token from a second before validSince is revoked, from the same second it is not`() {
         let account = Account.fixture("a")
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
         #expect(
@@ -44,24 +44,24 @@ struct AccessRows {
         #expect(access(account, validSince: noon.adding(seconds: -1)).rule == .tokenAccepted)
     }
 
-    @Test func `A4: the account is disabled, which ended its sessions as well`() {
+    @Test func `A4: an ID token of a disabled account is refused, before its ended sessions count`() {
         let disabled = Account.fixture("a", disabled: true)
         let refused = Verdict(Rule.tokenAccountDisabled, AccessDecision.refuse(.userDisabled))
         #expect(access(disabled) == refused)
         #expect(access(disabled, epoch: 6, validSince: noon.adding(seconds: 1)) == refused)
     }
 
-    @Test func `A5: the token stands for its account`() {
+    @Test func `A5: any other ID token is accepted`() {
         #expect(access(.fixture("a")) == Verdict(.tokenAccepted, .allow(user("a"))))
     }
 
-    @Test func `T6: a token of an ended session stands for nothing`() {
+    @Test func `T6: an ID token of an ended session is refused`() {
         #expect(access(.fixture("a"), session: .gone) == Verdict(.sessionEnded, .refuse(.tokenExpired)))
         #expect(access(.fixture("a", disabled: true), session: .gone).rule == .tokenAccountDisabled)
         #expect(access(.fixture("a"), epoch: 6, session: .gone).rule == .tokenEpochStale)
     }
 
-    @Test func `T7 and T8: a token stands for nothing once its session is over by the project's lifetimes`() {
+    @Test func `T7 and T8: an ID token is refused once its session exceeds the project's lifetimes`() {
         let session = PresentedSession.found(SessionTimes(startedAt: noon, lastUsedAt: noon))
         let unused = SessionLifetimes(inactivitySeconds: 3600)
         let old = SessionLifetimes(absoluteSeconds: 7200)
@@ -97,17 +97,17 @@ struct RefreshRows {
         )
     }
 
-    @Test func `T1: the account is gone`() {
+    @Test func `T1: a refresh token of a deleted account is refused`() {
         #expect(refresh(nil, epoch: nil, started: nil) == Verdict(.refreshAccountGone, .refuse(.userNotFound)))
     }
 
-    @Test func `T2: the session ended, or is gone`() {
+    @Test func `T2: a refresh token of an ended or deleted session is refused`() {
         let account = Account.fixture("a")
         #expect(refresh(account, epoch: 6) == Verdict(.refreshSessionGone, .refuse(.tokenExpired)))
         #expect(refresh(account, epoch: nil, started: nil) == Verdict(.refreshSessionGone, .refuse(.tokenExpired)))
     }
 
-    @Test func `T3: started in an earlier second than validSince is revoked, in the same second is not`() {
+    @Test func `T3: a session from a second before validSince is revoked, from the same second it is not`() {
         let account = Account.fixture("a")
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 999_999)
         #expect(
@@ -117,7 +117,7 @@ struct RefreshRows {
         #expect(refresh(account, validSince: late).rule == .refreshAccepted)
     }
 
-    @Test func `T4: the account is disabled, which ended its sessions as well`() {
+    @Test func `T4: a refresh token of a disabled account is refused, before its ended sessions count`() {
         let disabled = Account.fixture("a", disabled: true)
         let refused = Verdict(Rule.refreshAccountDisabled, AccessDecision.refuse(.userDisabled))
         #expect(refresh(disabled) == refused)
@@ -125,11 +125,11 @@ struct RefreshRows {
         #expect(refresh(disabled, epoch: nil, started: nil) == refused)
     }
 
-    @Test func `T5: the session goes on`() {
+    @Test func `T5: any other refresh token is accepted`() {
         #expect(refresh(.fixture("a")) == Verdict(.refreshAccepted, .allow(user("a"))))
     }
 
-    /// A session that began at noon, and was last used `used` seconds later.
+    /// Rule for a session that began at noon and was last used `used` seconds later.
     private func rule(_ lifetimes: SessionLifetimes, used: Int64, after seconds: Int64) -> Rule {
         refresh(
             .fixture("a"),
@@ -139,7 +139,7 @@ struct RefreshRows {
         ).rule
     }
 
-    @Test func `T7: a session is over that was not used for as long as the project says, to the second`() {
+    @Test func `T7: a session expires after exactly the inactivity that the project allows`() {
         let lifetimes = SessionLifetimes(inactivitySeconds: 3600)
         #expect(rule(lifetimes, used: 0, after: 3599) == .refreshAccepted)
         #expect(rule(lifetimes, used: 0, after: 3600) == .sessionUnused)
@@ -147,18 +147,18 @@ struct RefreshRows {
         #expect(rule(lifetimes, used: 3000, after: 6600) == .sessionUnused)
     }
 
-    @Test func `T8: a session is over that is as old as the project says, however it is used`() {
+    @Test func `T8: a session expires at the age that the project allows, however it is used`() {
         let lifetimes = SessionLifetimes(inactivitySeconds: 3600, absoluteSeconds: 7200)
         #expect(rule(lifetimes, used: 7199, after: 7199) == .refreshAccepted)
         #expect(rule(lifetimes, used: 7200, after: 7200) == .sessionTooOld)
         #expect(rule(lifetimes, used: 0, after: 7200) == .sessionTooOld)
     }
 
-    @Test func `a project that limits nothing ends no session by time`() {
+    @Test func `without limits no session expires`() {
         #expect(rule(.unlimited, used: 0, after: 100 * 366 * 86_400) == .refreshAccepted)
     }
 
-    @Test func `what a session has left is the shorter of both lifetimes`() {
+    @Test func `the remaining time of a session is the shorter of both lifetimes`() {
         let session = SessionTimes(startedAt: noon, lastUsedAt: noon)
         let now = noon.adding(seconds: 5000)
         func left(_ inactivity: Int64?, _ absolute: Int64?) -> Int64? {
@@ -172,7 +172,7 @@ struct RefreshRows {
         #expect(left(3600, 86_400) == 3600)
     }
 
-    @Test func `a use is noted by the day, and by a tenth of a shorter inactivity`() {
+    @Test func `a use is recorded daily, or at a tenth of a shorter inactivity limit`() {
         #expect(SessionLifetimes.unlimited.usePrecisionSeconds == 86_400)
         #expect(SessionLifetimes(inactivitySeconds: 3600).usePrecisionSeconds == 360)
         #expect(SessionLifetimes(inactivitySeconds: 30 * 86_400).usePrecisionSeconds == 86_400)
@@ -183,7 +183,7 @@ struct EndSessionsRows {
     private let account = Account.fixture("a")
 
     @Test(arguments: [SessionsToEnd.own, .one, .others])
-    func `T9: what has ended already changes nothing`(sessions: SessionsToEnd) {
+    func `T9: ending sessions that have ended changes nothing`(sessions: SessionsToEnd) {
         #expect(
             decideEndSessions(sessions, of: account, areThere: false) == Verdict(.sessionsEndedAlready, .unchanged)
         )
@@ -193,7 +193,7 @@ struct EndSessionsRows {
         arguments: [(.own, .addressChanges), (.one, .allButRecovery), (.others, .allButRecovery)]
             as [(SessionsToEnd, VoidedCodes)]
     )
-    func `T10: one session, or all others, end alone, and take along what they may have begun`(
+    func `T10: ending one session, or all others, voids what they may have begun`(
         sessions: SessionsToEnd,
         voided: VoidedCodes
     ) {
@@ -203,7 +203,7 @@ struct EndSessionsRows {
         )
     }
 
-    @Test func `T10: all sessions end with every ID token, also where no session is left`() {
+    @Test func `T10: ending all sessions revokes every ID token, even without a session`() {
         var change = AccountChange()
         change.endsSessions = true
         for areThere in [true, false] {
@@ -218,7 +218,7 @@ struct EndSessionsRows {
 
 struct ReauthenticationRows {
     @Test(arguments: SensitiveOperation.allCases)
-    func `a sensitive operation needs a sign-in as recent as policy says`(operation: SensitiveOperation) {
+    func `a sensitive operation needs a sign-in as recent as policy requires`(operation: SensitiveOperation) {
         let policy = LinkPolicy.policy { $0.recentSignInSeconds = 120 }
         let account = Account.fixture("a", email: ann, password: true)
         #expect(
@@ -232,7 +232,7 @@ struct ReauthenticationRows {
     }
 
     @Test(arguments: SensitiveOperation.allCases)
-    func `a guest is exempt, an account of custom tokens or one that was unlinked is not`(
+    func `anonymous accounts are exempt, accounts with custom tokens or without methods are not`(
         operation: SensitiveOperation
     ) {
         func requirement(_ account: Account, isSessionAnonymous: Bool) -> ReauthenticationRequirement {
@@ -252,7 +252,7 @@ struct ReauthenticationRows {
         #expect(requirement(account, isSessionAnonymous: true) == recent)
     }
 
-    @Test func `a sign-in counts as recent to the very second`() {
+    @Test func `a sign-in is recent up to the exact second`() {
         let requirement = ReauthenticationRequirement.required(maximumAgeSeconds: 300)
         let late = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 300_999_999)
         #expect(requirement.isMet(authTime: noon, now: late))
@@ -261,7 +261,7 @@ struct ReauthenticationRows {
         #expect(ReauthenticationRequirement.notRequired.isMet(authTime: noon, now: noon.adding(seconds: 1_000_000)))
     }
 
-    @Test func `with zero only a sign-in of this second will do`() {
+    @Test func `with a limit of 0 only a sign-in in the same second is recent`() {
         let always = ReauthenticationRequirement.required(maximumAgeSeconds: 0)
         #expect(always.isMet(authTime: noon, now: noon))
         #expect(!always.isMet(authTime: noon, now: noon.adding(seconds: 1)))
@@ -292,24 +292,24 @@ struct PendingCredentialRows {
         )
     }
 
-    @Test func `Y1: an unknown handle names nothing`() {
+    @Test func `Y1: an unknown handle is invalid`() {
         #expect(decide(nil) == Verdict(.pendingUnknown, .invalid))
     }
 
-    @Test func `Y2: a credential that was used or voided is spent`() {
+    @Test func `Y2: a used or voided credential is invalid`() {
         for state in [ConflictFacts.State.resolved, .declined, .superseded] {
             #expect(decide(facts(state: state)) == Verdict(.pendingUsed, .invalid))
         }
     }
 
-    @Test func `Y3: a credential expires at its instant`() {
+    @Test func `Y3: a credential expires exactly at its time`() {
         #expect(decide(facts(expires: noon)) == Verdict(.pendingExpired, .invalid))
         #expect(decide(facts(expires: noon.adding(seconds: -1))) == Verdict(.pendingExpired, .invalid))
         let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
         #expect(decide(facts(expires: soon)).rule == .pendingUsable)
     }
 
-    @Test func `Y4: a credential stays in its tenant`() {
+    @Test func `Y4: a credential of another tenant is invalid`() {
         #expect(decide(facts(tenant: TenantID("other"))) == Verdict(.pendingOfOtherTenant, .invalid))
     }
 
@@ -317,16 +317,16 @@ struct PendingCredentialRows {
         #expect(decide(facts(), target: user("b")) == Verdict(.pendingOfOtherAccount, .invalid))
     }
 
-    @Test func `Y7: a credential of a former issuer is nobody's any more`() {
+    @Test func `Y7: a credential of a former issuer is invalid`() {
         for issuer in ["https://id.example/", "https://other.example", nil] {
             #expect(decide(facts(), issuer: issuer) == Verdict(.pendingIssuerChanged, .invalid))
             #expect(decide(facts(), target: user("a"), issuer: issuer) == Verdict(.pendingIssuerChanged, .invalid))
         }
-        // Whose issuer nobody registers has the one it always had.
+        // A provider without a registered issuer cannot change it.
         #expect(IncomingCredential.trusted.isOf(issuer: nil))
     }
 
-    @Test func `Y6: a live credential may be used by a session of its account, or without one`() {
+    @Test func `Y6: a live credential is usable by a session of its account, and without a session`() {
         for state in [ConflictFacts.State.open, .proven] {
             #expect(decide(facts(state: state)) == Verdict(.pendingUsable, .usable))
             #expect(decide(facts(state: state), target: user("a")) == Verdict(.pendingUsable, .usable))
