@@ -1,6 +1,6 @@
 import AccountLinking
 
-// How accounts, changes and decisions read in golden tables. One line each, the same words as in docs/reference/decisions.md.
+// Text of accounts, changes and decisions in golden tables: one line each, in the words of docs/reference/decisions.md.
 
 extension Account {
     var described: String {
@@ -106,10 +106,10 @@ extension UpdateDecision {
     }
 }
 
-/// The distinct rows of a decision over its whole space. A change of policy shows up as a diff of the text.
+/// The distinct rows of a decision over its whole input. A change of policy appears as a diff of the text.
 ///
-/// Outcomes that write are dangerous and stand in full, with every account they can happen to; the rest stands with the
-/// number of combinations that end there.
+/// Outcomes that write are listed in full, with every account that they can happen to. Others have the number of their
+/// combinations.
 struct DecisionTable {
     private struct Row: Hashable {
         let rule: Rule
@@ -137,8 +137,8 @@ struct DecisionTable {
 }
 
 extension Rule {
-    /// The place in golden tables: by the letter of the code, in a fixed order, and by its number. Tables stay as they are when a
-    /// rule moves in its decision table.
+    /// The position in golden tables: by the letter and the number of the code. Independent of the position in the
+    /// decision table.
     fileprivate var place: Int {
         let letters = Array("ILMNPRUVSCWKBFDXZOGATYQJEH")
         let letter = rawValue.first.flatMap(letters.firstIndex) ?? letters.count

@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// The decision tables as they follow from the code, for people to review.
+/// The decision tables that follow from the code, for review.
 struct GoldenTables {
     private let golden = GoldenFiles()
 
@@ -77,7 +77,7 @@ struct GoldenTables {
     @Test func `sign-in with a password`() throws {
         var table = DecisionTable()
         for (point, verdict) in zip(PasswordCase.all, PasswordCase.verdicts) {
-            // Signing in by password changes nothing, and yet it lets somebody in: listed in full too.
+            // Signing in by password changes nothing, but is a sign-in: listed in full too.
             var account: Account?
             if case .signIn = verdict.decision { account = point.owner }
             table.add(verdict.rule, verdict.decision.described, writesTo: account)
@@ -93,7 +93,7 @@ struct GoldenTables {
         try golden.expect(table.text(combinations: SecondFactorCase.all.count), matches: "second-factors.txt")
     }
 
-    @Test func `codes that bring sign-in methods back`() throws {
+    @Test func `codes that restore sign-in methods`() throws {
         var table = DecisionTable()
         for point in RevertCase.all {
             table.add(point.verdict.rule, point.verdict.decision.described, writesTo: point.account)

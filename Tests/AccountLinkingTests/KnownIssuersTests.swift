@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// The issuers of providers that have an id of their own, and what only looks like one.
+/// The issuers of known providers, and strings that only look like them.
 struct KnownIssuersTests {
     private static let directory = "11111111-2222-3333-4444-555555555555"
 
@@ -21,7 +21,7 @@ struct KnownIssuersTests {
     ]
 
     @Test(arguments: known)
-    func `a known issuer is that of its provider`(issuer: String, provider: ProviderID) {
+    func `a known issuer belongs to its provider`(issuer: String, provider: ProviderID) {
         #expect(ProviderID.known(forIssuer: issuer) == provider)
     }
 
@@ -53,12 +53,12 @@ struct KnownIssuersTests {
     ]
 
     @Test(arguments: unknown)
-    func `what only looks like a known issuer is none`(issuer: String) {
+    func `a string that only looks like a known issuer is unknown`(issuer: String) {
         #expect(ProviderID.known(forIssuer: issuer) == nil)
         #expect(!ProviderID.isOpenToEveryone(knownIssuer: issuer))
     }
 
-    @Test func `everyone can have an account at a known issuer, but not in an organization's directory`() {
+    @Test func `known issuers are open to everyone, except an organization's directory`() {
         let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
         for name in ["common", "organizations", "consumers", "Common", personal, personal.uppercased()] {
             #expect(
@@ -76,7 +76,7 @@ struct KnownIssuersTests {
         }
     }
 
-    @Test func `a domain is kept as the canonical form of an address has it`() {
+    @Test func `a domain is stored in the canonical form of addresses`() {
         #expect(EmailDomain("Corp.Example")?.rawValue == "corp.example")
         #expect(EmailDomain("bücher.example")?.rawValue == "xn--bcher-kva.example")
         #expect(EmailDomain("localhost")?.rawValue == "localhost")

@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// What must hold for every combination of policy, accounts and credential, whatever the rules become.
+/// Laws that hold for every combination of policy, accounts and credential, under any rules.
 struct SignInWithIdpLaws {
     private func forAll(
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -11,7 +11,7 @@ struct SignInWithIdpLaws {
         checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
     }
 
-    @Test func `a linked identity always wins`() {
+    @Test func `a linked identity signs in to its account only`() {
         forAll { point, decision in
             guard point.accounts.identityOwner != nil else { return nil }
             return switch decision {
@@ -24,7 +24,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `nobody gets into an existing account on an unverified address`() {
+    @Test func `no unverified address signs in to an existing account`() {
         forAll { point, decision in
             guard point.accounts.identityOwner == nil && !point.claim.isVerified else { return nil }
             return switch decision {
@@ -34,7 +34,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `only the owner of the address is ever joined`() {
+    @Test func `only the owner of the address is ever linked`() {
         forAll { point, decision in
             guard point.accounts.identityOwner == nil else { return nil }
             return switch decision {
@@ -65,12 +65,12 @@ struct SignInWithIdpLaws {
         #expect(takeoverCount > 0)
     }
 
-    @Test func `a proven account keeps everything, but for another subject of the same provider`() {
+    @Test func `a proven account keeps everything except another subject of the same provider`() {
         forAll { point, decision in
             guard case .signIn(let id, let change, _) = decision,
                 let account = [point.accounts.identityOwner, point.accounts.emailOwner].compactMap({ $0 })
                     .first(where: { $0.id == id }), point.policy.isProven(account),
-                // Where the operator has chosen that another subject takes the account over.
+                // Except if the operator lets another subject take the account over.
                 point.policy.subjectChange != .takeover
             else { return nil }
             let after = account.applying(change)
@@ -80,7 +80,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `disabled users never get in`() {
+    @Test func `disabled users never sign in`() {
         forAll { point, decision in
             switch decision {
             case .signIn(let id, _, _), .secondFactorRequired(let id):
@@ -91,7 +91,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `a second factor that policy asks for is never skipped`() {
+    @Test func `a required second factor is never skipped`() {
         forAll { point, decision in
             guard point.policy.requiresEnrolledSecondFactors && point.proven == nil else { return nil }
             guard case .signIn(let id, _, _) = decision else { return nil }
@@ -100,7 +100,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `once proven, a second factor changes nothing about the decision`() {
+    @Test func `a proven second factor does not change the decision`() {
         forAll { point, decision in
             guard point.proven != nil else { return nil }
             var without = point
@@ -110,7 +110,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `a reauthentication creates, links and conflicts with nothing`() {
+    @Test func `a reauthentication creates nothing, links nothing and is no conflict`() {
         forAll { point, decision in
             guard !point.createsUsers else { return nil }
             return switch decision {
@@ -130,7 +130,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `an address that somebody owns is never given to a new account`() {
+    @Test func `an owned address is never given to a new account`() {
         forAll { point, decision in
             guard point.accounts.emailOwner != nil else { return nil }
             guard case .createUser(let change) = decision else { return nil }
@@ -138,7 +138,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `a new account's address is proven exactly when the provider is trusted`() {
+    @Test func `a new account's address is proven exactly if the provider is trusted`() {
         forAll { point, decision in
             guard case .createUser(let change) = decision, case .set(let address, let proof) = change.email else {
                 return nil
@@ -147,7 +147,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `less trust never lets in more`() {
+    @Test func `less trust never permits more`() {
         forAll { point, trusted in
             guard point.claim.isVerified else { return nil }
             var doubted = point
@@ -158,7 +158,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `stricter policy never lets in more`() {
+    @Test func `stricter policy never permits more`() {
         forAll { point, decision in
             var strict = point
             strict.policy.allowsClientSignUp = false
@@ -170,7 +170,7 @@ struct SignInWithIdpLaws {
         }
     }
 
-    @Test func `signing in a second time finds the identity and changes nothing`() {
+    @Test func `a second sign-in finds the identity and changes nothing`() {
         forAll { point, decision in
             guard point.isProviderEnabled else { return nil }
             var account: Account
@@ -192,8 +192,8 @@ struct SignInWithIdpLaws {
         }
     }
 
-    /// The same rules once more, as a flat table, each with its whole condition: a mistake would have to be made twice.
-    @Test func `the table read row by row gives the same answer`() {
+    /// The same rules as a flat table, each with its whole condition. An error would have to occur in both.
+    @Test func `the flat table gives the same answer`() {
         let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
             (.signInProviderNotEnabled, { !$0.isProviderEnabled }),
             (.identityOwnerDisabled, { $0.f?.isDisabled == true }),
@@ -242,7 +242,7 @@ struct LinkWithIdpLaws {
         checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
     }
 
-    @Test func `linking never creates and never changes the account that one is signed in to`() {
+    @Test func `linking never creates an account and never signs in to another one`() {
         forAll { point, decision in
             switch decision {
             case .signIn(let id, _, let emailWasRecycled): id == point.target.id && !emailWasRecycled
@@ -253,7 +253,7 @@ struct LinkWithIdpLaws {
         }
     }
 
-    @Test func `linking removes nothing but a subject that the owner replaces, ends nothing and keeps the profile`() {
+    @Test func `linking removes only a subject that the owner replaces, ends no session and keeps the profile`() {
         forAll { point, decision in
             guard case .signIn(_, let change, _) = decision else { return nil }
             let after = point.target.applying(change)
@@ -291,7 +291,7 @@ struct LinkWithIdpLaws {
         }
     }
 
-    @Test func `an identity or address of somebody else is never linked`() {
+    @Test func `an identity or address of another account is never linked`() {
         forAll { point, decision in
             let others = [
                 point.accounts.identityOwner, point.policy.isOneAccountPerEmail ? point.accounts.emailOwner : nil,
@@ -304,7 +304,7 @@ struct LinkWithIdpLaws {
         }
     }
 
-    @Test func `an address is proven only by a trusted provider that names it`() {
+    @Test func `only a trusted provider of the same address proves it`() {
         forAll { point, decision in
             guard case .signIn(_, let change, _) = decision, !point.target.isEmailVerified else { return nil }
             let after = point.target.applying(change)
@@ -316,7 +316,7 @@ struct LinkWithIdpLaws {
         }
     }
 
-    @Test func `a disabled account and an unproven second factor link nothing`() {
+    @Test func `a disabled account and a missing second factor link nothing`() {
         forAll { point, decision in
             let needsFactor =
                 point.policy.requiresEnrolledSecondFactors && point.target.hasSecondFactor && point.proven == nil
@@ -336,7 +336,7 @@ struct PhoneLaws {
         checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
     }
 
-    @Test func `whoever is signed in by a number owns it afterwards, and lost nothing but another number`() {
+    @Test func `a sign-in by a number sets it on the account, which loses only another number`() {
         forAll { point, decision in
             let (before, after): (Account?, Account?)
             switch decision {
@@ -362,7 +362,7 @@ struct PhoneLaws {
         }
     }
 
-    @Test func `nobody gets past a second factor, nor into a disabled account, by a number`() {
+    @Test func `no number bypasses a second factor or signs in to a disabled account`() {
         forAll { point, decision in
             guard let account = point.target ?? point.owner, account.hasSecondFactor || account.isDisabled else {
                 return nil
@@ -372,7 +372,7 @@ struct PhoneLaws {
         }
     }
 
-    @Test func `signing in anew makes nobody and changes nothing`() {
+    @Test func `a reauthentication creates nothing and changes nothing`() {
         forAll { point, decision in
             guard point.operation == .reauthenticate else { return nil }
             return switch decision {
@@ -393,7 +393,7 @@ struct EmailLinkLaws {
         checkLaw(points, sourceLocation: sourceLocation) { law($0.0, $0.1.decision) }
     }
 
-    @Test func `whoever follows the link owns the address, proven, and can follow another`() {
+    @Test func `a followed link proves the address on the account, which can use links again`() {
         forAll { point, decision in
             let after: Account?
             switch decision {
@@ -436,7 +436,7 @@ struct EmailLinkLaws {
         }
     }
 
-    @Test func `an old session sets no address, where linking needs a recent one`() {
+    @Test func `an old session sets no address if linking needs a recent one`() {
         forAll { point, decision in
             guard let target = point.target, !point.isSessionRecent, point.policy.linkingNeedsRecentSignIn,
                 !target.isAnonymous
@@ -454,7 +454,7 @@ struct EmailLinkLaws {
         }
     }
 
-    @Test func `disabled users and unproven second factors never get in`() {
+    @Test func `disabled users and users without the required second factor never sign in`() {
         forAll { point, decision in
             guard let account = point.target ?? point.owner else { return nil }
             let needsFactor =
@@ -469,7 +469,7 @@ struct EmailLinkLaws {
 }
 
 struct TakeoverLaws {
-    @Test func `after a takeover no first address is left`() {
+    @Test func `a takeover deletes the first address`() {
         var changes: Set<AccountChange> = []
         for verdict in SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts {
             if case .signIn(_, let change, _) = verdict.decision { changes.insert(change) }
@@ -494,7 +494,7 @@ struct TakeoverLaws {
 }
 
 struct SignUpLaws {
-    @Test func `an address that somebody owns is never given away`() {
+    @Test func `an owned address is never given away`() {
         checkLaw(SignUpCase.all.filter { $0.owner != nil }) { point in
             switch point.verdict.decision {
             case .signIn(let id, let change, _): id == point.owner?.id && change.email == .keep
@@ -504,7 +504,7 @@ struct SignUpLaws {
         }
     }
 
-    @Test func `an address is never proven by signing up with it`() {
+    @Test func `a sign-up never proves its address`() {
         checkLaw(SignUpCase.all) { point in
             switch point.verdict.decision {
             case .createUser(let change), .signIn(_, let change, _):
@@ -517,7 +517,7 @@ struct SignUpLaws {
         }
     }
 
-    @Test func `where addresses are protected, none is replaced by one that nobody has shown to have`() {
+    @Test func `with enumeration protection no address is replaced by an unproven one`() {
         checkLaw(SignUpCase.all.filter(\.policy.protectsEmailEnumeration)) { point in
             guard case .linkPassword(_, let target, _) = point.request, target.email != nil,
                 case .signIn(_, let change, _) = point.verdict.decision
@@ -526,7 +526,7 @@ struct SignUpLaws {
         }
     }
 
-    @Test func `whoever sets a password ends every other session`() {
+    @Test func `setting a password ends every other session`() {
         checkLaw(SignUpCase.all) { point in
             guard case .signIn(_, let change, _) = point.verdict.decision else { return nil }
             return change.password == .set && change.endsSessions
@@ -544,7 +544,7 @@ struct PasswordLaws {
         }
     }
 
-    @Test func `where addresses are protected a stranger cannot tell who has an account`() {
+    @Test func `with enumeration protection an anonymous caller cannot tell which addresses have accounts`() {
         for isLocked in [false, true] {
             let unknown = PasswordCase(isLocked: isLocked, passwordMatches: false).verdict.decision
             checkLaw(
@@ -566,21 +566,21 @@ struct PasswordLaws {
 }
 
 struct UpdateLaws {
-    @Test func `whatever sets a password or another address ends sessions`() {
+    @Test func `setting a password or another address ends sessions`() {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(_, let change, _) = point.verdict.decision else { return nil }
             if case .set = change.email { return change.endsSessions }
-            // A password that was the account's before lets nobody in who was out because of it.
+            // A restored password was the account's before, so its sessions stay.
             return change.password != .set || change.endsSessions || point.kind == .restorePassword
         }
     }
 
-    @Test func `tokens are issued exactly where a client's own change ended its session`() {
+    @Test func `tokens are issued exactly if a client's own change ended its session`() {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(_, let change, let issuesTokens) = point.verdict.decision else { return nil }
             switch point.kind {
             case .changeEmail, .changePassword: return issuesTokens && change.endsSessions
-            // A code that comes from a session which did not ask for it.
+            // A code from a session that did not request it.
             case .verifyEmail: return !issuesTokens || point.verdict.rule == .firstProofElsewhere && change.endsSessions
             case .resetPassword, .applyEmailCode, .unlink, .removeMethod, .restorePassword, .updateByAdmin:
                 return !issuesTokens
@@ -588,14 +588,14 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `a change that is applied changes something, to the account that was asked about`() {
+    @Test func `an applied change changes something, on the account of the question`() {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(let id, let change, _) = point.verdict.decision else { return nil }
             return !change.isEmpty && id == point.account?.id
         }
     }
 
-    @Test func `after a reset nobody gets in but by the password and the mailbox`() {
+    @Test func `after a reset only the password and the mailbox sign in`() {
         checkLaw(UpdateCase.all.filter { $0.kind == .resetPassword && $0.verdict.rule != .resetKeepsProviders }) {
             point in
             guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
@@ -607,18 +607,18 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `on Concord's own routes a method goes only where one that could work is left`() {
+    @Test func `on Concord's own routes a method is removed only if one that could work is left`() {
         checkLaw(UpdateCase.all.filter { $0.kind == .removeMethod }) { point in
             guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
                 return nil
             }
             let left = account.applying(change).signInMethods
-            // A password without an address is no method, and may go.
+            // A password without an address is no method, and may be removed.
             return left == account.signInMethods || left.contains { $0 != .phone || !account.hasSecondFactor }
         }
     }
 
-    @Test func `what a takeover or a reset takes off is suspended, and nothing else is`() {
+    @Test func `methods that a takeover or a reset removes are suspended, and no others`() {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
                 return nil
@@ -628,7 +628,7 @@ struct UpdateLaws {
             case .resetPassword:
                 return change.quarantinesRemovals == !lost.subtracting([.emailLink]).isEmpty
             case .applyEmailCode:
-                // A password without an address is no method, and a takeover says so whatever the account has.
+                // A password without an address is no method. A takeover sets the flag for every account.
                 return lost.isEmpty || change.quarantinesRemovals
             case .verifyEmail: return change.quarantinesRemovals == change.voidsOutstandingProofs
             default: return !change.quarantinesRemovals
@@ -636,7 +636,7 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `a disowned account can be entered by the mailbox alone, or has lost the address`() {
+    @Test func `a disowned account has the mailbox as its only method, or has lost the address`() {
         checkLaw(UpdateCase.all.filter { $0.kind == .verifyEmail }) { point in
             guard case .apply(_, let change, _) = point.verdict.decision, change.voidsOutstandingProofs,
                 let account = point.account
@@ -647,7 +647,7 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `an address that is taken back leaves nothing younger, and after a first proof nothing at all`() {
+    @Test func `a recovered address leaves nothing younger than the code, and after a first proof no other method`() {
         checkLaw(UpdateCase.all.filter { $0.kind == .applyEmailCode }) { point in
             guard let account = point.account else { return nil }
             let change: AccountChange
@@ -676,7 +676,7 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `applying a change raises the version once, and the epoch exactly when sessions end`() {
+    @Test func `applying a change raises the version once, and the epoch exactly if sessions end`() {
         checkLaw(UpdateCase.all) { point in
             guard case .apply(_, let change, _) = point.verdict.decision, let account = point.account else {
                 return nil
@@ -687,7 +687,7 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `two changes as one leave what both in a row leave`() {
+    @Test func `combined changes leave the facts that both in sequence leave`() {
         var distinct: Set<AccountChange> = [AccountChange()]
         for point in UpdateCase.all {
             if case .apply(_, let change, _) = point.verdict.decision { distinct.insert(change) }
@@ -707,7 +707,7 @@ struct UpdateLaws {
             accounts.allSatisfy { account in
                 var inARow = account.applying(first).applying(second)
                 var asOne = account.applying(first.followed(by: second))
-                // How often the counters rise is not a fact about the account.
+                // The number of increments is not a fact about the account.
                 inARow.version = 0
                 asOne.version = 0
                 let ends = asOne.sessionEpoch > account.sessionEpoch
@@ -719,16 +719,16 @@ struct UpdateLaws {
         }
     }
 
-    @Test func `an empty change is no change`() {
+    @Test func `an empty change changes nothing`() {
         let account = Account.fixture("a", email: ann, password: true)
         #expect(account.applying(AccountChange()) == account)
         #expect(AccountChange().isEmpty)
     }
 }
 
-/// One report per law: the first counterexample and how many there are.
+/// Reports the first counterexample of a law, and their number.
 ///
-/// A law answers `nil` where it has nothing to say; one that never has anything to say fails.
+/// A law returns `nil` for points that it does not cover. A law that covers no point fails.
 func checkLaw<Point>(
     _ points: some Sequence<Point>,
     sourceLocation: SourceLocation = #_sourceLocation,

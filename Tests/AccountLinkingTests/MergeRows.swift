@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// Rows E and H: two accounts made one, over the whole input.
+/// Rules E and H: merging two accounts, over the whole input.
 struct MergeRows {
     static let now = Timestamp(secondsSinceEpoch: 1_750_000_000)
     static let before = Timestamp(secondsSinceEpoch: 1_740_000_000)
@@ -37,7 +37,7 @@ struct MergeRows {
         }
     }
 
-    /// An account with as much as `edit` gives it.
+    /// An account with only the data that `edit` sets.
     static func record(_ id: String, _ edit: (inout UserRecord) -> Void = { _ in }) -> UserRecord {
         var record = UserRecord(tenant: .project, id: user(id), sessionEpoch: 7, createdAt: before)
         edit(&record)
@@ -69,7 +69,7 @@ struct MergeRows {
         record.emailProvenAt = isProven ? before : nil
     }
 
-    /// Accounts of every kind; of a side no two have the same address or identity as one of the other.
+    /// Accounts of every kind. No two of different sides have the same address or identity.
     private static func kinds(_ side: MergeSide) -> [UserRecord?] {
         let id = side == .survivor ? "s" : "a"
         let mail = side == .survivor ? ann : bob
@@ -192,7 +192,7 @@ struct MergeRows {
 
     // MARK: Laws
 
-    @Test func `a merge never proves an address, and takes none with a proof of another`() {
+    @Test func `a merge never proves an address, and takes no proof of another address`() {
         for one in Self.all {
             guard let plan = one.verdict.decision.plan, let survivor = one.survivor, let absorbed = one.absorbed else {
                 continue
@@ -203,7 +203,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `owners replace no address that nobody can take back, and no protected one by an unproven one`() {
+    @Test func `owners who replace an address store the first one, and under enumeration protection prove the new one`() {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor else { continue }
             guard one.requester != Self.administrator else {
@@ -217,7 +217,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `no owner gets past a second factor, and none is lost`() {
+    @Test func `no owner bypasses a second factor, and no factor is lost`() {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor,
                 let absorbed = one.absorbed
@@ -237,7 +237,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `a password under an address that nobody has shown to have comes in by an express choice only`() {
+    @Test func `a password under an unproven address is taken by an explicit choice only`() {
         for one in Self.all {
             guard case .merge = one.verdict.decision else { continue }
             for record in [one.survivor, one.absorbed].compactMap(\.self)
@@ -247,7 +247,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `whatever is merged was of one of the two, and what is chosen is taken`() {
+    @Test func `merged data comes from one of the accounts, and choices are respected`() {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor,
                 let absorbed = one.absorbed
@@ -268,7 +268,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `what is dropped is whatever one of the two had and the merged account has not`() {
+    @Test func `dropped data is exactly what an account had and the merged one lacks`() {
         for one in Self.all {
             guard let plan = one.verdict.decision.plan, let survivor = one.survivor, let absorbed = one.absorbed else {
                 continue
@@ -279,7 +279,7 @@ struct MergeRows {
                     #expect(line.dropped == nil)
                     continue
                 }
-                // That there is a password is all that is told of it; two are never the same.
+                // Of a password only its presence is known; two are never the same.
                 let isLost = texts.contains { $0 != nil && $0 != plan.merged.text(of: line.field) }
                 #expect((line.dropped != nil) == (isLost || line.field == .password && !texts.contains(nil)), "\(line)")
                 #expect(line.dropped.map { line.owners.contains($0) && $0 != line.taken } ?? true)
@@ -295,7 +295,7 @@ struct MergeRows {
         #expect(alike?.isAlike == true && alike?.taken == .survivor && alike?.dropped == nil)
     }
 
-    @Test func `custom attributes are an administrator's to choose`() {
+    @Test func `only an administrator chooses custom attributes`() {
         for one in Self.all where one.requester != Self.administrator {
             guard case .merge(let plan) = one.verdict.decision else { continue }
             #expect(plan.merged.customAttributes == one.survivor?.customAttributes)
@@ -310,7 +310,7 @@ struct MergeRows {
     }
     private static let guest = record("a")
 
-    @Test func `E1 to E3: one account, none, or one that is disabled`() {
+    @Test func `E1 to E3: the same account, a missing one and a disabled one are refused`() {
         #expect(verdict(Self.proven, Self.proven) == Verdict(.mergeSameAccount, .refuse(.sameAccount)))
         #expect(verdict(nil, Self.guest) == Verdict(.mergeAccountGone, .refuse(.accountNotFound)))
         #expect(verdict(Self.proven, nil) == Verdict(.mergeAccountGone, .refuse(.accountNotFound)))
@@ -319,7 +319,7 @@ struct MergeRows {
         #expect(verdict(disabled, Self.proven) == Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)))
     }
 
-    @Test func `E14: a session that has ended since it was shown merges nothing, whatever else is wrong`() {
+    @Test func `E14: a session that has ended merges nothing, before any other refusal`() {
         let disabled = Self.record("a") { $0.isDisabled = true }
         for requester in [MergeRequester.owners(Self.ended, Self.shown), .owners(Self.shown, Self.ended)] {
             for absorbed in [Self.guest, disabled] {
@@ -332,7 +332,7 @@ struct MergeRows {
         #expect(verdict(Self.proven, disabled, [:], .owners(Self.shown, Self.shown)).rule == .mergeAccountDisabled)
     }
 
-    @Test func `E4 to E6: what owners have to show`() {
+    @Test func `E4 to E6: owners need recent sessions with second factors, and cannot choose custom attributes`() {
         let first = Self.first
         for requester in [MergeRequester.owners(Self.old, Self.shown), .owners(Self.shown, Self.old)] {
             #expect(
@@ -366,7 +366,7 @@ struct MergeRows {
         #expect(verdict(banned, cleared).rule == .accountsMerged)
     }
 
-    @Test func `E15: owners void no mail that takes back what was done to the account that goes`() {
+    @Test func `E15: owners cannot merge an account whose changes a mail can still undo`() {
         for requester in [MergeRequester.owners(Self.shown, Self.shown), Self.administrator] {
             for survivor in [Self.proven, Self.record("s")] {
                 var one = Case(survivor: survivor, absorbed: Self.guest, choices: [:], requester: requester)
@@ -378,14 +378,14 @@ struct MergeRows {
         }
     }
 
-    @Test func `E7: nothing can be chosen that is not there`() {
+    @Test func `E7: a choice of a missing field is refused`() {
         #expect(
             verdict(Self.proven, Self.guest, [.timeZone: .survivor])
                 == Verdict(.mergeUnknownChoice, .refuse(.unknownChoice))
         )
     }
 
-    @Test func `E8: what both have is chosen, and so is a password of nobody knows whom`() {
+    @Test func `E8: common fields and passwords under unproven addresses need a choice`() {
         let other = Self.record("a") { record in
             Self.address(bob, isProven: true, &record)
             Self.give(.password, &record)
@@ -394,7 +394,7 @@ struct MergeRows {
         var named = Self.proven
         named.profile.displayName = "Ann"
         guard case .choose(let plan) = verdict(named, other).decision else {
-            Issue.record("nothing to choose")
+            Issue.record("no choices")
             return
         }
         #expect(plan.undecided == [.email, .password, .displayName])
@@ -407,13 +407,13 @@ struct MergeRows {
         #expect(verdict(stranger, google).rule == .mergeNeedsChoices)
         let refused = verdict(google, stranger, [.password: .survivor]).decision.plan?.merged
         #expect(refused?.passwordUpdatedAt == nil && refused?.email?.proof == nil && refused?.email != nil)
-        // The same name twice is no choice.
+        // Equal names need no choice.
         var alike = other
         alike.profile.displayName = "Ann"
         #expect(verdict(named, alike).decision.plan?.undecided == [.email, .password])
     }
 
-    @Test func `E16: where addresses are protected owners take no unproven one over one that is or was there`() {
+    @Test func `E16: with enumeration protection owners replace no address, present or former, by an unproven one`() {
         let unproven = Self.record("a") { Self.address(bob, isProven: false, &$0) }
         let proven = Self.record("a") { Self.address(bob, isProven: true, &$0) }
         let anns = Self.record("s") { Self.address(ann, isProven: true, &$0) }
@@ -438,7 +438,7 @@ struct MergeRows {
                 #expect(allowed.decision.plan?.merged.email?.address == bob)
             }
         }
-        // A word for new addresses is no proof here: whoever proved the address next would take the account over.
+        // A word for new addresses is no proof here: the next person to prove the address would take the account over.
         let word = Self.record("a") {
             $0.email = AccountEmail(address: bob, proof: .provider(.apple))
             Self.give(.provider(.apple), &$0)
@@ -451,7 +451,7 @@ struct MergeRows {
             one.policy.emailTrust = .compatible
             #expect(one.verdict.rule == .accountsMerged)
         }
-        // Nothing is replaced: the address is kept, or there was none.
+        // Nothing is replaced: the address stays, or there was none.
         for (survivor, choices) in [(anns, [.email: .survivor]), (moved, [.email: .survivor]), (Self.record("s"), [:])]
             as [(UserRecord, [MergeField: MergeSide])]
         {
@@ -459,7 +459,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `E9 to E12: what would be no account`() {
+    @Test func `E9 to E12: a merge whose result is invalid is refused`() {
         var crowded = Self.proven
         crowded.secondFactors = (1...3).map { .app("s\($0)") }
         var more = Self.guest
@@ -485,7 +485,7 @@ struct MergeRows {
         )
     }
 
-    @Test func `E13: a guest's account becomes part of another, and only the guest's sessions end`() {
+    @Test func `E13: an anonymous account is merged into another, and only its sessions end`() {
         guard case .merge(let plan) = verdict(Self.proven, Self.guest).decision else {
             Issue.record("not merged")
             return
@@ -506,7 +506,7 @@ struct MergeRows {
         #expect(taken?.endsSessions == true && taken?.merged.sessionEpoch == 8)
     }
 
-    @Test func `E13: what owners bring is as new as the merge, and what an administrator brings is as old as it was`() {
+    @Test func `E13: methods from owners count from the merge, methods from an administrator keep their age`() {
         let survivor = Self.record("s") { record in
             Self.address(ann, isProven: true, &record)
             Self.give(.provider(.google), &record)
@@ -529,7 +529,7 @@ struct MergeRows {
             }
             let times = merged.secondFactors.map(\.enrolledAt)
             #expect(times == (isByOwners ? [Self.now, Self.now] : absorbed.secondFactors.map(\.enrolledAt)))
-            // So the code in a mail from before the merge finds them.
+            // A code from a mail before the merge finds them.
             let found = merged.additions(since: Self.now.adding(seconds: -1))
             #expect(found.methods == (isByOwners ? [.password, .phone, .provider(.gitHub)] : []))
             #expect(found.olderSecondFactors == (isByOwners ? [] : nil))
@@ -537,7 +537,7 @@ struct MergeRows {
         }
     }
 
-    @Test func `H1 to H6: silence is no consent`() {
+    @Test func `H1 to H6: no answer is no consent`() {
         func decide(
             _ isVetoed: Bool = false,
             waiting: Int64 = 0,
@@ -563,7 +563,7 @@ struct MergeRows {
         #expect(decide(waiting: 1) == Verdict(.mergeWaiting, .wait))
     }
 
-    @Test func `H7 to H10: what was done is undone once, in time, and over nobody's head`() {
+    @Test func `H7 to H10: a merge is undone once, in time, and without overwriting later changes`() {
         func decide(_ isCommitted: Bool, _ isInTime: Bool, _ later: Bool, _ keeps: Bool) -> Verdict<MergeUndoDecision> {
             decideUndoMerge(
                 isCommitted: isCommitted,
@@ -579,7 +579,7 @@ struct MergeRows {
         #expect(decide(true, true, false, false) == Verdict(.mergeUndone, .undo))
     }
 
-    @Test func `every refusal is given, and every name is read back`() {
+    @Test func `every refusal occurs, and every name parses`() {
         #expect(Set(Self.all.compactMap { refusal($0.verdict) }) == Set(MergeRefusal.allCases))
         let reasons = Self.handOvers.compactMap { verdict -> MergeAbortReason? in
             if case .abort(let reason) = verdict.decision { reason } else { nil }

@@ -8,9 +8,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Every rule, refusal and conflict must be reachable.
+/// Every rule, refusal and conflict is reachable.
 struct OutcomeCoverage {
-    /// The decisions too small for a space of their own.
+    /// Decisions that are too small for an input space.
     private static let small: [(rule: Rule, refusal: Refusal?)] = {
         let account = Account.fixture("a")
         let disabled = Account.fixture("a", disabled: true)
@@ -161,14 +161,14 @@ struct OutcomeCoverage {
         #expect(Set(Rule.allCases).subtracting(seen) == [])
     }
 
-    @Test func `every refusal is given`() {
+    @Test func `every refusal occurs`() {
         let seen = Set(Self.signIns.compactMap(\.decision.refusal))
             .union(UpdateCase.all.compactMap(\.verdict.decision.refusal))
             .union(Self.small.compactMap(\.refusal))
         #expect(Set(Refusal.allCases).subtracting(seen) == [])
     }
 
-    @Test func `every conflict arises`() {
+    @Test func `every conflict occurs`() {
         var kinds: Set<String> = []
         for verdict in Self.signIns {
             guard case .conflict(let conflict) = verdict.decision else { continue }
@@ -182,7 +182,7 @@ struct OutcomeCoverage {
     }
 
     /// The document names the first and the last rule of each table.
-    @Test func `the decision tables in the docs are the rules of the program, each in one table`() throws {
+    @Test func `the decision tables in the docs equal the rules of the program, each in one table`() throws {
         let path = "docs/reference/decisions.md"
         let document = try String(contentsOfFile: "\(Repository.root)/\(path)", encoding: .utf8)
         var shown: [Rule] = []
@@ -201,7 +201,7 @@ struct OutcomeCoverage {
         #expect(shown.map(\.name).sorted() == Rule.allCases.map(\.name).sorted())
     }
 
-    @Test func `the letters of the decision tables are spelled out`() {
+    @Test func `sentences spell the letters of the decision tables out`() {
         #expect(
             Rule.linkByProvenEmail.text.sentence
                 == "the owner of the address is signed in; the identity is linked and fills blanks in the profile "

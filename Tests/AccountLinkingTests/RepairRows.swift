@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// Rows H: repairs of an audit's plan, over their whole input.
+/// Rules O: repairs of an audit's plan, over their whole input.
 struct RepairRows {
     struct Case: Sendable {
         var repair: Repair
@@ -82,7 +82,7 @@ struct RepairRows {
         return all
     }()
 
-    @Test func `O1 and O2: what needs an account finds it, what needs none finds none`() {
+    @Test func `O1 and O2: a repair of an account needs the account, a repair of orphaned rows needs none`() {
         for point in Self.all {
             guard case .apply = point.verdict.decision else { continue }
             #expect((point.account == nil) == (point.plannedVersion == nil))
@@ -96,7 +96,7 @@ struct RepairRows {
         }
     }
 
-    @Test func `O3: an account that has changed since is left alone`() {
+    @Test func `O3: an account that has changed since the plan is not repaired`() {
         for point in Self.all {
             guard let account = point.account, let planned = point.plannedVersion, account.version != planned else {
                 continue
@@ -105,14 +105,14 @@ struct RepairRows {
         }
     }
 
-    @Test func `O4: nothing is taken from its owner`() {
+    @Test func `O4: a claim takes nothing from its owner`() {
         for point in Self.all {
             guard case .claim(let claimed) = point.repair, case .apply = point.verdict.decision else { continue }
             #expect(point.owner == nil && point.account?.identifier(claimed) != nil)
         }
     }
 
-    @Test func `O4: what is gone already is not suspended`() {
+    @Test func `O4: a method that is gone is not suspended`() {
         for point in Self.all {
             guard case .suspend(let method, _) = point.repair, case .apply(let change) = point.verdict.decision,
                 let account = point.account
@@ -124,7 +124,7 @@ struct RepairRows {
         }
     }
 
-    @Test func `O4: a plan that somebody has edited damages nothing that is well`() {
+    @Test func `O4: an edited plan damages no healthy account`() {
         for point in Self.all {
             guard case .apply = point.verdict.decision, let account = point.account else { continue }
             switch point.repair {
@@ -153,7 +153,7 @@ struct RepairRows {
         }
     }
 
-    @Test func `O5: who could get in still can, by a method that works`() {
+    @Test func `O5: a user who could sign in still can, by a method that works`() {
         for point in Self.all {
             guard case .apply(let change) = point.verdict.decision, change.quarantinesRemovals,
                 var account = point.account?.applying(change)
@@ -163,7 +163,7 @@ struct RepairRows {
         }
     }
 
-    @Test func `O6: a repair gives nobody a way in, proves nothing and enables nobody`() {
+    @Test func `O6: a repair adds no sign-in method, proves nothing and enables no account`() {
         for point in Self.all {
             guard case .apply(let change) = point.verdict.decision, let account = point.account else { continue }
             let left = account.applying(change)
@@ -173,15 +173,15 @@ struct RepairRows {
         }
     }
 
-    @Test func `O7 and O8: what somebody has changed since stays`() {
+    @Test func `O7 and O8: an undo keeps later changes`() {
         #expect(decideUndoRepair(hasClash: true) == Verdict(.repairUndoClashes, false))
         #expect(decideUndoRepair(hasClash: false) == Verdict(.repairUndone, true))
     }
 
-    @Test func `each repair says in words what it does, and another one says something else`() {
+    @Test func `each repair has its own description`() {
         let words = Self.repairs.map(\.words)
         #expect(words.allSatisfy { !$0.isEmpty && $0.first?.isLowercase == true && !$0.hasSuffix(".") })
-        // Two that differ in a time or a key alone say the same.
+        // Repairs that differ only in a time or a key have the same description.
         #expect(Set(words).count == words.count)
     }
 

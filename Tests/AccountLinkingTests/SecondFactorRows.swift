@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// One point of the space of the decisions about second factors.
+/// A point in the input space of the decisions about second factors.
 struct SecondFactorCase {
     enum Request: String, CaseIterable {
         case enrollNumber, enrollApp, withdraw, replace, revert
@@ -89,7 +89,7 @@ struct SecondFactorCase {
         if case .apply(_, let change, issuesTokens: _) = verdict.decision { change } else { nil }
     }
 
-    /// Whether a session asks, rather than an administrator or a mailbox.
+    /// True for requests by a session, false for those by an administrator or a mailbox.
     var isBySession: Bool {
         switch request {
         case .enrollNumber, .enrollApp, .withdraw: true
@@ -98,9 +98,9 @@ struct SecondFactorCase {
     }
 }
 
-/// What holds on every combination.
+/// Laws that hold for every combination.
 struct SecondFactorLaws {
-    @Test func `a session that has not shown the factor an account asks for changes none`() {
+    @Test func `a session without the required second factor changes no factor`() {
         for point in SecondFactorCase.all where point.isBySession && point.change != nil {
             #expect(
                 !point.policy.requiresEnrolledSecondFactors || point.enrolled.isEmpty
@@ -110,7 +110,7 @@ struct SecondFactorLaws {
         }
     }
 
-    @Test func `nobody has more than five, and nothing else of the account changes`() {
+    @Test func `no account has more than five factors, and no other data changes`() {
         for point in SecondFactorCase.all {
             guard let change = point.change else { continue }
             #expect((change.secondFactors?.count ?? 9) <= SecondFactor.countMax)
@@ -122,14 +122,14 @@ struct SecondFactorLaws {
         }
     }
 
-    @Test func `every change of what has to be shown ends the sessions`() {
+    @Test func `every change of required factors ends the sessions`() {
         for point in SecondFactorCase.all {
             guard let change = point.change else { continue }
             #expect(change.endsSessions)
         }
     }
 
-    @Test func `a factor is added to an account with a proven address only`() {
+    @Test func `a factor is added only to an account with a proven address`() {
         for point in SecondFactorCase.all {
             guard let factors = point.change?.secondFactors else { continue }
             let isAdded = factors.contains { !point.enrolled.contains($0) }
@@ -137,7 +137,7 @@ struct SecondFactorLaws {
         }
     }
 
-    @Test func `nobody enrols what the project does not offer, or behind a sign-in that allows none`() {
+    @Test func `no user enrolls a factor that the project does not offer, or after an unsupported first factor`() {
         for point in SecondFactorCase.all where point.request == .enrollApp || point.request == .enrollNumber {
             guard point.change != nil else { continue }
             #expect(point.policy.enrollableSecondFactors.contains(point.request == .enrollApp ? .totp : .phone))
@@ -145,7 +145,7 @@ struct SecondFactorLaws {
         }
     }
 
-    @Test func `codes to a proven address outlive a takeover where a second factor is asked for, and nowhere else`() {
+    @Test func `codes to a proven address survive a takeover only if a second factor is required`() {
         for point in SecondFactorCase.all {
             let spared = point.policy.codesVoided(byTakeoverOf: point.account)
             let isAsked = point.policy.requiresEnrolledSecondFactors && point.account.hasSecondFactor
@@ -153,7 +153,7 @@ struct SecondFactorLaws {
         }
     }
 
-    @Test func `a code that brings back an address is about the account that had it`() {
+    @Test func `a recovery code belongs only to the account that had the address`() {
         let made = Timestamp(secondsSinceEpoch: 1_000)
         func code(_ address: EmailAddress, proven: Bool, at seconds: Int64 = 1_000) -> EmailCodeRecord {
             let now = Timestamp(secondsSinceEpoch: seconds)
@@ -172,14 +172,14 @@ struct SecondFactorLaws {
         record.initialEmail = ann.raw
         #expect(code(ann, proven: false).bringsBackAddress(of: record))
         #expect(!code(bob, proven: false).bringsBackAddress(of: record))
-        // Forgotten since, or made anew under the id of one that was deleted.
+        // The address was deleted since, or the account was created again under a deleted account's id.
         record.initialEmail = nil
         #expect(!code(ann, proven: false).bringsBackAddress(of: record))
         #expect(code(ann, proven: true).bringsBackAddress(of: record))
         #expect(!code(ann, proven: true, at: 999).bringsBackAddress(of: record))
     }
 
-    @Test func `enrolments are told apart by the bytes of their names`() throws {
+    @Test func `enrollments are distinguished by the bytes of their names`() throws {
         let composed = try #require(SecondFactorID("caf\u{E9}"))
         let decomposed = try #require(SecondFactorID("cafe\u{301}"))
         #expect(composed.rawValue == decomposed.rawValue, "as strings they are the same")
@@ -187,7 +187,7 @@ struct SecondFactorLaws {
         #expect(composed == SecondFactorID("caf\u{E9}"))
     }
 
-    @Test func `a disabled account is changed by an administrator only`() {
+    @Test func `only an administrator changes a disabled account`() {
         for point in SecondFactorCase.all where point.account.isDisabled && point.request != .replace {
             #expect(point.change == nil)
         }
@@ -229,7 +229,7 @@ struct SecondFactorRows {
         }
     }
 
-    @Test func `G1: a project that lets nobody enrol a kind says which`() {
+    @Test func `G1: a kind of factor that the project does not allow is refused by name`() {
         #expect(
             enroll(.number("n"), policy: LinkPolicy())
                 == Verdict(.enrollFactorNotEnabled, .refuse(.messageFactorsDisabled))
@@ -239,7 +239,7 @@ struct SecondFactorRows {
         )
     }
 
-    @Test func `G2: a disabled account changes none`() {
+    @Test func `G2: a disabled account changes no factor`() {
         let disabled = Account.fixture("a", email: ann, proof: .emailCode, disabled: true, secondFactor: true)
         #expect(enroll(.app("n"), account: disabled) == Verdict(.enrollAccountDisabled, .refuse(.userDisabled)))
         let withdrawal = decideWithdrawSecondFactor(
@@ -253,20 +253,20 @@ struct SecondFactorRows {
     }
 
     @Test(arguments: ["anonymous", "custom", "phone", "gc.apple.com"])
-    func `G3: no second factor follows such a sign-in`(provider: String) {
+    func `G3: such a sign-in supports no second factor`(provider: String) {
         #expect(
             enroll(.app("n"), session: session(provider))
                 == Verdict(.enrollUnsupportedFirstFactor, .refuse(.firstFactorNotEligible))
         )
     }
 
-    @Test func `G4: the address has to be proven first`() {
+    @Test func `G4: the address must be proven first`() {
         let unproven = Account.fixture("a", email: ann, password: true)
         #expect(enroll(.app("n"), account: unproven) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)))
         #expect(
             enroll(.app("n"), account: .fixture("a")) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail))
         )
-        // A word for new addresses is no proof here, but is where the table says that it is one for each address.
+        // A word for new addresses is no proof here, unless the trust table makes it one for every address.
         let word = Account.fixture("a", email: ann, proof: .provider(.apple), providers: [.apple: "a"])
         #expect(enroll(.app("n"), account: word) == Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)))
         var compatible = policy
@@ -274,31 +274,31 @@ struct SecondFactorRows {
         #expect(enroll(.app("n"), account: word, policy: compatible).rule == .factorEnrolled)
     }
 
-    @Test func `G5: a session that has not shown the second factor adds none`() {
+    @Test func `G5: a session without the second factor enrolls none`() {
         let refused = Verdict<UpdateDecision>(.enrollNeedsSecondFactor, .refuse(.credentialTooOld))
         #expect(enroll(.app("n"), enrolled: [.app("a")], session: session()) == refused)
     }
 
-    @Test func `G6: neither does one that signed in long ago`() {
+    @Test func `G6: an old session enrolls none`() {
         #expect(
             enroll(.app("n"), session: session(recent: false))
                 == Verdict(.enrollNeedsRecentSignIn, .refuse(.credentialTooOld))
         )
     }
 
-    @Test func `G7: a number is enrolled once; an app may be, on several devices`() {
+    @Test func `G7: a number is enrolled once, an app on several devices`() {
         let refused = Verdict<UpdateDecision>(.factorAlreadyEnrolled, .refuse(.secondFactorExists))
         #expect(enroll(.number("m"), enrolled: [.number("n")]) == refused)
         #expect(enroll(.app("b"), enrolled: [.app("a")]).rule == .factorEnrolled)
     }
 
-    @Test func `G8: five are enough`() {
+    @Test func `G8: a sixth factor is refused`() {
         let five = SecondFactorCase.enrolments[3]
         #expect(enroll(.app("f"), enrolled: five) == Verdict(.tooManyFactors, .refuse(.secondFactorLimitExceeded)))
         #expect(enroll(.app("f"), enrolled: Array(five.dropLast())).rule == .factorEnrolled)
     }
 
-    @Test func `G9: it is added after the others, and every other session ends`() {
+    @Test func `G9: a new factor comes after the others, and every other session ends`() {
         let expected = UpdateDecision.apply(
             user("a"),
             factors([.app("a"), .number("n")]),
@@ -307,7 +307,7 @@ struct SecondFactorRows {
         #expect(enroll(.number("n"), enrolled: [.app("a")]) == Verdict(.factorEnrolled, expected))
     }
 
-    @Test func `G10, G11: what is there is withdrawn`() {
+    @Test func `G10, G11: an enrolled factor is withdrawn`() {
         func withdraw(_ name: String) -> Verdict<UpdateDecision> {
             decideWithdrawSecondFactor(
                 policy: policy,
@@ -323,7 +323,7 @@ struct SecondFactorRows {
         )
     }
 
-    @Test func `G12 to G14: an administrator replaces them, behind a proven address, five at most`() {
+    @Test func `G12 to G14: an administrator replaces factors, five at most, on a proven address`() {
         func replace(_ wanted: [SecondFactor], _ account: Account? = nil) -> Verdict<UpdateDecision> {
             decideReplaceSecondFactors(account: account ?? guarded, enrolled: [.app("a")], wanted: wanted)
         }
@@ -341,7 +341,7 @@ struct SecondFactorRows {
         #expect(replace([renamed]) == Verdict(.factorsReplaced, .apply(user("a"), change, issuesTokens: false)))
     }
 
-    @Test func `G15 to G17: the mail that told of a factor takes that one off, while the address is the same`() {
+    @Test func `G15 to G17: the mail about a factor removes it, while the address is the same`() {
         func revert(_ account: Account?, added: String = "a", address: EmailAddress = ann) -> Verdict<UpdateDecision> {
             decideRevertSecondFactor(
                 account: account,
@@ -361,14 +361,14 @@ struct SecondFactorRows {
         )
     }
 
-    @Test func `G18, G19: codes go where the project sends messages`() {
+    @Test func `G18, G19: codes are sent to the project's regions only`() {
         #expect(
             decideSendFactorCode(isRegionAllowed: false) == Verdict(.factorRegionNotAllowed, .messageRegionNotAllowed)
         )
         #expect(decideSendFactorCode(isRegionAllowed: true) == Verdict(.factorCodeSent, nil))
     }
 
-    @Test func `G20 to G22: a sign-in goes on while nothing has ended the sessions of the account`() {
+    @Test func `G20 to G22: a sign-in continues unless the account's sessions have ended`() {
         func goesOn(_ account: Account?, epoch: Int64 = 7, isOriginGone: Bool = false) -> Verdict<Refusal?> {
             decideContinueSignIn(account: account, sessionEpoch: epoch, isOriginGone: isOriginGone)
         }

@@ -24,12 +24,12 @@ struct PasswordRows {
         #expect(decide(nil, policy: policy) == Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed)))
     }
 
-    @Test func `S2: an unknown address looks like a wrong password where addresses are protected`() {
+    @Test func `S2: with enumeration protection an unknown address looks like a wrong password`() {
         #expect(decide(nil) == Verdict(.passwordSignInUnknownEmail, .refuse(.invalidLoginCredentials)))
         #expect(decide(nil, policy: .enumerable) == Verdict(.passwordSignInUnknownEmail, .refuse(.emailNotFound)))
     }
 
-    @Test func `S3: a disabled account is told so before its password`() {
+    @Test func `S3: a disabled account is refused before its password is checked`() {
         let owner = Account.fixture("o", email: ann, password: true, disabled: true)
         #expect(decide(owner, matches: false) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
         #expect(decide(owner, policy: .enumerable) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
@@ -50,7 +50,7 @@ struct PasswordRows {
         #expect(decide(withoutPassword, policy: .enumerable) == Verdict(.wrongPassword, .refuse(.invalidPassword)))
     }
 
-    @Test func `S5: an enrolled second factor is asked for`() {
+    @Test func `S5: an enrolled second factor is required`() {
         let owner = Account.fixture("o", email: ann, password: true, secondFactor: true)
         #expect(
             decide(owner, policy: .secondFactors)
@@ -69,7 +69,7 @@ struct PasswordRows {
         #expect(decide(owner) == Verdict(.signInByPassword, .signIn(user("o"), .nothing, emailWasRecycled: false)))
     }
 
-    @Test func `S7: while locked no password is looked at, and nobody learns whose address it is`() {
+    @Test func `S7: while locked no password is checked, and the answer is the same with and without an account`() {
         let owner = Account.fixture("o", email: ann, password: true)
         let refused = Verdict<SignInDecision>(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
         #expect(decide(owner, locked: true) == refused)
@@ -84,7 +84,7 @@ struct PasswordRows {
         #expect(decide(disabled, locked: true) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
     }
 
-    @Test func `exactly the answers about a wrong password are counted`() {
+    @Test func `exactly the refusals about a wrong password are counted`() {
         let counted = Refusal.allCases.filter(\.saysPasswordIsWrong)
         #expect(counted == [.invalidPassword, .invalidLoginCredentials])
     }
@@ -98,7 +98,7 @@ struct CustomTokenRows {
         )
     }
 
-    @Test func `C4: a uid that is another account now becomes no account of its own`() {
+    @Test func `C4: the uid of a merged account creates no account`() {
         #expect(
             SignInWithCustomTokenQuestion(existing: nil, isMergedAway: true).decide(LinkPolicy())
                 == Verdict(.customTokenAccountMerged, .refuse(.accountMerged))
@@ -115,7 +115,7 @@ struct CustomTokenRows {
         )
     }
 
-    @Test func `C3: a known uid signs in, without its second factor, and is marked once`() {
+    @Test func `C3: a known uid signs in without its second factor, and is marked once`() {
         let first = Account.fixture("u", email: ann, password: true, secondFactor: true)
         #expect(
             SignInWithCustomTokenQuestion(

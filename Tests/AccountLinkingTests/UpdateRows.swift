@@ -80,7 +80,7 @@ struct ResetPasswordRows {
         )
     }
 
-    @Test func `R3: an account that had only providers gains a password and loses them`() {
+    @Test func `R3: an account with providers only gets a password and loses them`() {
         let account = Account.fixture("o", email: ann, providers: [.gitHub: "github-ann"])
         #expect(
             decide(account)
@@ -102,7 +102,7 @@ struct ResetPasswordRows {
         )
     }
 
-    @Test func `R4: the number is released, not forgotten`() {
+    @Test func `R4: the number is released, but stored`() {
         let account = Account.fixture("o", email: ann, proof: .emailCode, password: true, phone: true)
         #expect(
             decide(account)
@@ -122,14 +122,14 @@ struct ResetPasswordRows {
         )
     }
 
-    @Test func `R5: a code for an account or an address that is no more is invalid`() {
+    @Test func `R5: a code for a former account or address is invalid`() {
         let invalid = Verdict<UpdateDecision>(.resetCodeStale, .refuse(.invalidEmailCode))
         #expect(decide(nil) == invalid)
         #expect(decide(.fixture("o", email: bob, password: true, disabled: true)) == invalid)
         #expect(decide(.fixture("o", phone: true)) == invalid)
     }
 
-    @Test func `R6: by policy a reset leaves providers and number alone`() {
+    @Test func `R6: by policy a reset keeps providers and number`() {
         let change = AccountChange.only {
             $0.password = .set
             $0.endsSessions = true
@@ -138,7 +138,7 @@ struct ResetPasswordRows {
         let linked = Account.fixture("o", email: ann, proof: .emailCode, providers: [.gitHub: "github-ann"])
         #expect(decide(linked, policy: gentle) == kept)
         #expect(decide(.fixture("o", email: ann, proof: .emailCode, phone: true), policy: gentle) == kept)
-        // But not what somebody linked before anybody had shown to own the address.
+        // Except providers that were linked before the first proof of the address.
         let providers: LinkedSubjects = [.gitHub: "of an intruder"]
         let unproven = Account.fixture("o", email: ann, password: true, phone: true, providers: providers)
         #expect(decide(unproven, policy: gentle) == decide(unproven) && decide(unproven).rule == .resetUnlinksProviders)
@@ -179,19 +179,19 @@ struct ChangeEmailRows {
     private let change = EmailCodeChange.verifyAndChange(to: ann, sentFor: bob, sessionEpoch: 7)
     private let recover = EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: AccountAdditions())
 
-    @Test func `U0: a disabled account changes nothing`() {
+    @Test func `U0: a disabled account does not change`() {
         let disabled = Account.fixture("t", email: ann, disabled: true)
         #expect(decide(disabled, policy: LinkPolicy()) == Verdict(.changeEmailAccountDisabled, .refuse(.userDisabled)))
     }
 
-    @Test func `U1: where addresses are protected a new one must be verified first`() {
+    @Test func `U1: with enumeration protection a new address must be verified first`() {
         let refused = Verdict<UpdateDecision>(.changeEmailNeedsVerification, .refuse(.emailChangeNeedsVerification))
         #expect(decide(bobs, policy: LinkPolicy(), recent: false) == refused)
         #expect(decide(bobs, owner: .fixture("o", email: ann), policy: LinkPolicy()) == refused)
         #expect(decide(.fixture("t", email: ann), policy: LinkPolicy()) == refused)
     }
 
-    @Test func `U2: the address the account has already is no change`() {
+    @Test func `U2: the current address is no change`() {
         let account = Account.fixture("t", email: address("ANN@gmail.com"))
         #expect(decide(account, owner: account, recent: false) == Verdict(.emailUnchanged, .unchanged(user("t"))))
     }
@@ -200,7 +200,7 @@ struct ChangeEmailRows {
         #expect(decide(bobs, owner: .fixture("o", email: ann)) == Verdict(.changeEmailExists, .refuse(.emailExists)))
     }
 
-    @Test func `U4: a free address is set unproven, the first one remembered once, and other sessions end`() {
+    @Test func `U4: a free address is set unproven, the first one stored once, and other sessions end`() {
         let change = AccountChange.only {
             $0.email = .set(ann, proof: nil)
             $0.endsSessions = true
@@ -250,7 +250,7 @@ struct ChangeEmailRows {
         )
     }
 
-    @Test func `U8: a provider that still has the old address does not bring it back`() {
+    @Test func `U8: a provider with the old address does not restore it`() {
         let account = Account.fixture("t", email: bob, proof: .emailCode, providers: [.google: "google-ann"])
         let verdict = SignInWithIdpQuestion(
             identityOwner: account,
@@ -270,7 +270,7 @@ struct ChangeEmailRows {
         )
     }
 
-    @Test func `U10: a first address that somebody else has now is not given back`() {
+    @Test func `U10: a first address that another account owns is not restored`() {
         let account = Account.fixture("t", email: bob, initialEmail: true)
         #expect(
             apply(account, recover, owner: .fixture("o", email: ann))
@@ -278,8 +278,7 @@ struct ChangeEmailRows {
         )
     }
 
-    @Test func `U10: a code makes no room at an account that was there before it, nor at one that proved the address`()
-    {
+    @Test func `U10: a code takes the address from no older account, and from none that proved it`() {
         let account = Account.fixture("t", email: bob, initialEmail: true)
         let refused = Verdict<UpdateDecision>(.recoveryEmailExists, .refuse(.emailExists))
         let later = EmailCodeChange.recover(initial: ann, ownerCameLater: true, since: AccountAdditions())
@@ -287,7 +286,7 @@ struct ChangeEmailRows {
         #expect(apply(account, later, owner: .fixture("o", email: ann, proof: .emailCode)) == refused)
     }
 
-    @Test func `U15: a decoy that never proved the address gives way to the code`() {
+    @Test func `U15: a younger account that never proved the address loses it to the code`() {
         let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .emailCode, initialEmail: true)
         let decoy = Account.fixture(
             "o",
@@ -308,7 +307,7 @@ struct ChangeEmailRows {
             $0.endsSessions = true
         }
         guard case .takeAddress(let taker, let change, from: let owner, let loss) = verdict.decision else {
-            Issue.record("the decoy stayed: \(verdict)")
+            Issue.record("the other account kept the address: \(verdict)")
             return
         }
         #expect(verdict.rule == .decoyGivesWay && taker == user("t") && owner == user("o"))
@@ -319,7 +318,7 @@ struct ChangeEmailRows {
         #expect(left.sessionEpoch > decoy.sessionEpoch)
     }
 
-    @Test func `U28: what was set up since the mail goes with the thief's address, and what is older stays`() {
+    @Test func `U28: recovery suspends methods younger than the mail, and keeps older ones`() {
         let stolen = Account.fixture(
             "t",
             email: bob,
@@ -354,12 +353,12 @@ struct ChangeEmailRows {
         guard overDecoy.rule == .decoyGivesWay,
             case .takeAddress(user("t"), change, from: user("o"), _) = overDecoy.decision
         else {
-            Issue.record("the decoy stayed: \(overDecoy)")
+            Issue.record("the other account kept the address: \(overDecoy)")
             return
         }
     }
 
-    @Test func `U28: methods and second factors count from when they were proven`() {
+    @Test func `U28: methods and second factors count from their proof`() {
         let mail = Timestamp(secondsSinceEpoch: 100)
         var record = UserRecord(
             tenant: .project,
@@ -378,7 +377,7 @@ struct ChangeEmailRows {
         add(.only { $0.phone = .set(annsNumber) }, at: 99)
         add(.only { $0.emailLink = true }, at: 101)
         #expect(record.additions(since: mail) == AccountAdditions(methods: [.password, .provider(.google)]))
-        // The owner's subject gave way to the thief's.
+        // The thief's subject replaced the owner's.
         add(
             .only {
                 $0.unlinkedProviders = [.facebook]
@@ -395,12 +394,12 @@ struct ChangeEmailRows {
         record.secondFactors.append(young)
         #expect(record.additions(since: mail).olderSecondFactors == [.app("old")])
         #expect(record.additions(since: Timestamp(secondsSinceEpoch: 200)).isEmpty)
-        // The thief took the address off. The password waits for the next.
+        // The thief removed the address. The password would work with the next one.
         record.email = nil
         #expect(record.additions(since: mail).methods.contains(.password))
     }
 
-    @Test func `U29: the first proof of an address takes the account over from whoever registered it`() {
+    @Test func `U29: the first proof of an address takes the account over from the person who registered it`() {
         let prepared = Account.fixture(
             "t",
             email: bob,
@@ -422,7 +421,7 @@ struct ChangeEmailRows {
         }
         #expect(apply(prepared, code) == Verdict(.takeoverByRecovery, .apply(user("t"), change, issuesTokens: false)))
         #expect(prepared.applying(change).signInMethods.isEmpty)
-        // The address is the account's again, and not proven.
+        // The address is the account's again, unproven.
         let back = Account.fixture("t", email: ann, password: true, providers: [.google: "intruder"])
         #expect(apply(back, code).rule == .takeoverByRecovery)
         let proven = Account.fixture("t", email: ann, proof: .emailLink, password: true)
@@ -431,7 +430,7 @@ struct ChangeEmailRows {
         #expect(apply(byApple, code).rule == .takeoverByRecovery)
     }
 
-    @Test func `U30: nobody but its owner takes back an account that asks for a second factor by a first proof`() {
+    @Test func `U30: a first proof recovers no account that needs a second factor`() {
         let strangers = Account.fixture("t", email: bob, proof: .emailCode, secondFactor: true, initialEmail: true)
         let code = EmailCodeChange.recover(initial: ann, ownerCameLater: false, since: nil)
         let refused = Verdict<UpdateDecision>(.recoveryOfStrangersAccount, .refuse(.invalidEmailCode))
@@ -439,7 +438,7 @@ struct ChangeEmailRows {
         #expect(apply(strangers, code).rule == .takeoverByRecovery)
     }
 
-    @Test func `U11: a mailed change sets the address proven, remembers the first one and ends sessions`() {
+    @Test func `U11: a mailed change sets the address proven, stores the first one and ends sessions`() {
         let expected = AccountChange.only {
             $0.email = .set(ann, proof: .emailCode)
             $0.rememberedInitialEmail = bob
@@ -460,7 +459,7 @@ struct ChangeEmailRows {
         )
     }
 
-    @Test func `U11: a mailed change to the address the account has proves it`() {
+    @Test func `U11: a mailed change to the current address proves it`() {
         let account = Account.fixture("t", email: ann, password: true)
         let code = EmailCodeChange.verifyAndChange(to: ann, sentFor: ann, sessionEpoch: 7)
         let proven = AccountChange.only {
@@ -473,7 +472,7 @@ struct ChangeEmailRows {
         )
     }
 
-    @Test func `U12: a mailed change is invalid once the account, its address or its session epoch is another`() {
+    @Test func `U12: a mailed change is invalid once the account, its address or its session epoch has changed`() {
         let invalid = Verdict<UpdateDecision>(.emailCodeStale, .refuse(.invalidEmailCode))
         #expect(apply(nil, change) == invalid)
         #expect(apply(nil, recover) == invalid)
@@ -482,13 +481,13 @@ struct ChangeEmailRows {
         #expect(apply(.fixture("t"), change) == invalid)
     }
 
-    @Test func `U13: a mailed change does nothing to a disabled account`() {
+    @Test func `U13: a mailed change does not change a disabled account`() {
         let disabled = Account.fixture("t", epoch: 8, email: bob, disabled: true)
         #expect(apply(disabled, change) == Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)))
         #expect(apply(disabled, recover) == Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)))
     }
 
-    @Test func `U14: the first address comes back proven whatever happened since, and sessions end`() {
+    @Test func `U14: the first address is restored and proven after any change, and sessions end`() {
         let stolen = Account.fixture("t", epoch: 12, email: bob, proof: .emailCode, initialEmail: true)
         let restored = AccountChange.only {
             $0.email = .set(ann, proof: .emailCode)
@@ -528,7 +527,7 @@ struct VerifyEmailRows {
         VerifyEmailQuestion(account: account, address: ann, answer: answer).decide(policy)
     }
 
-    @Test(arguments: answers) func `V1: a code for an account or an address that is no more is invalid`(
+    @Test(arguments: answers) func `V1: a code for a former account or address is invalid`(
         answer: VerifyEmailAnswer
     ) {
         let invalid = Verdict<UpdateDecision>(.verifyCodeStale, .refuse(.invalidEmailCode))
@@ -543,7 +542,7 @@ struct VerifyEmailRows {
         #expect(verify(.fixture("a", email: ann, proof: .emailCode, disabled: true), answer) == refused)
     }
 
-    @Test(arguments: ProvingSession.allCases) func `V3: an address that is proven already keeps its proof`(
+    @Test(arguments: ProvingSession.allCases) func `V3: a proven address keeps its proof`(
         session: ProvingSession
     ) {
         for policy in [LinkPolicy(), .firebase] {
@@ -564,7 +563,7 @@ struct VerifyEmailRows {
         )
     }
 
-    @Test func `V5: a first proof from the session that asked for the code leaves sessions alone`() {
+    @Test func `V5: a first proof by the requesting session ends no session`() {
         let proven = AccountChange.only { $0.email = .prove(.emailCode) }
         #expect(
             verify(unproven, .confirm(from: .asking))
@@ -572,7 +571,7 @@ struct VerifyEmailRows {
         )
     }
 
-    @Test func `V3 to V5: only the session that asked makes a word for new addresses a proof by mail`() {
+    @Test func `V3 to V5: only the requesting session makes a word for new addresses a proof by mail`() {
         let word = Account.fixture("a", email: ann, proof: .provider(.apple), providers: [.apple: "a"])
         let upgraded = UpdateDecision.apply(
             user("a"),
@@ -596,7 +595,7 @@ struct VerifyEmailRows {
         #expect(verify(word, .disown) == Verdict(.disownedTooLate, .refuse(.invalidEmailCode)))
     }
 
-    @Test func `V6: a first proof from elsewhere ends every session, and gives the one that it came from new tokens`() {
+    @Test func `V6: a first proof from elsewhere ends every session, and gives the presenting one new tokens`() {
         let change = AccountChange.only {
             $0.email = .prove(.emailCode)
             $0.endsSessions = true
@@ -609,14 +608,14 @@ struct VerifyEmailRows {
         }
     }
 
-    @Test func `V7: an account that has its owner is not disowned`() {
+    @Test func `V7: an account with a proven owner cannot be disowned`() {
         #expect(
             verify(.fixture("a", email: ann, proof: .emailCode, password: true), .disown)
                 == Verdict(.disownedTooLate, .refuse(.invalidEmailCode))
         )
     }
 
-    @Test func `V8: an account behind a second factor gives the address up, and nothing that the factor guards`() {
+    @Test func `V8: an account behind a second factor loses the address, but nothing that the factor protects`() {
         var account = unproven
         account.hasSecondFactor = true
         let givenUp = AccountChange.only {
@@ -636,7 +635,7 @@ struct VerifyEmailRows {
         #expect(verify(account, .disown).rule == .disowned, "where the project asks for no factor, it guards nothing")
     }
 
-    @Test func `V9: a disowned account goes to the owner of the address, by either preset`() {
+    @Test func `V9: the owner of the address takes a disowned account over, under either preset`() {
         for policy in [LinkPolicy(), .firebase] {
             let takeover = AccountChange.only {
                 $0.email = .prove(.emailCode)
@@ -674,7 +673,7 @@ struct ChangePasswordRows {
         )
     }
 
-    @Test func `W2: a disabled account changes nothing`() {
+    @Test func `W2: a disabled account does not change`() {
         let disabled = Account.fixture("a", email: ann, password: true, disabled: true)
         #expect(
             decideChangePassword(policy: LinkPolicy(), account: disabled, isSessionRecent: false)
@@ -689,7 +688,7 @@ struct ChangePasswordRows {
         )
     }
 
-    @Test func `W4: a new password ends every session but the one that set it`() {
+    @Test func `W4: a new password ends every session except the one that set it`() {
         let expected = AccountChange.only {
             $0.password = .set
             $0.endsSessions = true
@@ -724,7 +723,7 @@ struct UnlinkRows {
 
     private let keeping = LinkPolicy.policy { $0.keepsLastSignInMethod = true }
 
-    @Test func `K1: removing what the account does not have changes nothing`() {
+    @Test func `K1: removing a missing method changes nothing`() {
         let account = Account.fixture("a", providers: [.gitHub: "g"])
         let nothing = Verdict<UpdateDecision>(.nothingToUnlink, .unchanged(user("a")))
         let removal = Removal(providers: [.google, .password, .phone], email: true, password: true)
@@ -733,7 +732,7 @@ struct UnlinkRows {
         #expect(decide(account, Removal()) == nothing)
     }
 
-    @Test func `K2: the last method stays where policy says so`() {
+    @Test func `K2: the last method stays if policy requires it`() {
         let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         let refused = Verdict<UpdateDecision>(.lastMethodKept, .refuse(.lastSignInMethod))
         #expect(decide(account, Removal(providers: [.password]), policy: keeping) == refused)
@@ -749,7 +748,7 @@ struct UnlinkRows {
         )
     }
 
-    @Test func `K2: only what works now counts as a method that is left`() {
+    @Test func `K2: only methods that work now count as left`() {
         let refused = Verdict<UpdateDecision>(.lastMethodKept, .refuse(.lastSignInMethod))
         let phone = Account.fixture("a", phone: true, providers: [.gitHub: "g"])
         #expect(decide(phone, Removal(providers: [.gitHub]), policy: keeping).rule == .methodUnlinked)
@@ -766,7 +765,7 @@ struct UnlinkRows {
         #expect(decide(password, Removal(providers: [.gitHub]), policy: keeping) == unlinked)
         #expect(decide(password, Removal(providers: [.gitHub]), policy: noPasswords) == refused)
         #expect(decide(password, Removal(providers: [.gitHub])) == unlinked, "the compatible routes allow it")
-        // An address is no method: where none is lost, nothing is kept.
+        // An address is no method: if none is lost, the rule does not apply.
         #expect(decide(.fixture("a", email: ann), Removal(email: true), policy: keeping).rule == .methodUnlinked)
     }
 
@@ -783,14 +782,14 @@ struct UnlinkRows {
         ).decide(LinkPolicy())
     }
 
-    @Test func `K6: on Concord's own routes the sign-in has to be recent, unless it would not help`() {
+    @Test func `K6: on Concord's own routes the sign-in must be recent, unless that would not help`() {
         let account = Account.fixture("a", email: ann, password: true, providers: [.gitHub: "g", .google: "h"])
         let tooOld = Verdict<UpdateDecision>(.removalNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(remove(.provider(.google), from: account, recent: false) == tooOld)
         #expect(
             remove(.provider(.google), from: account) == applied { $0.unlinkedProviders = [.google] }
         )
-        // A number comes before no second factor, and so is no way in that is left.
+        // A number is no first factor beside a second one, so no working method would be left.
         let last = Account.fixture("a", phone: true, providers: [.gitHub: "g"], secondFactor: true)
         for recent in [true, false] {
             #expect(remove(.provider(.gitHub), from: last, recent: recent).rule == .lastMethodKept)
@@ -799,13 +798,13 @@ struct UnlinkRows {
         #expect(remove(.phone, from: last) == applied { $0.phone = .remove })
     }
 
-    @Test func `K3: one method goes and nothing else`() {
+    @Test func `K3: one method is removed and nothing else`() {
         let account = Account.fixture("a", email: ann, proof: .emailLink, password: true, emailLink: true)
         #expect(remove(.password, from: account) == applied { $0.password = .remove })
         #expect(remove(.emailLink, from: account) == applied { $0.emailLink = false })
     }
 
-    @Test func `K3: unlinking the password takes hash and link flag and keeps the address`() {
+    @Test func `K3: unlinking the password removes hash and link flag and keeps the address`() {
         let account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         #expect(
             decide(account, Removal(providers: [.password]))
@@ -817,7 +816,7 @@ struct UnlinkRows {
         #expect(decide(account, Removal(password: true)) == applied { $0.password = .remove })
     }
 
-    @Test func `K3: unlinking takes providers and number, together if asked`() {
+    @Test func `K3: unlinking removes providers and number, together if requested`() {
         let account = Account.fixture("a", phone: true, providers: [.gitHub: "g", .google: "h"])
         #expect(decide(account, Removal(providers: [.phone])) == applied { $0.phone = .remove })
         #expect(
@@ -829,7 +828,7 @@ struct UnlinkRows {
         )
     }
 
-    @Test func `K3: removing the address takes the link flag, remembers it and leaves a hash of no use`() {
+    @Test func `K3: removing the address removes the link flag, stores the address and leaves a useless hash`() {
         var account = Account.fixture("a", email: ann, proof: .emailCode, password: true, emailLink: true)
         account.hasInitialEmail = true
         #expect(
@@ -854,7 +853,7 @@ struct UnlinkRows {
         #expect(account.applying(change).hasPassword)
     }
 
-    @Test func `K3: an administrator takes what is asked, from a disabled account and the last method too`() {
+    @Test func `K3: an administrator removes methods from a disabled account, and the last one too`() {
         let account = Account.fixture("a", email: ann, password: true, disabled: true)
         #expect(
             decide(account, Removal(providers: [.password]), policy: keeping, request: .administrator)
@@ -866,12 +865,12 @@ struct UnlinkRows {
         )
     }
 
-    @Test func `K3: by default the last method may go, as in production`() {
+    @Test func `K3: by default the last method may be removed, as in production`() {
         let account = Account.fixture("a", providers: [.gitHub: "g"])
         #expect(decide(account, Removal(providers: [.gitHub])) == applied { $0.unlinkedProviders = [.gitHub] })
     }
 
-    @Test func `K4: a disabled account changes nothing`() {
+    @Test func `K4: a disabled account does not change`() {
         let disabled = Account.fixture("a", providers: [.gitHub: "g"], disabled: true)
         #expect(
             decide(disabled, Removal(providers: [.gitHub])) == Verdict(.unlinkAccountDisabled, .refuse(.userDisabled))
@@ -892,7 +891,7 @@ struct DeleteRows {
     private let account = Account.fixture("a", email: ann, password: true)
     private let keeping = LinkPolicy.policy { $0.allowsClientDeletion = false }
 
-    @Test func `D1: an account that is not there is not found`() {
+    @Test func `D1: an unknown account is not found`() {
         #expect(
             decideDelete(policy: LinkPolicy(), account: nil, request: .administrator)
                 == Verdict(.deleteUnknownAccount, .refuse(.userNotFound))
@@ -922,7 +921,7 @@ struct DeleteRows {
         )
     }
 
-    @Test func `D4: where users may not delete themselves only an administrator can`() {
+    @Test func `D4: if users may not delete themselves, only an administrator can`() {
         #expect(
             decideDelete(policy: keeping, account: account, request: .client(isSessionRecent: true))
                 == Verdict(.deleteNotAllowed, .refuse(.selfDeletionDisabled))
@@ -965,7 +964,7 @@ struct UpdateByAdminRows {
     private let bobs = Account.fixture("a", email: bob, proof: .emailCode, password: true)
     private let other = Account.fixture("o", email: ann, phone: true, providers: [.google: "google-ann"])
 
-    @Test func `X1: an account that is not there is not found`() {
+    @Test func `X1: an unknown account is not found`() {
         #expect(
             decide(nil, AdminUpdate(email: ann), emailOwner: other)
                 == Verdict(.adminUpdateUnknownAccount, .refuse(.userNotFound))
@@ -993,7 +992,7 @@ struct UpdateByAdminRows {
         )
     }
 
-    @Test func `X5: a new address counts as unverified unless said otherwise and ends sessions`() {
+    @Test func `X5: a new address counts as unverified by default and ends sessions`() {
         #expect(
             decide(bobs, AdminUpdate(email: ann))
                 == applied {
@@ -1017,7 +1016,7 @@ struct UpdateByAdminRows {
         )
     }
 
-    @Test func `X5: an administrator's word makes the address verified or not`() {
+    @Test func `X5: an administrator sets an address as verified or not`() {
         let unproven = Account.fixture("a", email: bob)
         #expect(
             decide(unproven, AdminUpdate(isEmailVerified: true)) == applied { $0.email = .prove(.administrator) }
@@ -1064,7 +1063,7 @@ struct UpdateByAdminRows {
         )
     }
 
-    @Test func `X6: what is so already is no change`() {
+    @Test func `X6: equal values are no change`() {
         let account = Account.fixture(
             "a",
             email: ann,

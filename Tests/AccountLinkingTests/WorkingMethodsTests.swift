@@ -2,7 +2,7 @@ import AccountLinking
 import AccountTestSupport
 import Testing
 
-/// Which methods of an account let its user in now, and how everybody can sign in anew.
+/// Methods of an account that work now, and the ways to sign in again.
 struct WorkingMethodsTests {
     private let everything = LinkPolicy.policy { $0.recentSignInSeconds = 60 }
     private let nothing = LinkPolicy.policy {
@@ -28,7 +28,7 @@ struct WorkingMethodsTests {
         reauthenticationMethods(of: account, policy: policy ?? everything, enabledProviders: enabled).map(\.name)
     }
 
-    @Test func `every method works or says why not`() {
+    @Test func `every method works or has an obstacle`() {
         let full = Account.fixture(
             "a",
             email: ann,
@@ -57,7 +57,7 @@ struct WorkingMethodsTests {
         #expect(standings(.fixture("a", phone: true, secondFactor: true)) == ["phone: not-available"])
     }
 
-    @Test func `that any method works is answered as all of them are`() {
+    @Test func `hasWorkingMethod agrees with the list of working methods`() {
         let enabled: [Set<ProviderID>] = [[], [.google], [.gitHub], [.google, .gitHub]]
         for bits in 0..<128 {
             func has(_ bit: Int) -> Bool { bits & 1 << bit != 0 }
@@ -83,7 +83,7 @@ struct WorkingMethodsTests {
         }
     }
 
-    @Test func `every kind of user has a way to sign in anew`() {
+    @Test func `every kind of user has a way to sign in again`() {
         #expect(ways(.fixture("password", email: ann, password: true)) == ["password"])
         #expect(ways(.fixture("proven", email: ann, proof: .emailCode, password: true)) == ["password", "emailLink"])
         #expect(ways(.fixture("link", email: ann, proof: .emailLink, emailLink: true)) == ["emailLink"])
@@ -96,13 +96,13 @@ struct WorkingMethodsTests {
         #expect(ways(.fixture("left over", password: true)) == ["custom"])
         #expect(ways(.fixture("address", email: ann)) == ["emailLink"])
         #expect(ways(.fixture("factors", email: ann, password: true, secondFactor: true)) == ["password"])
-        // The link would take the provider away from who has not proven the address.
+        // The link would remove the provider from an account with an unproven address.
         #expect(ways(.fixture("unproven", email: ann, providers: [.gitHub: "h"])) == ["custom"])
         #expect(ways(.fixture("off", email: ann, proof: .emailCode, password: true), nothing) == ["custom"])
         #expect(ways(.fixture("disabled", email: ann, password: true, disabled: true)) == [])
     }
 
-    @Test func `over every account and policy: exempt, disabled, or with a way that is open`() {
+    @Test func `every account is exempt, disabled, or has a way to sign in again, under every policy`() {
         struct Point {
             let account: Account
             let policy: LinkPolicy
@@ -162,7 +162,7 @@ struct WorkingMethodsTests {
         }
     }
 
-    @Test func `a sign-in that is recent enough is not challenged, an older one is told how old and how`() {
+    @Test func `a recent sign-in is not challenged, an older one gets the maximum age and the methods`() {
         let account = Account.fixture("a", email: ann, password: true)
         func challenge(_ account: Account, after seconds: Int64) -> ReauthenticationChallenge? {
             reauthenticationChallenge(
