@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// What each field of a change means, one by one.
+/// The effect of each field of a change.
 struct ApplyingTests {
     private let bare = Account.fixture("a")
     private let full = Account.fixture(
@@ -19,11 +19,11 @@ struct ApplyingTests {
         account.applying(.only(build))
     }
 
-    @Test func `nothing changes nothing, not even the version`() {
+    @Test func `an empty change changes nothing, not even the version`() {
         #expect(full.applying(.nothing) == full)
     }
 
-    @Test func `an address is set, proven, doubted and removed`() {
+    @Test func `an address is set, proven, unproven and removed`() {
         #expect(
             applied(bare) { $0.email = .set(ann, proof: nil) }.email == AccountEmail(address: ann, proof: nil)
         )
@@ -41,7 +41,7 @@ struct ApplyingTests {
         #expect(applied(bare) { $0.rememberedInitialEmail = ann }.hasInitialEmail)
     }
 
-    @Test func `second factors come, go and are replaced`() {
+    @Test func `second factors are added, removed and replaced`() {
         #expect(applied(bare) { $0.secondFactors = [.app("a")] }.hasSecondFactor)
         let guarded = Account.fixture("a", secondFactor: true)
         #expect(applied(guarded) { $0.password = .set }.hasSecondFactor)
@@ -51,7 +51,7 @@ struct ApplyingTests {
         #expect(both.secondFactors == [.app("b")] && both.followed(by: .nothing) == both)
     }
 
-    @Test func `methods come and go`() {
+    @Test func `methods are added and removed`() {
         #expect(applied(bare) { $0.password = .set }.hasPassword)
         #expect(!applied(full) { $0.password = .remove }.hasPassword)
         #expect(applied(bare) { $0.emailLink = true }.hasEmailLink)
@@ -77,7 +77,7 @@ struct ApplyingTests {
         #expect(ended.version == full.version + 1)
     }
 
-    @Test func `of two changes to one thing the later wins`() {
+    @Test func `of two changes to one field the later wins`() {
         func both(
             _ first: (inout AccountChange) -> Void,
             _ second: (inout AccountChange) -> Void
@@ -116,7 +116,7 @@ struct ApplyingTests {
         )
     }
 
-    @Test func `of two changes to different things both stay`() {
+    @Test func `changes to different fields are combined`() {
         let first = AccountChange.only {
             $0.email = .set(ann, proof: nil)
             $0.unlinkedProviders = [.google]
@@ -144,7 +144,7 @@ struct ApplyingTests {
         #expect(AccountChange.nothing.followed(by: second) == second)
     }
 
-    @Test func `the methods of an account are those that let somebody in, in order`() {
+    @Test func `the methods of an account are those that can sign in, in order`() {
         #expect(full.signInMethods.map(\.name) == ["password", "emailLink", "phone", "github.com", "google.com"])
         #expect(
             applied(full) { $0.email = .remove }.signInMethods.map(\.name) == ["phone", "github.com", "google.com"]
@@ -152,7 +152,7 @@ struct ApplyingTests {
         #expect(bare.signInMethods.isEmpty)
     }
 
-    @Test func `an account is anonymous until anything identifies it`() {
+    @Test func `an account is anonymous until something identifies it`() {
         #expect(bare.isAnonymous)
         #expect(!applied(bare) { $0.email = .set(ann, proof: nil) }.isAnonymous)
         #expect(!applied(bare) { $0.phone = .set(annsNumber) }.isAnonymous)

@@ -1,11 +1,11 @@
 import AccountLinking
 import Testing
 
-/// The attacks on account linking that have names, played against the rules alone: the attacker moves first, then the
-/// owner of the address arrives, and the attacker tries to come back. ("Pre-hijacked accounts", USENIX Security 2022,
-/// and published vulnerabilities of others.)
+/// Named attacks on account linking, played against the rules alone: the attacker moves first, then the owner of the
+/// address signs in, then the attacker tries to return. ("Pre-hijacked accounts", USENIX Security 2022, and published
+/// vulnerabilities of others.)
 struct Attacks {
-    /// What each way in makes of an account that somebody else prepared.
+    /// The prepared account after each sign-in of its owner.
     private func arrivals(at prepared: Account) -> [(String, Account)] {
         var arrivals: [(String, Account)] = []
         let byProvider = SignInWithIdpQuestion(
@@ -39,7 +39,7 @@ struct Attacks {
         return arrivals
     }
 
-    @Test func `classic-federated merge: the password set before the owner came lets nobody in`() {
+    @Test func `classic-federated merge: a password from before the owner's first sign-in stops working`() {
         let prepared = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: prepared) where way != "reset" {
             let attacker = SignInWithPasswordQuestion(
@@ -52,7 +52,7 @@ struct Attacks {
         }
     }
 
-    @Test func `unexpired session: a session from before the owner came is dead, to the same second`() {
+    @Test func `unexpired session: a session from before the owner's first sign-in ends, in the same second`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let prepared = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: prepared) {
@@ -79,7 +79,8 @@ struct Attacks {
         }
     }
 
-    @Test func `unexpired session: a session from before the owner came merges nothing, in either direction`() {
+    @Test
+    func `unexpired session: a session from before the owner's first sign-in merges nothing, in either direction`() {
         let prepared = Account.fixture("m", email: ann, password: true)
         let session = MergeRequester.OwnerSession(
             isRecent: true,
@@ -101,7 +102,7 @@ struct Attacks {
         }
     }
 
-    @Test func `trojan identifier: a provider or number added before the owner came is no way in`() {
+    @Test func `trojan identifier: a provider or number from before the owner's first sign-in stops working`() {
         let prepared = Account.fixture(
             "m",
             email: ann,
@@ -115,7 +116,7 @@ struct Attacks {
         }
     }
 
-    @Test func `unexpired e-mail change: a change begun before the owner came is never confirmed`() {
+    @Test func `unexpired e-mail change: a change from before the owner's first sign-in cannot be confirmed`() {
         let begun = EmailCodeChange.verifyAndChange(to: bob, sentFor: ann, sessionEpoch: 7)
         let unproven = Account.fixture("m", email: ann, password: true)
         for (way, account) in arrivals(at: unproven) {
@@ -125,7 +126,7 @@ struct Attacks {
                 "after \(way)"
             )
         }
-        // The same for a proven account whose owner resets or changes the password to be rid of an intruder.
+        // The same for a proven account whose owner resets or changes the password to evict an intruder.
         let proven = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         let rescues = [
             ResetPasswordQuestion(account: proven, address: ann).decide(LinkPolicy()),
@@ -143,12 +144,12 @@ struct Attacks {
         }
     }
 
-    @Test func `trojan first address: an address of the attacker's from before the owner came takes nothing back`() {
-        // Signed up under an address of the attacker's, then moved, unproven, to the owner's.
+    @Test func `trojan first address: an attacker's address from before the owner's first sign-in recovers nothing`() {
+        // The attacker signed up with an address of theirs, then changed it, unproven, to the owner's.
         let prepared = Account.fixture("m", email: ann, password: true, initialEmail: true)
         for (way, account) in arrivals(at: prepared) {
             #expect(!account.hasInitialEmail, "after \(way)")
-            // So the owner's next change of address remembers, and tells, the owner's own.
+            // Therefore the owner's next change of address stores and mails the owner's own.
             let change = decideChangeEmail(
                 policy: .policy { $0.protectsEmailEnumeration = false },
                 account: account,
@@ -164,13 +165,14 @@ struct Attacks {
         }
     }
 
-    /// U1 and P17 refuse a session an address that is typed in; linking one's own account at a provider types in another.
-    /// A word for new addresses would do the same: whoever proves that address next takes the account over.
+    /// U1 and P17 refuse an address that a session types in. Linking an account at a provider, whose address the user
+    /// can type, must not avoid that. A word for new addresses would avoid it too: the next person to prove the address
+    /// takes the account over.
     @Test(arguments: [
         IncomingCredential.untrusted, incoming(provider("oidc.work"), "thief", ann, flagged: false),
         incoming(.apple, "thief", ann, flagged: true),
     ])
-    func `change of address with a stolen session: no provider whose word is no proof brings an address in its place`(
+    func `change of address with a stolen session: an unproven address from a provider replaces none`(
         thief: IncomingCredential
     ) {
         for policy in [LinkPolicy(), .enumerable] {
@@ -200,14 +202,14 @@ struct Attacks {
                 Issue.record("the session was refused: \(linked.rule)")
                 return
             }
-            // Without an address there is nothing to take over by.
+            // Without an address there is nothing to take over.
             #expect(without.applying(link).email == nil && without.applying(link).hasInitialEmail)
         }
     }
 
-    /// Whose address it was first says nothing about who is right: who reads the new one has come, or a thief has.
+    /// The first address does not show who is right: the reader of the new one may be its owner or a thief.
     @Test(arguments: [false, true])
-    func `trojan first address: one that the attacker had proven outlives nobody who can be in the account`(
+    func `trojan first address: a proven one of the attacker survives only behind a second factor`(
         hasSecondFactor: Bool
     ) {
         let prepared = Account.fixture(
@@ -221,7 +223,7 @@ struct Attacks {
             let policy = LinkPolicy.policy { $0.requiresEnrolledSecondFactors = isAsked }
             guard policy.codesVoided(byTakeoverOf: prepared) != .all else { continue }
             #expect(hasSecondFactor && isAsked)
-            // The owner of the address is not in: it takes the attacker's second factor.
+            // The owner of the address cannot sign in without the attacker's second factor.
             let byLink = SignInWithEmailLinkQuestion(
                 email: ann,
                 owner: prepared,
@@ -249,7 +251,7 @@ struct Attacks {
         }
     }
 
-    @Test func `stolen session: merging the account away voids no mail that takes back what was done to it`() {
+    @Test func `stolen session: merging the account into another voids no recovery mail`() {
         let stolen = MergeRows.record("m") { record in
             MergeRows.give(.provider(.google), &record)
             record.initialEmail = ann.raw
@@ -266,7 +268,7 @@ struct Attacks {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `stolen session: merging an own account into it replaces no address that its owner cannot take back`(
+    func `stolen session: a merge into the account replaces no address without a way to recover it`(
         isProtected: Bool,
         isProven: Bool
     ) {
@@ -292,7 +294,7 @@ struct Attacks {
     }
 
     @Test(arguments: [ProviderID.facebook, .gitHub, .twitter, .linkedIn, provider("example.com"), .google])
-    func `non-verifying provider: whoever claims an address at it gets a conflict, never the account`(
+    func `non-verifying provider: a claimed address is a conflict, never a sign-in`(
         attacker: ProviderID
     ) {
         let owner = Account.fixture("m", email: bob, proof: .emailCode, password: true)
@@ -307,7 +309,7 @@ struct Attacks {
         #expect(verdict.rule == .untrustedEmailConflict)
     }
 
-    @Test func `nOAuth: an address written into a work directory is nobody's word`() {
+    @Test func `nOAuth: an address from a work directory is no proof`() {
         let mailbox = address("ann@outlook.com")
         let owner = Account.fixture("m", email: mailbox, proof: .emailCode, password: true)
         let verdict = SignInWithIdpQuestion(
@@ -327,7 +329,7 @@ struct Attacks {
         #expect(verdict.rule == .untrustedEmailConflict)
     }
 
-    @Test func `a pending credential of one account is linked by no session of another (CVE-2026-9087)`() {
+    @Test func `a session of another account cannot link a pending credential (CVE-2026-9087)`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let victim = Account.fixture("victim", email: ann, proof: .emailCode, password: true)
         let facts = ConflictFacts(
@@ -345,7 +347,7 @@ struct Attacks {
                 now: now
             ) == Verdict(.pendingOfOtherAccount, .invalid)
         )
-        // Without a session it is worth what it was worth when it came: another conflict.
+        // Without a session the credential is worth as much as when it was presented: another conflict.
         let again = SignInWithIdpQuestion(
             identityOwner: nil,
             emailOwner: victim,
@@ -358,7 +360,7 @@ struct Attacks {
     }
 
     @Test
-    func `proof used up by somebody else: where the mail is the first proof of the address, no sign-in settles it`() {
+    func `proof used by another person: if the mail is the first proof of the address, no sign-in settles it`() {
         let now = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let prepared = Account.fixture(
             "m",
@@ -367,7 +369,7 @@ struct Attacks {
             providers: [.gitHub: "attacker"],
             initialEmail: true
         )
-        // The owner of the address came by a provider whose word is nothing, and has proven the mailbox.
+        // The owner of the address signed in by an untrusted provider, and has proven the mailbox.
         let proof = ConflictProofFacts(
             binding: ProofBinding(.mailbox, of: prepared, policyVersion: LinkPolicy().version),
             attempts: 0,
@@ -380,7 +382,7 @@ struct Attacks {
             account: prepared.id,
             proof: proof
         )
-        // The attacker signs in, by password or provider, and is let in, but nothing of the owner's comes along.
+        // The attacker signs in, by password or provider, without the owner's credential.
         let attacker = refusalOfNextSignIn(
             conflict: facts,
             target: prepared,
@@ -389,7 +391,7 @@ struct Attacks {
             now: now
         )
         #expect(attacker?.rule == .nextSignInLeavesConflict)
-        // The owner goes on.
+        // The owner continues.
         let settled = ResolveConflictQuestion(
             conflict: facts,
             handleTenant: .project,
@@ -411,7 +413,7 @@ struct Attacks {
         #expect(account.linkedProviders == [.facebook: "facebook-ann"] && account.isEmailVerified)
     }
 
-    @Test func `a link without a verified address stays a conflict in every mode of trust (CVE-2026-56666)`() {
+    @Test func `an unverified address stays a conflict under every trust table (CVE-2026-56666)`() {
         let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
         for trust in [EmailTrust.declared, .asserted] {
             let verdict = SignInWithIdpQuestion(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccountLinking
 
-/// Each rule of an audit finds what it is for, and nothing in an account that is well.
+/// Each audit rule finds its defect, and nothing in a healthy account.
 struct AuditRuleTests {
     private static let day: Int64 = 86_400
     private static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
@@ -12,7 +12,7 @@ struct AuditRuleTests {
 
     private static func ago(days: Int64) -> Timestamp { now.adding(seconds: -days * day) }
 
-    /// An account that is well: an address that was proven by mail, a password, Google, a number and a session.
+    /// A healthy account: an address that was proven by mail, a password, Google, a number and a session.
     private static func well(_ id: String = "ann") -> AccountSnapshot {
         var snapshot = AccountSnapshot(tenant: .project, id: user(id), createdAt: ago(days: 90))
         snapshot.account = Account.fixture(
@@ -46,7 +46,7 @@ struct AuditRuleTests {
         rule.findings(in: snapshot, terms) + rule.findings(inClaimsOf: snapshot)
     }
 
-    /// Accounts in which the rules about one account find something, and how often.
+    /// Accounts with defects for the rules about one account, with the number of findings.
     private static let ill: [(rule: String, count: Int, snapshot: AccountSnapshot)] = [
         ("unreadable-value", 2, changed { $0.unreadable = ["users.email", "users.email_proof"] }),
         (
@@ -165,11 +165,11 @@ struct AuditRuleTests {
         .init(kind: kind, count: 1, waitingSince: waitingSince, firstExpiry: expiring)
     }
 
-    @Test func `an account that is well breaks no rule`() {
+    @Test func `a healthy account breaks no rule`() {
         for rule in AuditRule.all { #expect(Self.findings(rule, Self.well()) == [], "\(rule.id)") }
     }
 
-    @Test func `each rule finds what it is for`() {
+    @Test func `each rule finds its defect`() {
         for (id, count, snapshot) in Self.ill {
             let found = AuditRule.named(id).map { Self.findings($0, snapshot) } ?? []
             #expect(found.count == count, "\(id): \(found)")
@@ -196,7 +196,7 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `a domain that a shared host gives to anyone is found`() {
+    @Test func `a domain below a shared host is found`() {
         #expect(
             Self.found(["app.example.com", "my-project.web.app", "a.b.vercel.app", "localhost", "notweb.app"]) == [
                 #"authorized-shared-host: text("my-project.web.app") text("web.app")"#,
@@ -205,7 +205,7 @@ struct AuditRuleTests {
         )
     }
 
-    @Test func `a project that follows the compatible preset is found`() {
+    @Test func `a project under the compatible preset is found`() {
         var terms = Self.terms
         terms.policy = .firebase
         #expect(AuditRule.compatibilityPreset.findings(inProjectOf: terms).count == 1)
@@ -213,7 +213,7 @@ struct AuditRuleTests {
         #expect(AuditRule.compatibilityPreset.findings(inProjectOf: terms).isEmpty)
     }
 
-    @Test func `a project without a domain is found where something needs one`() {
+    @Test func `a project without a domain is found if something needs one`() {
         #expect(Self.found([]) == [])
         #expect(Self.found(["app.example.com"], providers: [.google], allowsEmailLinks: true) == [])
         #expect(
@@ -223,7 +223,7 @@ struct AuditRuleTests {
         )
     }
 
-    @Test func `the table of shared hosts holds host names that a host below them matches`() {
+    @Test func `shared hosts are host names, and cover the hosts below them`() {
         for host in SharedHosts.all {
             #expect(AuthorizedDomain(host)?.text == host)
             #expect(SharedHosts.sharedHost(of: "my-project.\(host)") == host)
@@ -233,7 +233,7 @@ struct AuditRuleTests {
         #expect(SharedHosts.sharedHost(of: "app.example.com") == nil && SharedHosts.sharedHost(of: "app") == nil)
     }
 
-    @Test func `a rule has a name that says what it is, and three sentences`() {
+    @Test func `a rule has a descriptive name and three sentences`() {
         #expect(Set(AuditRule.all.map(\.id)).count == AuditRule.all.count)
         for rule in AuditRule.all {
             #expect(rule.id.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x2D }, "\(rule.id)")
@@ -241,7 +241,7 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `the document lists every rule as it is`() throws {
+    @Test func `the document lists every rule with its text`() throws {
         let document = try String(contentsOfFile: Repository.root + "/docs/guides/audits.md", encoding: .utf8)
         let rows = document.split(separator: "\n").filter { $0.hasPrefix("| `") && $0.split(separator: "|").count == 3 }
             .filter { $0.contains("| error |") || $0.contains("| warning |") || $0.contains("| note |") }
@@ -252,7 +252,7 @@ struct AuditRuleTests {
 
     // MARK: What a plan does about it
 
-    /// What is proposed about the ill accounts, by rule: one of each that the table of ill accounts has.
+    /// The repairs that are offered for the accounts with defects, by rule, in the order of the table above.
     private static let offered: [(rule: String, offers: [RepairOffer?])] = {
         let overdue = ago(days: 30)
         return [
@@ -301,7 +301,7 @@ struct AuditRuleTests {
         ]
     }()
 
-    @Test func `each rule offers the least that makes the finding go away, or says why a person decides`() {
+    @Test func `each rule offers the smallest repair that removes the finding, or says why a person must decide`() {
         for (id, offers) in Self.offered {
             let found = Self.ill.filter { $0.rule == id }.flatMap { ill in
                 AuditRule.named(id).map { ill.snapshot.proposals(about: Self.findings($0, ill.snapshot), Self.terms) }
@@ -320,7 +320,7 @@ struct AuditRuleTests {
         #expect(Set(Self.offered.map(\.rule)) == Set(alone), "every rule is in the table")
     }
 
-    @Test func `nothing is done about an account that holds what cannot be read`() {
+    @Test func `no repair is offered for an account with an unreadable value`() {
         let snapshot = Self.changed { snapshot in
             snapshot.account?.email = nil
             snapshot.unreadable = ["users.email"]
@@ -338,7 +338,7 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `a weak hash that nobody comes to replace goes, where another method works`() {
+    @Test func `a weak hash without recent sign-ins is removed if another method works`() {
         let dormant = Self.changed { snapshot in
             snapshot.passwordScheme = "$2b$10$N9qo8uLOickgx2ZMRZoMye"
             snapshot.createdAt = Self.ago(days: 800)
@@ -362,8 +362,8 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `repairs of several rules together leave a way in`() {
-        // Three rules want the password, the number and Google gone; each alone could have it.
+    @Test func `repairs by several rules together leave a working method`() {
+        // Three rules would remove the password, the number and Google. Each alone may.
         let snapshot = Self.changed { snapshot in
             snapshot.account?.email?.proof = .emailLink
             snapshot.emailProvenAt = Self.ago(days: 1)
@@ -388,7 +388,7 @@ struct AuditRuleTests {
         )
     }
 
-    @Test func `a number that is left over is dropped, and one that several use is a person's decision`() {
+    @Test func `an unproven number is deleted, and one that several accounts use is a person's decision`() {
         var left = owner("cid", of: "cid@example.com")
         left.unprovenPhoneNumber = annsNumber
         left.account?.version = 5
@@ -411,7 +411,7 @@ struct AuditRuleTests {
 
     // MARK: What is no finding
 
-    @Test func `who has no method by design, or is kept out on purpose, is not locked out`() {
+    @Test func `an account without a method by design, or disabled on purpose, is not locked out`() {
         let accounts = [
             Account.fixture("anonymous"), .fixture("custom", customTokens: true),
             .fixture("disabled", email: bob, disabled: true),
@@ -429,7 +429,7 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `a password in use, a fresh change and a new number are well`() {
+    @Test func `a password in use, a fresh change and a new number are no findings`() {
         let fresh = Self.changed { snapshot in
             snapshot.codes = [Self.codes(.verifyAndChangeEmail, waitingSince: Self.ago(days: 2), expiring: Self.now)]
             snapshot.account?.isDisabled = false
@@ -438,7 +438,7 @@ struct AuditRuleTests {
         for rule in AuditRule.all { #expect(Self.findings(rule, fresh) == [], "\(rule.id)") }
     }
 
-    @Test func `a conflict that was settled by linking is about nobody else`() {
+    @Test func `a conflict that was settled by linking is no finding`() {
         let settled = Self.changed { snapshot in
             snapshot.conflicts = [
                 Self.conflict(.accountExistsWithDifferentCredential, .google, live: 0, isResolved: true)
@@ -472,7 +472,7 @@ struct AuditRuleTests {
         return traits.entries.map(\.trait)
     }
 
-    /// What a rule finds among accounts with these addresses and numbers.
+    /// Findings of a rule among accounts with these addresses and numbers.
     private func groups(_ id: String, _ snapshots: [AccountSnapshot]) -> [Finding] {
         guard let rule = AuditRule.named(id) else { return [] }
         let keys = Set(snapshots.flatMap { Self.traits(of: $0, for: rule) }.map(\.key)).sorted()
@@ -481,7 +481,7 @@ struct AuditRuleTests {
         }
     }
 
-    /// What the accounts contribute to a rule, all of it or under one key.
+    /// The members that the accounts contribute to a rule, in total or under one key.
     private func members(_ id: String, _ snapshots: [AccountSnapshot], key: String? = nil) -> [AuditRule.Member] {
         guard let rule = AuditRule.named(id) else { return [] }
         return snapshots.flatMap { snapshot in
@@ -497,7 +497,7 @@ struct AuditRuleTests {
         return snapshot
     }
 
-    @Test func `an address of several accounts is found, whoever names it`() throws {
+    @Test func `an address of several accounts is found, in any of its uses`() throws {
         var other = owner("bob", of: "bob@example.com")
         other.linkedProviders = [.init(identity: identity(.google, "g"), issuer: nil, email: ann, linkedAt: Self.now)]
         let found = groups("same-address-in-several-accounts", [owner("ann", of: "ann@gmail.com"), other])
@@ -505,7 +505,7 @@ struct AuditRuleTests {
         #expect(groups("same-address-in-several-accounts", [other]).isEmpty, "one account is no group")
     }
 
-    @Test func `a number of several accounts is found, whatever it is for`() {
+    @Test func `a number of several accounts is found, in any of its uses`() {
         var factor = owner("bob", of: "bob@example.com")
         factor.secondFactorNumbers = [annsNumber]
         var left = owner("cid", of: "cid@example.com")
@@ -527,10 +527,10 @@ struct AuditRuleTests {
         // Without its dot, and as one letter.
         ("li@example.com", "lı@example.com"),
     ])
-    func `addresses that look alike are found`(first: String, second: String) throws {
+    func `look-alike addresses are found`(first: String, second: String) throws {
         let one = try #require(EmailAddress(first))
         guard let two = EmailAddress(second) else {
-            // What no address may be made of needs no finding.
+            // An invalid address needs no finding.
             return
         }
         #expect(one.lookAlikeKey == two.lookAlikeKey, "\(one.lookAlikeKey) and \(two.lookAlikeKey)")
@@ -541,13 +541,13 @@ struct AuditRuleTests {
         bytes.withUnsafeBufferPointer { ASCIISkeletons.shared.lowercasedSkeleton(of: $0) }
     }
 
-    @Test func `characters of ASCII look like what ICU says, one by one and together`() throws {
+    @Test func `the skeletons of ASCII characters equal ICU's, alone and in pairs`() throws {
         let ascii = (UInt8(1)..<128).map { [$0] }
         let pairs = ascii.flatMap { first in ascii.map { first + $0 } }
         let long = (0..<500).map { _ in (0..<40).map { _ in UInt8.random(in: 1..<128) } }
         for bytes in ascii + pairs + long {
             guard let known = Self.skeleton(of: bytes) else {
-                // Only where something is not one of the letters and digits that nearly all addresses are made of.
+                // Only with characters other than the letters and digits of nearly all addresses.
                 #expect(bytes.contains { !("a"..."z" ~= Character(UnicodeScalar($0))) })
                 continue
             }
@@ -558,7 +558,7 @@ struct AuditRuleTests {
         #expect(Self.skeleton(of: []) == "")
     }
 
-    @Test func `of an account that was in a snapshot before nothing is left`() {
+    @Test func `a snapshot that is reused contains nothing of its previous account`() {
         let fresh = AccountSnapshot(tenant: .project, id: user("bob"))
         var snapshot = owner("ann", of: "ann@example.com")
         snapshot.emailProvenAt = Self.now
@@ -589,7 +589,7 @@ struct AuditRuleTests {
         func properties(_ snapshot: AccountSnapshot) -> [(String?, String)] {
             Mirror(reflecting: snapshot).children.map { ($0.label, String(reflecting: $0.value)) }
         }
-        // Whoever adds a property is asked for it here.
+        // A new property must be reset as well.
         for (filled, empty) in zip(properties(snapshot), properties(fresh))
         where !["tenant", "passing"].contains(filled.0) {
             #expect(filled.1 != empty.1, "\(filled.0 ?? "")")
@@ -600,7 +600,7 @@ struct AuditRuleTests {
         }
     }
 
-    @Test func `few methods are kept as a dictionary keeps them`() {
+    @Test func `a few method proofs behave as a dictionary`() {
         let (early, late) = (Self.ago(days: 9), Self.ago(days: 1))
         var proofs: MethodProofs = [.password: .init(proof: .session, provenAt: early)]
         proofs[.provider(.google)] = .init(proof: .session, provenAt: early)
@@ -617,7 +617,7 @@ struct AuditRuleTests {
         ("ada@example.com", "eda@example.com"), ("ada@gmail.com", "ada@gmail.example"),
         ("strasse@example.com", "straße@example.com"),
     ])
-    func `addresses of different people are not`(first: String, second: String) throws {
+    func `addresses of different people are no look-alikes`(first: String, second: String) throws {
         let one = try #require(EmailAddress(first))
         let two = try #require(EmailAddress(second))
         #expect(one.lookAlikeKey != two.lookAlikeKey)
@@ -634,7 +634,7 @@ extension AuditRule {
 }
 
 extension AccountSnapshot {
-    /// What a takeover by a reset leaves of an account.
+    /// The account after a takeover by a reset.
     fileprivate static func after(takeover snapshot: AccountSnapshot, at now: Timestamp) -> AccountSnapshot {
         var left = snapshot
         left.account = .fixture(snapshot.id.rawValue, email: ann, proof: .passwordReset, password: true)

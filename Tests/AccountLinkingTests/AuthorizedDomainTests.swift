@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccountLinking
 
-/// Which origins codes and sessions of a project may go to.
+/// Origins that codes and sessions of a project may be sent to.
 struct AuthorizedDomainTests {
     private static let origins: [(name: String, origin: WebOrigin)] = [
         ("https app", WebOrigin(isSecure: true, host: "app.example.com", port: nil)),
@@ -29,7 +29,7 @@ struct AuthorizedDomainTests {
         }.map(\.name)
     }
 
-    @Test func `without a domain no origin is authorized, whatever the policy`() {
+    @Test func `without a domain no origin is authorized, under any policy`() {
         for requester in DestinationRequester.allCases {
             for allowsLoopback in [false, true] {
                 let found = Self.authorized([], requester: requester, allowsLoopback: allowsLoopback) { policy in
@@ -53,7 +53,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `apps of this machine need no TLS in development, and nothing else goes without`() {
+    @Test func `in development only apps of this machine need no TLS`() {
         let domains = ["localhost", "127.0.0.1", "app.example.com"]
         #expect(
             Self.authorized(domains, allowsLoopback: true) == [
@@ -64,7 +64,7 @@ struct AuthorizedDomainTests {
         #expect(Self.authorized(["app.example.com"], allowsLoopback: true) == ["https app"], "not unless it is listed")
     }
 
-    @Test func `a policy that does not ask for TLS takes any port, and a listed one by itself`() {
+    @Test func `a policy without required TLS accepts any port, or the listed one only`() {
         #expect(
             Self.authorized(["app.example.com"]) { $0.requiresHTTPSContinueURLs = false } == [
                 "https app", "https app:8443", "http app", "http app:443",
@@ -77,7 +77,8 @@ struct AuthorizedDomainTests {
         )
     }
 
-    @Test func `a policy that takes hosts below an authorized one does so for pages only, and for no address`() {
+    @Test func `a policy that accepts hosts below an authorized one does so for pages only, and not for IP addresses`()
+    {
         func found(_ requester: DestinationRequester) -> [String] {
             Self.authorized(["app.example.com", "127.0.0.1"], requester: requester, allowsLoopback: true) {
                 $0.authorizesSubdomains = true
@@ -87,7 +88,7 @@ struct AuthorizedDomainTests {
         #expect(found(.operation) == ["https app", "http 127.0.0.1:3000"])
     }
 
-    @Test func `an entry is kept in one form`() {
+    @Test func `an entry is stored in one form`() {
         for (text, kept) in [
             ("App.Example.COM", "app.example.com"), ("*.Example.com:8443", "*.example.com:8443"),
             ("*.localhost", "*.localhost"), ("127.0.0.1:1", "127.0.0.1:1"), ("a.b:65535", "a.b:65535"),

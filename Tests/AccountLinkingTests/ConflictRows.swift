@@ -5,7 +5,7 @@ private let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
 private let policyVersion: Int64 = 3
 private let credential = incoming(.gitHub, "github-ann", ann, flagged: true)
 
-/// The account of the conflicts here: its address proven, unless told otherwise.
+/// The account of the conflicts, with a proven address by default.
 private func owner(proof: EmailProof? = .emailCode, _ change: (inout Account) -> Void = { _ in }) -> Account {
     var account = Account.fixture("a", email: ann, proof: proof, password: true)
     change(&account)
@@ -34,12 +34,12 @@ private func conflict(
     ConflictFacts(state: state, expiresAt: expires, tenant: tenant, account: user("a"), proof: proof)
 }
 
-/// Mails at these places, all of which count for another minute.
+/// Mails in these places, which are taken for another minute.
 private func mails(places: ClosedRange<Int>) -> ProofMails {
     ProofMails(freeAt: Dictionary(uniqueKeysWithValues: places.map { ($0, noon.adding(seconds: 60)) }))
 }
 
-/// What ends every question about a conflict before it is asked: the conflicts, and the rule and refusal each meets.
+/// Conflicts that end every question at once, with their rules and refusals.
 private let dead: [(ConflictFacts?, Rule, ConflictRefusal)] = [
     (nil, .conflictUnknown, .unknown),
     (conflict(tenant: TenantID("other")), .conflictUnknown, .unknown),
@@ -67,7 +67,7 @@ struct ProveConflictRows {
         )
     }
 
-    @Test func `Q1 to Q3: of a conflict that is unknown, closed or expired nothing more is asked`() {
+    @Test func `Q1 to Q3: an unknown, closed or expired conflict is refused first`() {
         for (facts, rule, refusal) in dead {
             #expect(decide(facts) == Verdict(rule, .refuse(refusal)))
             #expect(
@@ -99,25 +99,25 @@ struct ProveConflictRows {
         }
     }
 
-    @Test func `Q4: an answer to nothing proves nothing`() {
+    @Test func `Q4: an answer without a started proof proves nothing`() {
         #expect(decide(conflict()) == Verdict(.proofNotExpected, .refuse(.unproven)))
         #expect(decide(conflict(.proven, proof: proof())) == Verdict(.proofNotExpected, .refuse(.unproven)))
         #expect(decide(conflict(.proven, proof: proof()), isRight: false).rule == .proofNotExpected)
     }
 
-    @Test func `Q5: a proof ends at its instant`() {
+    @Test func `Q5: a proof expires exactly at its time`() {
         #expect(decide(conflict(proof: proof(expires: noon))) == Verdict(.proofExpired, .refuse(.proofExpired)))
         let soon = Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + 1)
         #expect(decide(conflict(proof: proof(expires: soon))).rule == .proofAccepted)
     }
 
-    @Test func `Q6: after five wrong answers the right one counts no more`() {
+    @Test func `Q6: after five wrong answers the right one is refused too`() {
         #expect(decide(conflict(proof: proof(attempts: 4))).rule == .proofAccepted)
         #expect(decide(conflict(proof: proof(attempts: 5))) == Verdict(.proofTooManyAnswers, .refuse(.tooManyAttempts)))
         #expect(decide(conflict(proof: proof(attempts: 6)), isRight: false).rule == .proofTooManyAnswers)
     }
 
-    @Test func `Q7: a proof holds for the account, the address and the policy it was asked for`() {
+    @Test func `Q7: a proof is bound to the account, the address and the policy of its request`() {
         let bound = conflict(proof: proof())
         let changes: [(inout Account) -> Void] = [
             { $0.sessionEpoch += 1 },
@@ -131,7 +131,7 @@ struct ProveConflictRows {
         var older = proof()
         older.binding.policyVersion -= 1
         #expect(decide(conflict(proof: older)) == Verdict(.proofStale, .refuse(.proofStale)))
-        // What says nothing about who owns the account may change meanwhile.
+        // Changes that do not concern the ownership of the account are allowed.
         #expect(decide(bound, account: owner { $0.version += 1 }).rule == .proofAccepted)
     }
 
@@ -143,7 +143,7 @@ struct ProveConflictRows {
         #expect(decide(conflict(proof: proof()), isRight: false) == Verdict(.proofWrong, .wrong))
     }
 
-    @Test func `Q10 and Q11: five mails may be asked for`() {
+    @Test func `Q10 and Q11: five mails can be requested`() {
         func start(_ startsSoFar: Int) -> Verdict<StartProofDecision> {
             decideStartProof(
                 policy: LinkPolicy(),
@@ -159,7 +159,7 @@ struct ProveConflictRows {
         #expect(start(5) == Verdict(.proofMailsUsedUp, .refuse(.tooManyAttempts)))
     }
 
-    @Test func `Q16: ten mails may be sent about an account in an hour, whatever the conflict`() {
+    @Test func `Q16: ten mails within an hour are sent about an account, over all conflicts`() {
         func start(_ startsSoFar: Int, _ mails: ProofMails) -> Verdict<StartProofDecision> {
             decideStartProof(
                 policy: LinkPolicy(),
@@ -176,7 +176,7 @@ struct ProveConflictRows {
         #expect(start(5, mails(places: 1...10)).rule == .proofMailsUsedUp, "that wait would be in vain")
     }
 
-    @Test func `Q15: no mail is sent where policy lets none settle what was brought`() {
+    @Test func `Q15: no mail is sent if policy lets no mail settle the credential`() {
         func start(_ rule: ConflictProofRule) -> Verdict<StartProofDecision> {
             decideStartProof(
                 policy: .policy { $0.conflictProofRules = [rule] },
@@ -193,11 +193,11 @@ struct ProveConflictRows {
                 == Verdict(.proofByMailNotOffered, .refuse(.proofNotOffered))
         )
         #expect(start(.init(.init(provider: .facebook), [])).rule == .proofMailed)
-        // What concerns this account's methods a stranger is not told.
+        // An anonymous caller does not learn the account's methods.
         #expect(start(.init(.init(method: .password), [])).rule == .proofMailed)
     }
 
-    @Test func `Q12 to Q14: a recent session of the account proves it, another one nothing`() {
+    @Test func `Q12 to Q14: only a recent session of the account proves the conflict`() {
         func prove(_ session: UserID, recent: Bool) -> Verdict<ProofDecision> {
             decideProveBySession(
                 conflict: conflict(),
@@ -241,28 +241,28 @@ struct ResolveConflictRows {
 
     private let proven = conflict(.proven, proof: proof())
 
-    @Test func `Q1 to Q3: a conflict that is unknown, closed or expired is not settled`() {
+    @Test func `Q1 to Q3: an unknown, closed or expired conflict is not settled`() {
         for (facts, rule, refusal) in dead {
             #expect(decide(facts) == Verdict(rule, .refuse(refusal)))
         }
     }
 
-    @Test func `J1: with the account its conflict is gone`() {
+    @Test func `J1: the conflict of a deleted account is unknown`() {
         #expect(decide(proven, target: nil) == Verdict(.resolveAccountGone, .refuse(.unknown)))
     }
 
-    @Test func `J2: only whoever proved it settles it`() {
+    @Test func `J2: only the prover settles a conflict`() {
         #expect(decide(conflict(proof: proof())) == Verdict(.resolveUnproven, .refuse(.unproven)))
         #expect(decide(proven, isProver: false) == Verdict(.resolveUnproven, .refuse(.unproven)))
         #expect(decide(conflict(.proven)) == Verdict(.resolveUnproven, .refuse(.unproven)))
     }
 
-    @Test func `J3: a proof ends at its instant`() {
+    @Test func `J3: a proof expires exactly at its time`() {
         let late = conflict(.proven, proof: proof(expires: noon))
         #expect(decide(late) == Verdict(.resolveProofExpired, .refuse(.proofExpired)))
     }
 
-    @Test func `J4: a proof holds for the account, the address and the policy it was asked for`() {
+    @Test func `J4: a proof is bound to the account, the address and the policy of its request`() {
         #expect(
             decide(proven, target: owner { $0.sessionEpoch += 1 }) == Verdict(.resolveProofStale, .refuse(.proofStale))
         )
@@ -271,11 +271,11 @@ struct ResolveConflictRows {
         var older = proof()
         older.binding.policyVersion -= 1
         #expect(decide(conflict(.proven, proof: older)) == Verdict(.resolveProofStale, .refuse(.proofStale)))
-        // A session says nothing about the mailbox.
+        // A session proves nothing about the mailbox.
         #expect(decide(conflict(.proven, proof: proof(.session)), target: moved).rule == .credentialLinkedAfterProof)
     }
 
-    @Test func `J5 to J7: what forbids signing in forbids settling`() {
+    @Test func `J5 to J7: obstacles to a sign-in prevent settling too`() {
         #expect(
             decide(proven, enabled: false)
                 == Verdict(.resolveProviderNotEnabled, .refuse(.refused(.operationNotAllowed)))
@@ -292,13 +292,13 @@ struct ResolveConflictRows {
         #expect(decide(proven, target: guarded).rule == .credentialLinkedAfterProof)
     }
 
-    @Test func `J8: an identity the account has meanwhile is signed in with`() {
+    @Test func `J8: an identity that was linked meanwhile signs in`() {
         #expect(
             decide(proven, identityOwner: user("a")) == Verdict(.resolveAlreadyLinked, .resolve(user("a"), .nothing))
         )
     }
 
-    @Test func `J9 and J10: nobody's identity is taken, and none is replaced`() {
+    @Test func `J9 and J10: no identity is taken from its owner, and none is replaced`() {
         #expect(
             decide(proven, identityOwner: user("b"))
                 == Verdict(.resolveIdentityInUse, .refuse(.refused(.federatedIdentityAlreadyLinked)))
@@ -307,7 +307,7 @@ struct ResolveConflictRows {
         #expect(decide(proven, target: other) == Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked)))
     }
 
-    @Test func `U26: a credential whose address a third account has by now is not linked`() {
+    @Test func `U26: a credential whose address a third account owns now is not linked`() {
         let refused = Verdict<ResolutionDecision>(.credentialAddressTaken, .refuse(.refused(.emailExists)))
         for target in [owner(), owner { $0.email = nil }, owner { $0.linkedProviders = [.gitHub: "another"] }] {
             let proven = conflict(.proven, proof: proof(.session, of: target))
@@ -322,7 +322,7 @@ struct ResolveConflictRows {
         }
     }
 
-    @Test func `J11: the owner of a mailbox nobody had proven takes the account over`() {
+    @Test func `J11: the first proof of the mailbox takes the account over`() {
         let unproven = owner(proof: nil) { $0.linkedProviders = [.facebook: "intruder"] }
         let takeover = AccountChange.only {
             $0.email = .prove(.emailCode)
@@ -337,8 +337,8 @@ struct ResolveConflictRows {
         }
         let facts = conflict(.proven, proof: proof(of: unproven))
         #expect(decide(facts, target: unproven) == Verdict(.takeoverByConflict, .resolve(user("a"), takeover)))
-        // Also where the intruder has another identity of the same provider (J10), or the address was proven by the word of a
-        // provider for new addresses.
+        // Also if the intruder has another identity of the same provider (J10), or only a word for new addresses proves
+        // the address.
         for word in [nil, EmailProof.provider(.apple)] {
             let other = owner(proof: word) { $0.linkedProviders = [.gitHub: "intruder", .apple: "intruder"] }
             let settled = decide(conflict(.proven, proof: proof(of: other)), target: other)
@@ -348,19 +348,19 @@ struct ResolveConflictRows {
             }
             #expect(other.applying(change).linkedProviders == [.gitHub: "github-ann"])
         }
-        // Whoever shows a session of such an account is the one who made it: nothing of theirs goes.
+        // A session of such an account belongs to the person who made it, so nothing is removed.
         let bySession = conflict(.proven, proof: proof(.session, of: unproven))
         #expect(decide(bySession, target: unproven).rule == .credentialLinkedAfterProof)
     }
 
-    @Test func `J12: a proven conflict links its credential and leaves the rest`() {
+    @Test func `J12: a proven conflict links its credential and changes nothing else`() {
         let change = AccountChange.only { $0.linkedIdentity = credential.identity }
         #expect(decide(proven) == Verdict(.credentialLinkedAfterProof, .resolve(user("a"), change)))
         #expect(
             decide(conflict(.proven, proof: proof(.session)))
                 == Verdict(.credentialLinkedAfterProof, .resolve(user("a"), change))
         )
-        // As linking does (L4), it sets no address that nobody has proven where one was taken off.
+        // As in linking (L4), no unproven address replaces a removed one.
         let without = owner { account in
             account.email = nil
             account.hasInitialEmail = true
@@ -371,7 +371,7 @@ struct ResolveConflictRows {
         )
     }
 
-    @Test func `J14: a proof settles what policy lets it settle, pair by pair`() {
+    @Test func `J14: policy decides which proof settles a pair`() {
         let rule = ConflictProofRule(.init(method: .password, provider: .gitHub), [.session])
         let policy = LinkPolicy.policy { $0.conflictProofRules = [rule] }
         #expect(decide(proven, policy: policy) == Verdict(.resolveProofNotOffered, .refuse(.proofNotOffered)))
@@ -381,7 +381,7 @@ struct ResolveConflictRows {
         )
     }
 
-    @Test func `J15: a sign-in settles what is proven, but not by the first proof of a mailbox`() {
+    @Test func `J15: the next sign-in settles a proven conflict, except by the first proof of a mailbox`() {
         func refusal(_ facts: ConflictFacts, _ target: Account = owner()) -> Verdict<ConflictRefusal>? {
             refusalOfNextSignIn(
                 conflict: facts,
@@ -397,26 +397,26 @@ struct ResolveConflictRows {
             refusal(conflict(.proven, proof: proof(of: unproven)), unproven)
                 == Verdict(.nextSignInLeavesConflict, .unproven)
         )
-        // Whoever showed a session of the account was in it, and so is whoever signs in.
+        // A person with a session of the account could sign in to it, as the next one does.
         #expect(refusal(conflict(.proven, proof: proof(.session, of: unproven)), unproven) == nil)
         #expect(refusal(conflict(proof: proof())) == Verdict(.resolveUnproven, .unproven))
         #expect(refusal(conflict(.proven, proof: proof(expires: noon))) == Verdict(.resolveProofExpired, .proofExpired))
         #expect(refusal(proven, owner { $0.sessionEpoch += 1 }) == Verdict(.resolveProofStale, .proofStale))
     }
 
-    @Test func `J13: whoever holds the handle may turn it down`() {
+    @Test func `J13: the holder of the handle may decline the conflict`() {
         let verdict = decideDeclineConflict(conflict: proven, handleTenant: .project, by: .holder, now: noon)
         #expect(verdict == Verdict(.conflictDeclined, nil))
     }
 
-    @Test func `J17: an administrator may turn it down, proven or not`() {
+    @Test func `J17: an administrator may decline the conflict, proven or not`() {
         for facts in [proven, conflict()] {
             let verdict = decideDeclineConflict(conflict: facts, handleTenant: .project, by: .administrator, now: noon)
             #expect(verdict == Verdict(.declinedByOperator, nil))
         }
     }
 
-    @Test func `what has expired is neither open nor proven, and what has ended stays so`() {
+    @Test func `an expired conflict is neither open nor proven, and a closed one stays closed`() {
         func shown(_ state: ConflictFacts.State, expires: Timestamp) -> ConflictFacts.ShownState {
             conflict(state, expires: expires).shownState(at: noon)
         }
@@ -429,7 +429,7 @@ struct ResolveConflictRows {
 }
 
 extension LinkPolicy {
-    /// This policy as the one that the proofs here were asked for under.
+    /// This policy with the version that the proofs are bound to.
     fileprivate var asInForce: LinkPolicy {
         var policy = self
         policy.version = policyVersion
@@ -439,7 +439,7 @@ extension LinkPolicy {
     fileprivate static let onlySessions = policy { $0.conflictProofRules = [.init(.init(), [.session])] }
 }
 
-/// Every combination of what the decisions about a conflict look at.
+/// Every combination of the inputs of the decisions about a conflict.
 enum ConflictCase {
     static let conflicts: [ConflictFacts?] = {
         var all: [ConflictFacts?] = [nil, conflict(tenant: TenantID("other")), conflict(expires: noon)]
@@ -492,7 +492,7 @@ enum ConflictCase {
         return all
     }()
 
-    /// Every rule that decides something about a conflict.
+    /// Every rule about a conflict.
     static let rules: [Rule] = {
         var rules = resolutions.map(\.verdict.rule)
         for facts in conflicts {
@@ -561,7 +561,7 @@ enum ConflictCase {
 }
 
 struct ConflictLaws {
-    @Test func `nothing is settled without the proof of whoever asks, in time`() {
+    @Test func `nothing is settled without the caller's proof, in time`() {
         var settled = 0
         for (facts, isProver, verdict) in ConflictCase.resolutions {
             guard case .resolve(let account, _) = verdict.decision else { continue }
@@ -574,7 +574,7 @@ struct ConflictLaws {
         #expect(settled > 0)
     }
 
-    @Test func `a proof bound to one thing is worth nothing for another (CVE-2026-9087)`() {
+    @Test func `a proof that is bound to one account or address proves no other (CVE-2026-9087)`() {
         let accounts = [owner(), owner { $0.sessionEpoch += 1 }, owner(proof: nil) { $0.email?.address = bob }]
         var bindings: Set<ProofBinding> = []
         for account in accounts {

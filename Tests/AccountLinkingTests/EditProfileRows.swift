@@ -4,7 +4,7 @@ import Testing
 struct EditProfileRows {
     private let named = Profile(displayName: "Ann")
 
-    @Test func `F1: a disabled account's profile stays`() {
+    @Test func `F1: a disabled account's profile does not change`() {
         let account = Account.fixture("a", disabled: true)
         #expect(
             decideEditProfile(account: account, current: Profile(), edited: named)

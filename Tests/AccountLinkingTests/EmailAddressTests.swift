@@ -9,7 +9,7 @@ struct EmailAddressTests {
         "a@" + String(repeating: "b", count: 63) + ".com",
         String(repeating: "a", count: 64) + "@" + String(repeating: "b.", count: 93) + "com",
     ])
-    func `an ordinary address is accepted as it stands`(raw: String) throws {
+    func `an ordinary address is accepted unchanged`(raw: String) throws {
         let email = try #require(EmailAddress(raw))
         #expect(email.raw == raw)
         #expect(email.canonical == raw)
@@ -27,11 +27,11 @@ struct EmailAddressTests {
         "a@" + String(repeating: "b", count: 64) + ".com",
         String(repeating: "a", count: 64) + "@" + String(repeating: "b.", count: 94) + "com",
     ])
-    func `what is no address is refused`(raw: String) {
+    func `a malformed address is refused`(raw: String) {
         #expect(EmailAddress(raw) == nil)
     }
 
-    @Test func `case is folded everywhere and nothing else is`() throws {
+    @Test func `only case is folded, and it is folded everywhere`() throws {
         let email = try #require(EmailAddress("Ann.LEE+News@EXAMPLE.Com"))
         #expect(email.raw == "Ann.LEE+News@EXAMPLE.Com")
         #expect(email.canonical == "ann.lee+news@example.com")
@@ -65,7 +65,7 @@ struct EmailAddressTests {
         ("\u{212B}sa+X.Y@Example.com", "\u{E5}sa+x.y@example.com"),
         ("user.名前@example.com", "user.名前@example.com"),
     ])
-    func `an internationalised address has one key, byte for byte`(raw: String, canonical: String) throws {
+    func `an internationalized address has one key, byte for byte`(raw: String, canonical: String) throws {
         let email = try #require(EmailAddress(raw))
         #expect(Array(email.canonical.utf8) == Array(canonical.utf8))
         #expect(email.raw == raw)
@@ -73,7 +73,7 @@ struct EmailAddressTests {
         #expect(Array(try #require(EmailAddress(email.canonical)).canonical.utf8) == Array(canonical.utf8))
     }
 
-    @Test func `the wire form of an internationalised address is lower case and no more`() throws {
+    @Test func `the wire form of an internationalized address is lower case only`() throws {
         #expect(try #require(EmailAddress("ANN@BÜCHER.example")).lowercased == "ann@bücher.example")
     }
 
@@ -86,7 +86,7 @@ struct EmailAddressTests {
         "\u{1FEF}é@b.co",
         String(repeating: "é", count: 33) + "@example.com",
     ])
-    func `what does not show, combines with nothing or becomes something else is refused`(raw: String) {
+    func `characters that are invisible, combine with nothing or change when folded are refused`(raw: String) {
         #expect(EmailAddress(raw) == nil)
     }
 
@@ -98,11 +98,11 @@ struct EmailAddressTests {
 }
 
 struct IdentifierTests {
-    @Test func `a user id has 1 to 128 characters, none of control`() {
+    @Test func `a user id has 1 to 128 characters, no control characters`() {
         #expect(UserID("a")?.rawValue == "a")
         #expect(UserID(String(repeating: "é", count: 128)) != nil)
         #expect(UserID(String(repeating: "a", count: 129)) == nil)
-        // Counted as the database counts: an "e" and its accent are two.
+        // Counted as in the database: an "e" and its accent are two.
         #expect(UserID(String(repeating: "e\u{301}", count: 64)) != nil)
         #expect(UserID(String(repeating: "e\u{301}", count: 65)) == nil)
         #expect(UserID("") == nil)
@@ -125,7 +125,7 @@ struct IdentifierTests {
         #expect(ProviderID.apple < .google)
     }
 
-    @Test func `a subject is kept as it is`() {
+    @Test func `a subject is stored unchanged`() {
         #expect(ProviderIdentity(provider: .google, subject: "AbC")?.subject == "AbC")
         #expect(ProviderIdentity(provider: .google, subject: "") == nil)
         #expect(ProviderIdentity(provider: .google, subject: "a\u{0}b") == nil)
@@ -137,11 +137,11 @@ struct IdentifierTests {
         ("+06505553434", nil), ("+123456", nil), ("+1234567", "+1234567"), ("+123456789012345", "+123456789012345"),
         ("+1234567890123456", nil), ("", nil), ("+", nil), ("+1650555x434", nil), ("+٠١٢٣٤٥٦٧", nil),
     ])
-    func `a number is E.164 once its separators are gone`(raw: String, canonical: String?) {
+    func `a number is E.164 after its separators are removed`(raw: String, canonical: String?) {
         #expect(PhoneNumber(raw)?.rawValue == canonical)
     }
 
-    @Test func `an email proof reads back from its name`() {
+    @Test func `an email proof parses from its name`() {
         let proofs: [EmailProof] = [.emailCode, .emailLink, .passwordReset, .administrator, .provider(.google)]
         for proof in proofs { #expect(EmailProof(name: proof.name) == proof) }
         #expect(EmailProof(name: "somebody") == nil)
@@ -149,7 +149,7 @@ struct IdentifierTests {
         #expect(Set(proofs.map(\.name)).count == proofs.count)
     }
 
-    @Test func `instants before 1970 round towards the past`() {
+    @Test func `instants before 1970 are rounded down`() {
         #expect(Timestamp(microsecondsSinceEpoch: -1).secondsSinceEpoch == -1)
         #expect(Timestamp(microsecondsSinceEpoch: -1_000_000).secondsSinceEpoch == -1)
         #expect(Timestamp(microsecondsSinceEpoch: 1_999_999).secondsSinceEpoch == 1)

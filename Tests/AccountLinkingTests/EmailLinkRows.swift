@@ -18,7 +18,7 @@ struct EmailLinkRows {
         ).decide(policy)
     }
 
-    @Test func `M0: without the method nobody signs in by link`() {
+    @Test func `M0: without the method no link signs in`() {
         let policy = LinkPolicy.policy { $0.allowsEmailLinkSignIn = false }
         #expect(
             decide(owner: .fixture("o", email: ann, disabled: true), policy: policy)
@@ -26,7 +26,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M1: a link to an address nobody has makes an account with that address, proven`() {
+    @Test func `M1: a link to an unknown address creates an account with that address, proven`() {
         #expect(
             decide()
                 == Verdict(
@@ -41,7 +41,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M2: a link signs in to a proven account, which keeps all it has`() {
+    @Test func `M2: a link signs in to a proven account, which keeps everything`() {
         let owner = Account.fixture("o", email: ann, proof: .emailCode, password: true)
         #expect(
             decide(owner: owner)
@@ -56,7 +56,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M3: a link takes over an account whose address nobody had proven`() {
+    @Test func `M3: a link takes over an account with an unproven address`() {
         let squatter = Account.fixture(
             "o",
             email: ann,
@@ -89,7 +89,7 @@ struct EmailLinkRows {
         #expect(squatter.applying(change).signInMethods == [.emailLink])
     }
 
-    @Test func `M4: a link does not get into a disabled account`() {
+    @Test func `M4: a link does not sign in to a disabled account`() {
         let disabled = Account.fixture("o", email: ann, disabled: true, secondFactor: true)
         #expect(
             decide(owner: disabled, policy: .secondFactors)
@@ -104,7 +104,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M5: an enrolled second factor is asked for before anything is written`() {
+    @Test func `M5: an enrolled second factor is required before any write`() {
         let owner = Account.fixture("o", email: ann, password: true, secondFactor: true)
         let required = Verdict<SignInDecision>(.emailLinkNeedsSecondFactor, .secondFactorRequired(user("o")))
         #expect(decide(owner: owner, policy: .secondFactors) == required)
@@ -116,7 +116,7 @@ struct EmailLinkRows {
         #expect(decide(owner: owner).rule == .takeoverByEmailLink)
     }
 
-    @Test func `M6: a link gives an account without an address its address`() {
+    @Test func `M6: a link sets the address of an account without one`() {
         let target = Account.fixture("t", phone: true)
         #expect(
             decide(target: target)
@@ -134,7 +134,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M6: a link that replaces the address remembers the first one and ends other sessions`() {
+    @Test func `M6: a link that replaces the address stores the first one and ends other sessions`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(
             decide(target: target)
@@ -193,7 +193,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M7: a link to somebody else's address is not attached`() {
+    @Test func `M7: a link to another account's address is refused`() {
         let owner = Account.fixture("o", email: ann, proof: .emailCode, secondFactor: true)
         let target = Account.fixture("t", email: bob, secondFactor: true)
         #expect(decide(owner: owner, target: target) == Verdict(.emailLinkAddressInUse, .refuse(.emailExists)))
@@ -203,7 +203,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M8: a link makes an anonymous account a real one under its own id`() {
+    @Test func `M8: a link makes an anonymous account permanent under its id`() {
         let target = Account.fixture("t")
         let verdict = decide(target: target, recent: false)
         #expect(
@@ -222,7 +222,7 @@ struct EmailLinkRows {
         )
     }
 
-    @Test func `M9: closed to new users, a link makes no account`() {
+    @Test func `M9: if clients may not sign up, a link creates no account`() {
         let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
         #expect(decide(policy: closed) == Verdict(.emailLinkSignUpNotAllowed, .refuse(.signUpDisabled)))
         #expect(decide(owner: .fixture("o", email: ann, proof: .emailLink), policy: closed).rule == .signInByEmailLink)
@@ -233,7 +233,7 @@ struct EmailLinkRows {
         let target = Account.fixture("t", email: bob, password: true)
         let refused = Verdict<SignInDecision>(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
         #expect(decide(target: target, policy: .firebase, recent: false) == refused)
-        // The address was taken off first.
+        // The address was removed before.
         let bare = Account.fixture("t", initialEmail: true)
         #expect(decide(target: bare, policy: .firebase, recent: false) == refused)
     }
@@ -249,7 +249,7 @@ struct EmailLinkRows {
             #expect(decide(owner: owner, target: target).rule == .emailLinkAddressInUse)
         }
         #expect(decide(target: withoutAddress, policy: .firebase, recent: false).rule == .emailSetByEmailLink)
-        // A guest has nothing to sign in again with; one's own mailbox is nothing new.
+        // An anonymous account cannot sign in again, and the account's own mailbox is not new.
         #expect(decide(target: .fixture("t"), recent: false).rule == .anonymousUpgradedByEmailLink)
         let own = Account.fixture("t", email: ann, password: true)
         #expect(decide(owner: own, target: own, recent: false).rule == .emailSetByEmailLink)
@@ -264,11 +264,11 @@ struct EmailLinkRows {
         }
         #expect(former.applying(change).signInMethods == [.emailLink] && change.quarantinesRemovals)
         #expect(decide(owner: former, policy: .firebase).rule == .signInByEmailLink)
-        // Apple gives that mailbox out.
+        // Apple issues that mailbox.
         let relay = address("ann@icloud.com")
         let owner = Account.fixture("o", email: relay, proof: .provider(.apple), providers: [.apple: "ann"])
         #expect(LinkPolicy().isProven(owner) && !LinkPolicy().isProven(former) && LinkPolicy.firebase.isProven(former))
-        // Who has the session and the mailbox is both: the proof is the mailbox's from then on.
+        // With session and mailbox the caller is both; the mailbox becomes the proof.
         let own = decide(owner: former, target: former, recent: false)
         guard own.rule == .emailSetByEmailLink, case .signIn(_, let change, _) = own.decision else {
             Issue.record("not signed in: \(own.rule)")

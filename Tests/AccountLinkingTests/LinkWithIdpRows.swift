@@ -37,7 +37,7 @@ struct LinkWithIdpRows {
         return Verdict(rule, .signIn(user("t"), change, emailWasRecycled: false))
     }
 
-    @Test func `L10: an old session links nothing, and does not learn whose the identity is`() {
+    @Test func `L10: an old session links nothing, and does not learn who owns the identity`() {
         let target = Account.fixture("t", email: ann, password: true)
         for owner in [nil, Account.fixture("f")] {
             #expect(
@@ -86,7 +86,7 @@ struct LinkWithIdpRows {
         )
     }
 
-    @Test func `L2: an identity that is linked already is refused, without a pending credential`() {
+    @Test func `L2: an identity that is already linked is refused, without a pending credential`() {
         let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, to: target, identityOwner: target, emailOwner: target)
@@ -110,7 +110,7 @@ struct LinkWithIdpRows {
         #expect(decide(.trusted, to: target) == linked(.providerLinked, identity(.google, "google-ann")))
     }
 
-    @Test func `L4: an account without an address gets the provider's, as proven as the provider is trusted`() {
+    @Test func `L4: an account without an address gets the provider's, proven if the provider is trusted`() {
         let target = Account.fixture("t", phone: true)
         #expect(
             decide(.trusted, to: target)
@@ -123,7 +123,7 @@ struct LinkWithIdpRows {
         #expect(decide(.withoutEmail, to: target) == linked(.providerLinked, identity(.facebook, "facebook-ann")))
     }
 
-    @Test func `L4: where an address was taken off, none that nobody has proven comes in its place`() {
+    @Test func `L4: no unproven address replaces a removed one`() {
         let target = Account.fixture("t", phone: true, initialEmail: true)
         #expect(decide(.untrusted, to: target) == linked(.providerLinked, identity(.gitHub, "github-ann")))
         #expect(
@@ -132,7 +132,7 @@ struct LinkWithIdpRows {
         )
     }
 
-    @Test func `L4: a word for new addresses fills no place where an address was, nor one beside a second factor`() {
+    @Test func `L4: a word for new addresses replaces no removed address, and sets none beside a second factor`() {
         let word = incoming(.apple, "apple-ann", ann, flagged: true)
         let mailboxes = incoming(.apple, "apple-ann", address("ann@icloud.com"), flagged: true)
         let former = Account.fixture("t", phone: true, initialEmail: true)
@@ -170,7 +170,7 @@ struct LinkWithIdpRows {
         )
     }
 
-    @Test func `L5: with duplicates allowed nobody's address is in the way and none is copied`() {
+    @Test func `L5: with duplicates allowed no address is a conflict and none is copied`() {
         let target = Account.fixture("t", phone: true)
         let owner = Account.fixture("m", email: ann, proof: .emailCode)
         #expect(
@@ -188,7 +188,7 @@ struct LinkWithIdpRows {
         )
     }
 
-    @Test func `L6: a session without the second factor links nothing yet, one that carries it links at once`() {
+    @Test func `L6: a session without the second factor links nothing, one that carries it links at once`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true, secondFactor: true)
         #expect(
             decide(.trusted, to: target, policy: .secondFactors)
@@ -201,7 +201,7 @@ struct LinkWithIdpRows {
         #expect(decide(.trusted, to: target) == linked(.providerLinked, identity(.google, "google-ann")))
     }
 
-    @Test func `L7: an anonymous account becomes a real one under its own id`() {
+    @Test func `L7: an anonymous account becomes permanent under its id`() {
         let target = Account.fixture("t")
         let verdict = decide(.trusted, to: target)
         #expect(
@@ -220,7 +220,7 @@ struct LinkWithIdpRows {
         )
     }
 
-    @Test func `L8: another identity of a provider that is linked is a conflict; nothing is replaced`() {
+    @Test func `L8: another identity of a linked provider is a conflict; nothing is replaced`() {
         let target = Account.fixture("t", email: bob, providers: [.google: "google-bob"], secondFactor: true)
         let conflict = Verdict<SignInDecision>(
             .linkOfSecondSubject,
@@ -230,7 +230,7 @@ struct LinkWithIdpRows {
         #expect(decide(.trusted, to: target, policy: .secondFactors) == conflict)
     }
 
-    @Test func `L9: a provider that is not enabled links nothing`() {
+    @Test func `L9: a disabled provider links nothing`() {
         let target = Account.fixture("t", email: ann, providers: [.google: "google-ann"])
         #expect(
             decide(.trusted, to: target, identityOwner: target, enabled: false)

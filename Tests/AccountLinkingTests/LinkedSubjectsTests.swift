@@ -1,11 +1,11 @@
 import AccountLinking
 import Testing
 
-/// `LinkedSubjects` against what it stands for, a dictionary.
+/// `LinkedSubjects` compared with a dictionary.
 struct LinkedSubjectsTests {
     private static let providers = ["google.com", "apple.com", "oidc.work", "facebook.com"].compactMap(ProviderID.init)
 
-    @Test func `it holds what a dictionary holds, in the order of providers, whatever was done in which order`() {
+    @Test func `after any operations it equals a dictionary, sorted by provider`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             var subjects = LinkedSubjects()
@@ -25,7 +25,7 @@ struct LinkedSubjectsTests {
         }
     }
 
-    @Test func `of several identities with one provider the last counts`() throws {
+    @Test func `of several identities with one provider the last wins`() throws {
         let identities = try ["first", "second"].map { subject in
             try #require(ProviderIdentity(provider: .google, subject: subject))
         }
@@ -33,7 +33,7 @@ struct LinkedSubjectsTests {
         #expect(LinkedSubjects([ProviderIdentity]()).isEmpty)
     }
 
-    @Test func `the issuer of a row is kept where the provider alone does not say who gives the subjects out`() throws {
+    @Test func `the issuer of a row is stored if the provider does not determine who assigns its subjects`() throws {
         let rows = [
             (identity(provider("oidc.work"), "w"), "https://accounts.google.com"),
             (identity(.google, "g"), "https://accounts.google.com"),

@@ -203,7 +203,8 @@ struct MergeRows {
         }
     }
 
-    @Test func `owners who replace an address store the first one, and under enumeration protection prove the new one`() {
+    @Test func `owners who replace an address store the first one, and under enumeration protection prove the new one`()
+    {
         for one in Self.all {
             guard case .merge(let plan) = one.verdict.decision, let survivor = one.survivor else { continue }
             guard one.requester != Self.administrator else {

@@ -14,7 +14,7 @@ struct RepairConsequenceTests {
         return tally.entries
     }
 
-    @Test func `a repair that takes a sign-in method or the address's proof says so, whatever else it does`() {
+    @Test func `a repair that removes a sign-in method or the address's proof reports it`() {
         for repair in RepairRows.repairs {
             let change = repair.change
             let consequences = repair.consequences

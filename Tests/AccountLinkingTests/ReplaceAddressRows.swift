@@ -1,7 +1,7 @@
 import AccountLinking
 import Testing
 
-/// The mailbox that gets the code when an account has another address.
+/// The mailbox that gets the code when an account's address changes.
 struct ReplaceAddressRows {
     private let next = address("next@example.com")
     private let started = Timestamp(secondsSinceEpoch: 1)
@@ -10,7 +10,7 @@ struct ReplaceAddressRows {
         LiveRecovery(email: email, wasProven: wasProven, createdAt: Timestamp(secondsSinceEpoch: seconds))
     }
 
-    /// The account has Bob's address; its first one is Ann's unless another is named.
+    /// The account has Bob's address. Its first one is Ann's by default.
     private func decide(
         proof: EmailProof? = .emailCode,
         next: AccountEmail?,
@@ -26,7 +26,7 @@ struct ReplaceAddressRows {
         )
     }
 
-    @Test func `the proven address that is replaced is mailed, and not the first one`() {
+    @Test func `the replaced proven address is mailed, not the first one`() {
         for next in [nil, AccountEmail(address: next, proof: nil), AccountEmail(address: next, proof: .emailCode)] {
             #expect(decide(next: next) == .mail(to: bob, wasProven: true, since: nil))
             #expect(decide(next: next, initial: bob) == .mail(to: bob, wasProven: true, since: nil))
@@ -36,7 +36,7 @@ struct ReplaceAddressRows {
         }
     }
 
-    @Test func `as long as a code to a proven address lives, a thief who moves on leaves another there`() {
+    @Test func `while a code to a proven address lives, a thief who changes the address again gets none`() {
         let live = [code(ann), code(ann, at: 2)]
         for proof in [nil, EmailProof.emailCode] {
             for next in [nil, AccountEmail(address: next, proof: .emailCode)] {
@@ -56,11 +56,11 @@ struct ReplaceAddressRows {
         #expect(decide(proof: nil, next: next, initial: bob) == .mail(to: bob, wasProven: false, since: nil))
     }
 
-    @Test func `an account that is back at the address of a live code mails nobody`() {
+    @Test func `an account that returns to the address of a live code causes no mail`() {
         #expect(decide(next: AccountEmail(address: ann, proof: .emailCode), live: [code(ann)]) == .returned)
         #expect(decide(next: AccountEmail(address: ann, proof: nil), live: [code(ann)]) == .silent)
         #expect(decide(proof: nil, next: AccountEmail(address: ann, proof: nil)) == .silent)
-        // Nobody has shown to have had it before: the proven address that it replaces is mailed.
+        // Its first holder never proved it, so the proven address that it replaces is mailed.
         let unproven = [code(ann, wasProven: false)]
         #expect(
             decide(next: AccountEmail(address: ann, proof: .emailCode), live: unproven)
@@ -68,7 +68,7 @@ struct ReplaceAddressRows {
         )
     }
 
-    @Test func `an address that stays mails nobody`() {
+    @Test func `an unchanged address causes no mail`() {
         #expect(decide(next: AccountEmail(address: bob, proof: .emailCode), live: [code(ann)]) == .silent)
     }
 

@@ -30,7 +30,7 @@ extension MethodSnapshot {
     fileprivate static func absent(_ method: SignInMethod) -> MethodSnapshot { MethodSnapshot(method, wasThere: false) }
 }
 
-/// One point of the space of the decision about a code that brings sign-in methods back.
+/// A point in the input space of codes that restore sign-in methods.
 struct RevertCase {
     var account: Account?
     var isSameAccount: Bool
@@ -95,9 +95,9 @@ extension RevertDecision {
     }
 }
 
-/// Laws that hold on every combination.
+/// Laws that hold for every combination.
 struct RevertLaws {
-    @Test func `a method that the account did not have before is never left on it`() {
+    @Test func `a method that the account did not have before is removed`() {
         for point in RevertCase.all {
             guard let reversal = point.reversal, let account = point.account else { continue }
             for old in point.before where !old.wasThere {
@@ -107,7 +107,7 @@ struct RevertLaws {
         }
     }
 
-    @Test func `what another account has is never restored, and what the code does not name is never touched`() {
+    @Test func `another account's method is never restored, and methods outside the code never change`() {
         for point in RevertCase.all {
             guard let reversal = point.reversal else { continue }
             #expect(Set(reversal.restored).isDisjoint(with: point.taken))
@@ -147,27 +147,27 @@ struct RevertRows {
         Verdict(rule, .revert(user("A"), reversal))
     }
 
-    @Test func `U18: an account that is gone, or has only the id, gets nothing back`() {
+    @Test func `U18: a deleted account, or a new one under its id, is not restored`() {
         let lost = Verdict<RevertDecision>(.revertOfLostAccount, .refuse(.invalidEmailCode))
         #expect(decide(nil, [.absent(google)]) == lost)
         #expect(decide(stolen, [.absent(google)], isSameAccount: false) == lost)
     }
 
-    @Test func `U19: a disabled account stays as it is`() {
+    @Test func `U19: a disabled account does not change`() {
         let disabled = Account.fixture("A", email: ann, password: true, disabled: true)
         #expect(decide(disabled, [.absent(.password)]) == Verdict(.revertOfDisabledAccount, .refuse(.userDisabled)))
     }
 
-    @Test func `U20: what has been settled since is not undone`() {
+    @Test func `U20: settled methods are not restored`() {
         #expect(decide(stolen, []) == Verdict(.revertSettled, .refuse(.invalidEmailCode)))
     }
 
-    @Test func `U21: where nothing is left to undo the sessions end all the same`() {
+    @Test func `U21: if nothing is left to undo, the sessions still end`() {
         #expect(decide(stolen, [.absent(.phone)]) == reverts(.revertOfNothing, MethodReversal()))
         #expect(decide(stolen, [.google("thief")]) == reverts(.revertOfNothing, MethodReversal()))
     }
 
-    @Test func `U22: an identity that another account has stays away, and the thief's goes`() {
+    @Test func `U22: an identity of another account is not restored, and the thief's is removed`() {
         #expect(
             decide(stolen, [.google("owner"), .absent(.password)], taken: [google])
                 == reverts(.revertInPart, MethodReversal(removed: [google, .password], taken: [google]))
@@ -178,7 +178,7 @@ struct RevertRows {
         )
     }
 
-    @Test func `U23: what was added goes, what was removed or replaced is back`() {
+    @Test func `U23: added methods are removed, removed and replaced ones restored`() {
         #expect(decide(stolen, [.absent(google)]) == reverts(.methodsReverted, MethodReversal(removed: [google])))
         #expect(
             decide(stolen, [.google("owner"), .phone(annsNumber), MethodSnapshot(.password, wasThere: true)])
@@ -186,7 +186,7 @@ struct RevertRows {
         )
     }
 
-    @Test func `the account has its methods back as they were, and its sessions have ended`() throws {
+    @Test func `the account's methods are restored as they were, and its sessions end`() throws {
         let now = Timestamp(secondsSinceEpoch: 2_000)
         var owner = UserRecord(tenant: .project, id: user("A"), sessionEpoch: 7, createdAt: now)
         owner.passwordUpdatedAt = now
@@ -220,7 +220,7 @@ struct RevertRows {
         #expect(back.sessionEpoch == 8)
     }
 
-    @Test func `a first mailed link is no change that its reader is told of, its removal is`() {
+    @Test func `the first use of a mailed link is not reported, its removal is`() {
         let now = Timestamp(secondsSinceEpoch: 2_000)
         let before = UserRecord(tenant: .project, id: user("A"), sessionEpoch: 7, createdAt: now)
         var following = AccountChange()
@@ -234,7 +234,7 @@ struct RevertRows {
         #expect(removal.touchesMethods && changes.removed == [.emailLink])
     }
 
-    @Test func `another subject of a provider and another number are removed and added`() {
+    @Test func `another subject of a provider and another number count as removed and added`() {
         let now = Timestamp(secondsSinceEpoch: 2_000)
         var before = UserRecord(tenant: .project, id: user("A"), sessionEpoch: 7, createdAt: now)
         before.phoneNumber = annsNumber

@@ -1,12 +1,12 @@
 import AccountLinking
 import AccountTestSupport
 
-/// Every account that the rules can tell apart, as chosen by the odometer.
+/// Every account that the rules distinguish, as the odometer chooses.
 extension Account {
-    /// - `email`: the address, if any; the choice is whether it is proven.
-    /// - `identity`: an identity the account holds for certain.
-    /// - `provider`: the provider of which the account may hold another subject.
-    /// - `isCoarse`: all of password, link and phone or none of them, for decisions that do not look at these one by one.
+    /// - `email`: the address, if any; the choice is its proof.
+    /// - `identity`: an identity that the account has.
+    /// - `provider`: a provider of which the account may have another subject.
+    /// - `isCoarse`: all of password, link and phone or none, for decisions that do not distinguish them.
     static func choose(
         _ choices: inout Choices,
         id: String,
@@ -38,7 +38,7 @@ extension Account {
     }
 }
 
-/// Every point of a space, once.
+/// Every point of an input space, once.
 func everyPoint<Point>(_ choose: (inout Choices) -> Point) -> [Point] {
     var points: [Point] = []
     var choices = Choices()
@@ -46,16 +46,16 @@ func everyPoint<Point>(_ choose: (inout Choices) -> Point) -> [Point] {
     return points
 }
 
-/// An `oidc.*` provider of Google's.
+/// An `oidc.*` provider with Google's issuer.
 let workspace = provider("oidc.workspace")
 
-/// The accounts that a provider's credential is judged by.
+/// The accounts that match a provider's credential.
 struct MatchingAccounts {
     var identityOwner: Account?
     var emailOwner: Account?
 }
 
-/// One point of the space of `SignInWithIdpQuestion`.
+/// A point in the input space of `SignInWithIdpQuestion`.
 struct SignInWithIdpCase {
     var policy = LinkPolicy()
     var credential: IncomingCredential
@@ -64,7 +64,7 @@ struct SignInWithIdpCase {
     var createsUsers = true
     var proven: UserID?
 
-    /// The facts are such as a database can hold: the owner of the identity holds it, the owner of the address has it.
+    /// Every point that a database can contain: the owners have the identity and the address.
     static let all = everyPoint(choose)
     static let verdicts = all.map(\.verdict)
 
@@ -85,7 +85,7 @@ struct SignInWithIdpCase {
             )
         case 2:
             var owner = Account.choose(&choices, id: "M", email: email, otherSubjectOf: provider)
-            // Apple's word counts for a new address there.
+            // Apple's word counts for new addresses only.
             if owner.isEmailVerified, choices.chooseBool() { owner.email?.proof = .provider(.apple) }
             if owner.isEmailVerified, provider == .google, choices.chooseBool() {
                 owner = owner.linking(workspace, "google-of-M", issuer: "https://accounts.google.com")
@@ -140,7 +140,7 @@ struct SignInWithIdpCase {
     var claim: EmailClaim { policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil) }
 }
 
-/// One point of the space of `LinkWithIdpQuestion`.
+/// A point in the input space of `LinkWithIdpQuestion`.
 struct LinkWithIdpCase {
     var policy = LinkPolicy()
     var target: Account
@@ -209,7 +209,7 @@ struct LinkWithIdpCase {
     }
 }
 
-/// One point of the space of `SignInWithEmailLinkQuestion`.
+/// A point in the input space of `SignInWithEmailLinkQuestion`.
 struct EmailLinkCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -262,7 +262,7 @@ struct EmailLinkCase {
     }
 }
 
-/// One point of the space of `SignInWithPhoneQuestion`.
+/// A point in the input space of `SignInWithPhoneQuestion`.
 struct PhoneCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -341,7 +341,7 @@ enum SignUpRequest {
     }
 }
 
-/// One point of the space of sign-ups.
+/// A point in the input space of sign-ups.
 struct SignUpCase {
     var policy = LinkPolicy()
     var request: SignUpRequest
@@ -389,7 +389,7 @@ struct SignUpCase {
     }
 }
 
-/// One point of the space of `SignInWithPasswordQuestion`.
+/// A point in the input space of `SignInWithPasswordQuestion`.
 struct PasswordCase {
     var policy = LinkPolicy()
     var owner: Account?
@@ -421,7 +421,7 @@ struct PasswordCase {
     }
 }
 
-/// One point of the space of the decisions that change one account and issue no sign-in.
+/// A point in the input space of decisions that change one account without a sign-in.
 struct UpdateCase {
     enum Kind: String, CaseIterable {
         case resetPassword = "reset password"
@@ -446,7 +446,7 @@ struct UpdateCase {
         let kind = choices.choose(from: Kind.allCases)
         let email = choices.choose(from: [nil, ann, bob])
         var account = Account.choose(&choices, id: "A", email: email, hasSecondFactor: false)
-        /// The owner of the address that is asked for.
+        /// The owner of the requested address.
         func owner() -> Account? {
             email == ann ? account : choices.choose(from: [nil, Account.fixture("O", email: ann)])
         }

@@ -1,8 +1,8 @@
 import AccountLinking
 import Testing
 
-/// Attacks by people whom a provider or an old session vouches for too far: each test fails without the rule that stops
-/// it, and shows what the preset `firebase` does instead.
+/// Attacks with a former address or an old session. Each test fails without the rule that stops the attack, and shows
+/// the result under the preset `firebase`.
 struct StolenAndRecycled {
     private let owner = Account.fixture(
         "m",
@@ -28,7 +28,7 @@ struct StolenAndRecycled {
     }
 
     @Test(arguments: [ProviderID.apple, .yahoo, .microsoft, .google, provider("oidc.work"), provider("saml.work")])
-    func `a provider that says the address is not verified enters no account`(provider: ProviderID) {
+    func `a provider that says the address is not verified signs in to no account`(provider: ProviderID) {
         for domain in ["corp.example", "icloud.com", "yahoo.com", "outlook.com", "gmail.com"] {
             let owner = Account.fixture("m", email: address("ann@" + domain), proof: .emailCode, password: true)
             let thief = incoming(provider, "thief", owner.email?.address, flagged: false)
@@ -38,7 +38,7 @@ struct StolenAndRecycled {
         }
     }
 
-    @Test func `the former holder of an address does not enter its account with an old Apple account`() {
+    @Test func `the former holder of an address does not sign in to its account with an old Apple account`() {
         let former = incoming(.apple, "former", owner.email?.address, flagged: true)
         #expect(signIn(former, to: owner, LinkPolicy()).rule == .untrustedEmailConflict)
         #expect(signIn(former, to: owner, .firebase).rule == .linkByProvenEmail)
@@ -57,8 +57,8 @@ struct StolenAndRecycled {
         #expect(proof == .provider(.apple))
     }
 
-    @Test func `the former holder of an address keeps nobody out by another account at the same provider`() {
-        // Opened by Apple's word; the former holder linked a Google account of their own.
+    @Test func `the former holder of an address cannot lock its owner out with another account at the same provider`() {
+        // Opened by Apple's word. The former holder linked their own Google account.
         let former = Account.fixture(
             "m",
             email: owner.email?.address,
@@ -80,7 +80,7 @@ struct StolenAndRecycled {
         #expect(signIn(present, to: former, .firebase).rule == .subjectReplaced)
     }
 
-    @Test func `the next owner of a domain does not enter the old person's account`() {
+    @Test func `the next owner of a domain does not sign in to the former user's account`() {
         let next = incoming(
             .google,
             "next-john",
@@ -149,7 +149,7 @@ struct StolenAndRecycled {
         #expect(after.linkedProviders[.google] == "next-john" && after.hasPassword && !change.endsSessions)
     }
 
-    @Test func `an old stolen session brings in no way of its own, and takes off none of the owner's`() {
+    @Test func `an old stolen session adds no sign-in method and removes none`() {
         let link = LinkWithIdpQuestion(
             target: owner,
             identityOwner: nil,
@@ -178,12 +178,12 @@ struct StolenAndRecycled {
             ).decide(policy).rule
         }
         #expect(unlink([.google], LinkPolicy()) == .unlinkNeedsRecentSignIn)
-        // A method that lets nobody in can go.
+        // A method that does not work can be removed.
         #expect(unlink([], LinkPolicy()) == .methodUnlinked)
         #expect(unlink([.google], .firebase) == .methodUnlinked)
     }
 
-    @Test func `an account with a second factor does not squat an address that nobody proved`() {
+    @Test func `an account with a second factor cannot reserve an address without proof`() {
         let squatter = Account.fixture("s", email: bob, proof: .emailCode, password: true, secondFactor: true)
         func change(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
             var policy = policy
@@ -206,7 +206,7 @@ struct StolenAndRecycled {
         }
         #expect(link(LinkPolicy()) == .passwordNeedsProvenAddress)
         #expect(link(.firebase) == .emailAndPasswordLinked)
-        // Nor by the address of a provider whose word is no proof.
+        // Nor the address of a provider whose word is no proof.
         let withoutAddress = Account.fixture("s", providers: [.google: "s"], secondFactor: true)
         let linked = LinkWithIdpQuestion(
             target: withoutAddress,
@@ -224,19 +224,19 @@ struct StolenAndRecycled {
         #expect(withoutAddress.applying(added).email == nil)
     }
 
-    @Test func `who confirms the address of an account that an intruder began leaves the intruder no session`() {
+    @Test func `the first proof of an address leaves the intruder who registered it no session`() {
         let begun = Account.fixture("i", email: ann, password: true, providers: [.facebook: "intruder"])
         func answer(_ answer: VerifyEmailAnswer, _ policy: LinkPolicy) -> (rule: Rule, after: Account?) {
             let verdict = VerifyEmailQuestion(account: begun, address: ann, answer: answer).decide(policy)
             guard case .apply(_, let change, issuesTokens: false) = verdict.decision else { return (verdict.rule, nil) }
             return (verdict.rule, begun.applying(change))
         }
-        // The victim clicks in a browser of their own, where no session is.
+        // The victim clicks in their own browser, which has no session.
         let strict = answer(.confirm(from: .absent), LinkPolicy())
         #expect(strict.rule == .firstProofElsewhere && strict.after?.sessionEpoch == begun.sessionEpoch + 1)
         let firebase = answer(.confirm(from: .absent), .firebase)
         #expect(firebase.rule == .emailVerified && firebase.after?.sessionEpoch == begun.sessionEpoch)
-        // Or says that the account is not theirs: nothing of the intruder's is left in it.
+        // If the victim disowns the account, nothing of the intruder's is left in it.
         for policy in [LinkPolicy(), .firebase] {
             let disowned = answer(.disown, policy)
             #expect(disowned.rule == .disowned && disowned.after?.signInMethods == [])
@@ -262,7 +262,7 @@ struct StolenAndRecycled {
         #expect(link(.firebase).rule == .emailSetByEmailLink)
     }
 
-    @Test func `a thief who moved an account and set up methods is out when the owner takes it back`() {
+    @Test func `a thief who took an account over loses it when the owner recovers it`() {
         let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
         var record = UserRecord(tenant: .project, id: user("v"), sessionEpoch: 7, createdAt: noon)
         func add(_ change: AccountChange, afterSeconds seconds: Int64) {
@@ -277,7 +277,7 @@ struct StolenAndRecycled {
             },
             afterSeconds: 1
         )
-        // The mail to the victim leaves with the change of address.
+        // The mail to the victim is sent with the change of address.
         let mail = noon.adding(seconds: 100)
         add(
             .only {
@@ -305,7 +305,7 @@ struct StolenAndRecycled {
         let after = record.account.applying(change)
         #expect(after.signInMethods == [.provider(.apple)] && after.email?.address == ann && !after.hasSecondFactor)
         #expect(change.endsSessions && change.quarantinesRemovals)
-        // The owner enters by the mailbox, and no factor of the thief's is asked for.
+        // The owner signs in by the mailbox, without the thief's second factor.
         let link = SignInWithEmailLinkQuestion(
             email: ann,
             owner: after,
@@ -318,7 +318,7 @@ struct StolenAndRecycled {
         #expect(ResetPasswordQuestion(account: after, address: ann).decide(keeping).rule == .resetKeepsProviders)
     }
 
-    @Test func `an intruder who registered an address and moved on is out when its owner takes it back`() {
+    @Test func `an intruder who registered an address and changed it loses the account when the owner recovers it`() {
         let prepared = Account.fixture(
             "i",
             email: bob,
@@ -344,7 +344,7 @@ struct StolenAndRecycled {
         }
     }
 
-    @Test func `the former holder of an address, who came with Apple, is out when its present holder comes`() {
+    @Test func `the former holder of an address, who signed up with Apple, loses the account to the present holder`() {
         let johns = address("john@corp.example")
         let former = Account.fixture("f", email: johns, proof: .provider(.apple), providers: [.apple: "former"])
         let google = incoming(.google, "present", johns, flagged: true, hostedDomain: "corp.example")
@@ -379,7 +379,7 @@ struct StolenAndRecycled {
         let production = entered(.firebase)
         #expect(production.map(\.0) == [.linkByProvenEmail, .signInByEmailLink, .resetSetsFirstPassword])
         #expect(production.dropLast().allSatisfy { $0.1.linkedProviders[.apple] == "former" })
-        // A sign-in by Google that was linked in a session is better proof than Apple's word, and suspends nothing.
+        // A Google sign-in that was linked in a session is better proof than Apple's word, and suspends nothing.
         var withGoogle = former
         withGoogle.linkedProviders[.google] = "present"
         let own = SignInWithIdpQuestion(
@@ -404,7 +404,7 @@ struct StolenAndRecycled {
     }
 
     @Test(arguments: ["https://accounts.google.com", "accounts.google.com"])
-    func `the next owner of a domain does not get in by another id of the same issuer`(issuer: String) {
+    func `the next owner of a domain does not sign in by another id of the same issuer`(issuer: String) {
         let workspace = provider("oidc.workspace")
         let email = owner.email?.address
         let byAnotherID = incoming(
@@ -417,7 +417,7 @@ struct StolenAndRecycled {
         )
         #expect(signIn(byAnotherID, to: owner, LinkPolicy()).rule == .subjectDiffers)
         #expect(signIn(byAnotherID, to: owner, .policy { $0.subjectChange = .takeover }).rule == .takeoverBySubject)
-        // The other way round: what is linked is the other id.
+        // The reverse: the other id is linked.
         let registered = Account.fixture("m", email: email, proof: .emailCode, password: true)
             .linking(workspace, "john", issuer: issuer)
         let byGoogle = incoming(.google, "next-john", email, flagged: true, hostedDomain: "corp.example")
@@ -425,7 +425,7 @@ struct StolenAndRecycled {
         // The same subject is the same person.
         let same = incoming(workspace, "john", email, flagged: true, hostedDomain: "corp.example", issuer: issuer)
         #expect(signIn(same, to: owner, LinkPolicy()).rule == .linkByProvenEmail)
-        // An issuer of one's own is registered twice.
+        // An operator's own issuer is registered twice.
         let (first, second) = (provider("oidc.first"), provider("oidc.second"))
         let trusting = LinkPolicy.policy {
             $0.emailTrust = $0.emailTrust.adding([.init(.init(.openIDConnect), .verifying)])
@@ -437,13 +437,13 @@ struct StolenAndRecycled {
         }
         #expect(next("https://id.corp.example") == .subjectDiffers)
         #expect(next("https://id.other.example") == .linkByProvenEmail)
-        // Production knows nothing of issuers.
+        // Production does not compare issuers.
         var production = LinkPolicy.firebase
         production.emailTrust = production.emailTrust.adding([.init(.init(.openIDConnect), .verifying)])
         #expect(signIn(byAnotherID, to: owner, production).rule == .linkByProvenEmail)
     }
 
-    @Test func `an identity that came without an issuer is of the one that its provider is registered with`() {
+    @Test func `an identity without an issuer has the issuer of its registration`() {
         // Linked by an import or an administrator.
         let workspace = provider("oidc.workspace")
         let imported = Account.fixture(
@@ -457,7 +457,7 @@ struct StolenAndRecycled {
         let registered = LinkPolicy.policy { $0.registeredIssuers = [workspace: "https://accounts.google.com"] }
         #expect(signIn(next, to: imported, registered).rule == .subjectDiffers)
         #expect(signIn(next, to: imported, LinkPolicy()).rule == .linkByProvenEmail)
-        // What the row says goes before.
+        // The issuer in the row prevails.
         let elsewhere = imported.linking(workspace, "john", issuer: "https://id.corp.example")
         #expect(signIn(next, to: elsewhere, registered).rule == .linkByProvenEmail)
         // Unlinked since, after its word for a new address had opened the account.
@@ -468,7 +468,8 @@ struct StolenAndRecycled {
         #expect(signIn(present, to: former, issuers).rule == .takeoverFromFormerHolder)
     }
 
-    @Test func `by another id of the issuer the mailbox settles no conflict, and the old person's next sign-in none`() {
+    @Test func `by another id of the issuer neither the mailbox nor the former user's next sign-in settles a conflict`()
+    {
         let noon = Timestamp(secondsSinceEpoch: 1_700_000_000)
         let next = incoming(
             provider("oidc.workspace"),

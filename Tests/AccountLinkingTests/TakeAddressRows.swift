@@ -11,21 +11,20 @@ struct TakeAddressRows {
         .only { $0.email = .set(address, proof: proof) }
     }
 
-    @Test func `U16: an address that a code can bring back is given to nobody else`() {
+    @Test func `U16: an address that a recovery code can restore is given to no other account`() {
         for proof in [nil, EmailProof.emailCode, .emailLink, .provider(.google)] {
             #expect(decideTakeAddress(taking(ann, proof), by: nil, reservation: proven) == refused)
             #expect(decideTakeAddress(taking(ann, proof), by: user("t"), reservation: proven) == refused)
         }
     }
 
-    @Test func `U16: an address that nobody had shown to own is kept from whoever does not show it, and from no owner`()
-    {
+    @Test func `U16: an unproven reserved address is given only to an account that proves it`() {
         #expect(decideTakeAddress(taking(ann, nil), by: nil, reservation: unproven) == refused)
         #expect(decideTakeAddress(taking(ann, .emailLink), by: nil, reservation: unproven) == nil)
         #expect(decideTakeAddress(taking(ann, .provider(.google)), by: user("t"), reservation: unproven) == nil)
     }
 
-    @Test func `U16: the account that gave the address up takes it, and any other address is free`() {
+    @Test func `U16: the account that gave the address up can take it, and any other address is free`() {
         for reservation in [proven, unproven] {
             #expect(decideTakeAddress(taking(ann, nil), by: user("r"), reservation: reservation) == nil)
             #expect(decideTakeAddress(taking(bob, nil), by: nil, reservation: reservation) == nil)
@@ -46,13 +45,13 @@ struct TakeAddressRows {
         #expect(link("t") == nil)
     }
 
-    /// Every decision that ends in a sign-in, over its whole space.
+    /// Every decision that ends in a sign-in, over its whole input.
     private let signIns = Set(
         SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + PhoneCase.verdicts
             + SignUpCase.verdicts + PasswordCase.verdicts
     )
 
-    @Test func `no road leads to a reserved address, and nothing else is refused because of it`() {
+    @Test func `no sign-in takes a reserved address, and nothing else is refused because of it`() {
         var refusedCount = 0
         checkLaw(Array(signIns)) { verdict in
             let kept = verdict.respecting(proven)
@@ -71,7 +70,7 @@ struct TakeAddressRows {
         #expect(refusedCount > 0)
     }
 
-    @Test func `a conflict is not settled by giving the account a reserved address`() {
+    @Test func `a conflict is not settled if that would take a reserved address`() {
         let verdict = Verdict<ResolutionDecision>(
             .credentialLinkedAfterProof,
             .resolve(user("t"), taking(ann, .provider(.google)))
@@ -82,7 +81,7 @@ struct TakeAddressRows {
         #expect(other.respecting(proven) == other)
     }
 
-    @Test func `a question is told what stands on its address, and answers otherwise without`() {
+    @Test func `a question includes the reservation of its address, and its answer depends on it`() {
         let question = SignUpQuestion(email: ann, emailOwner: nil, reservation: proven)
         let policy = LinkPolicy()
         #expect(question.decide(policy).rule == .addressReserved)
