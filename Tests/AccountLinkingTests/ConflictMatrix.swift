@@ -87,7 +87,7 @@ struct ConflictMatrix {
             )
         ),
         Line(
-            "nobody has the address",
+            "no account has the address",
             nil,
             (.signUpWithEmail, .signUpWithEmail, .signUpByEmailLink, .signUpByPassword, .passwordSignInUnknownEmail)
         ),

@@ -39,7 +39,7 @@ struct PolicyComparisonTests {
         ),
         ("second factors", terms { $0.requiresEnrolledSecondFactors = true }),
         ("no GitHub", terms([.google, oidc])),
-        ("nobody", terms([])),
+        ("no provider", terms([])),
         ("GitHub trusted", trusting(.init(.init(.only(.gitHub)), .verifying))),
         ("Google not heard", trusting(.init(.init(.only(.google)), .untrusted))),
         ("Acme for its domain", trusting(.init(.init(.only(oidc), .any, .only("example.com")), .authoritative))),

@@ -90,7 +90,7 @@ struct RepairRows {
             if point.account == nil {
                 switch point.repair {
                 case .release, .deleteRecords: break
-                default: Issue.record("\(point.repair) was applied to nobody")
+                default: Issue.record("\(point.repair) was applied without an account")
                 }
             }
         }

@@ -98,7 +98,7 @@ struct SignUpRows {
         #expect(
             decide(link(target)) == Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification))
         )
-        // The refusal tells an old session, or about another account's address, nothing new.
+        // Earlier rules still refuse an old session and another account's address.
         #expect(decide(link(target, recent: false)).rule == .passwordLinkNeedsRecentSignIn)
         #expect(decide(link(target), owner: .fixture("o", email: ann)).rule == .passwordLinkEmailInUse)
         // The address was removed before.

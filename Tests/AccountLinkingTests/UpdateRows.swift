@@ -313,7 +313,7 @@ struct ChangeEmailRows {
         #expect(verdict.rule == .decoyGivesWay && taker == user("t") && owner == user("o"))
         #expect(change == restored)
         let left = decoy.applying(loss)
-        #expect(left.signInMethods == [.phone, .provider(.gitHub)], "what is whoever's made it")
+        #expect(left.signInMethods == [.phone, .provider(.gitHub)], "these belong to the person who made the account")
         #expect(left.email == nil && !left.hasPassword && !left.hasInitialEmail)
         #expect(left.sessionEpoch > decoy.sessionEpoch)
     }
