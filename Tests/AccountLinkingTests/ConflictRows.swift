@@ -173,7 +173,7 @@ struct ProveConflictRows {
         }
         #expect(start(0, mails(places: 1...9)) == Verdict(.proofMailed, .mail(place: 10)))
         #expect(start(0, mails(places: 1...10)) == Verdict(.tooManyProofMails, .refuse(.tooManyMails(waitSeconds: 60))))
-        #expect(start(5, mails(places: 1...10)).rule == .proofMailsUsedUp, "that wait would be in vain")
+        #expect(start(5, mails(places: 1...10)).rule == .proofMailsUsedUp, "waiting would not help")
     }
 
     @Test func `Q15: no mail is sent if policy lets no mail settle the credential`() {

@@ -108,7 +108,7 @@ struct IdentifierTests {
         #expect(UserID("") == nil)
         #expect(UserID("a\n") == nil)
         #expect(UserID("a\u{7F}") == nil)
-        #expect(UserID("\u{85}") != nil, "what ASCII does not call a control character is a character")
+        #expect(UserID("\u{85}") != nil, "control characters outside ASCII are allowed")
         #expect(UserID(String(repeating: "\u{10FFFF}", count: 128)) != nil)
         #expect(UserID(String(repeating: "\u{10FFFF}", count: 129)) == nil)
     }

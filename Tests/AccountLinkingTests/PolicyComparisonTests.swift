@@ -41,7 +41,7 @@ struct PolicyComparisonTests {
         ("no GitHub", terms([.google, oidc])),
         ("no provider", terms([])),
         ("GitHub trusted", trusting(.init(.init(.only(.gitHub)), .verifying))),
-        ("Google not heard", trusting(.init(.init(.only(.google)), .untrusted))),
+        ("Google ignored", trusting(.init(.init(.only(.google)), .untrusted))),
         ("Acme for its domain", trusting(.init(.init(.only(oidc), .any, .only("example.com")), .authoritative))),
         ("Acme asserting", trusting(.init(.init(.only(oidc), .only(issuer)), .asserting))),
     ]

@@ -62,7 +62,7 @@ struct QuarantineRows {
         let refused = Verdict<UpdateDecision>(.notQuarantined, .refuse(.methodNotQuarantined))
         #expect(restore(account, quarantined: false) == refused)
         #expect(restore(.fixture("a", email: ann, password: true)) == refused)
-        #expect(restore(.fixture("a", password: true)) == refused, "a password without an address is one as well")
+        #expect(restore(.fixture("a", password: true)) == refused, "a password without an address counts too")
         let gone = Verdict<Refusal?>(.notQuarantined, .methodNotQuarantined)
         #expect(discard(.password, of: account, quarantined: false) == gone)
         #expect(discard(.provider(.google), of: account) == gone)

@@ -149,7 +149,10 @@ struct RepairRows {
                 enabledProviders: [],
                 now: Self.now
             )
-            #expect(verdict == Verdict(.repairNotApplicable, .skip(.nothingToRepair)), "what lives is left alone")
+            #expect(
+                verdict == Verdict(.repairNotApplicable, .skip(.nothingToRepair)),
+                "records that have not expired stay"
+            )
         }
     }
 

@@ -632,7 +632,10 @@ struct VerifyEmailRows {
         )
         let after = account.applying(givenUp)
         #expect(after.email == nil && after.signInMethods == [.phone, .provider(.facebook)] && after.hasSecondFactor)
-        #expect(verify(account, .disown).rule == .disowned, "where the project asks for no factor, it guards nothing")
+        #expect(
+            verify(account, .disown).rule == .disowned,
+            "a factor that the project does not require protects nothing"
+        )
     }
 
     @Test func `V9: the owner of the address takes a disowned account over, under either preset`() {
