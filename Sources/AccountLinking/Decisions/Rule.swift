@@ -422,7 +422,8 @@ extension Rule {
             )
         case .linkNeedsSecondFactor:
             RuleText("T needs its second factor, and the session lacks it", "second factor required")
-        case .anonymousUpgradedByProvider: RuleText("T is anonymous", "as L4 or L5; T is permanent and keeps its id")
+        case .anonymousUpgradedByProvider:
+            RuleText("T is anonymous", "as L4 or L5; T becomes permanent and keeps its id")
         case .providerLinked:
             RuleText(
                 "one account per address",
@@ -480,7 +481,8 @@ extension Rule {
         case .phoneRefusedWithSecondFactor:
             RuleText("the account has a second factor", "refused: unsupported first factor")
         case .phoneAlreadyLinked: RuleText("N is T", "T is signed in")
-        case .anonymousUpgradedByPhone: RuleText("T is anonymous", "T gets the number, is permanent and keeps its id")
+        case .anonymousUpgradedByPhone:
+            RuleText("T is anonymous", "T gets the number, becomes permanent and keeps its id")
         case .phoneLinked: RuleText("T exists", "T gets the number; a replaced one is free again; sessions stay")
         case .signInByPhoneCode: RuleText("N exists, by code", "N is signed in")
         case .signInByTemporaryProof: RuleText("N exists, by temporary proof", "N is signed in")
@@ -688,7 +690,7 @@ extension Rule {
             RuleText("by client, the address would go, the session is old", "refused: sign in again")
         case .lastMethodKept:
             RuleText(
-                "by client, no working method would be left; on Concord's routes, or by policy",
+                "by client, a method would go and no working one be left; on Concord's routes, or by policy",
                 "refused: last sign-in method"
             )
         case .removalNeedsRecentSignIn: RuleText("on Concord's routes, the session is old", "refused: sign in again")
@@ -930,10 +932,10 @@ extension Rule {
         case .nextSignInLeavesConflict:
             RuleText(
                 """
-                at the next sign-in: proven by mail, and the address was never proven before, or the account has \
-                another subject of this provider
+                at the next sign-in, proven by mail: it is the first proof of the address, or the account has another \
+                subject of this provider
                 """,
-                "stays proven; J11 is left to the mailbox's owner, who may be another person"
+                "stays proven for the mailbox's owner (J11), who may be another person"
             )
         // Merging accounts.
         case .mergeSameAccount: RuleText("both are one account", "refused: same account")
@@ -956,10 +958,7 @@ extension Rule {
         case .mergeUnknownChoice: RuleText("a choice names a field that neither account has", "refused: unknown choice")
         case .mergeNeedsChoices:
             RuleText(
-                """
-                both accounts have a single-valued field, or one has a password and an unproven address, and no choice \
-                is made
-                """,
+                "the accounts differ in a field, or one has a password and an unproven address, and no choice is made",
                 "the choices to make"
             )
         case .mergeNeedsVerifiedEmail:
