@@ -68,7 +68,7 @@ struct AccountLookupTests {
                 "password: works, since 2026-01-01 by sign-up",
                 "google.com: does not work, not-enabled, google.com/go…, a…@gmail.com, since 2026-01-04",
                 "Sessions       1", "warning: weak-password-hash (scheme: 2b)",
-                "signed-in, linkByProvenEmail (I7): signed in to the owner of the address; the identity is linked",
+                "signed-in, linkByProvenEmail (I7): the owner of the address is signed in; the identity is linked",
                 "user-created, signUpDuplicateEmailsAllowed (P5): new account",
             ] { #expect(reported.output.contains(line), "\(line)\n\(reported.output)") }
             #expect(

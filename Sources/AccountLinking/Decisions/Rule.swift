@@ -751,26 +751,26 @@ extension Rule {
         case .importUnreadable:
             RuleText(
                 "the row is invalid: no id, a malformed address, a hash of another algorithm",
-                "skipped, with the reason"
+                "left out, with the reason"
             )
-        case .importDuplicateRow: RuleText("an earlier row has the same id", "skipped")
-        case .importFactorsNeedProvenEmail: RuleText("second factors without a proven address", "skipped")
-        case .importIdentityInUse: RuleText("an identity belongs to another account", "skipped")
-        case .importPhoneInUse: RuleText("the number belongs to another account", "skipped")
-        case .importEmailInUse: RuleText("the address belongs to another account", "skipped")
+        case .importDuplicateRow: RuleText("an earlier row has the same id", "left out")
+        case .importFactorsNeedProvenEmail: RuleText("second factors without a proven address", "left out")
+        case .importIdentityInUse: RuleText("an identity belongs to another account", "left out")
+        case .importPhoneInUse: RuleText("the number belongs to another account", "left out")
+        case .importEmailInUse: RuleText("the address belongs to another account", "left out")
         case .importUnchanged: RuleText("the account exists and equals the row", "nothing changes")
-        case .importNotOverwritten: RuleText("the account exists, overwriting is off", "skipped")
+        case .importNotOverwritten: RuleText("the account exists, overwriting is off", "left out")
         case .importOverwrites:
             RuleText("the account exists", "the row replaces it, absent fields included; every session ends")
-        case .importAccountMerged: RuleText("the account with the id was merged into another", "skipped")
+        case .importAccountMerged: RuleText("the account with the id was merged into another", "left out")
         case .importCreates: RuleText("otherwise", "created")
         // Repairs.
-        case .repairAccountGone: RuleText("the account of the repair is gone", "skipped")
-        case .repairOrphanReclaimed: RuleText("rows without an account have one now", "skipped")
+        case .repairAccountGone: RuleText("the account of the repair is gone", "left out")
+        case .repairOrphanReclaimed: RuleText("rows without an account have one now", "left out")
         case .repairAccountChanged:
-            RuleText("the account has changed since the plan, not by the plan", "skipped; plan again")
-        case .repairNotApplicable: RuleText("another account owns the claim now, or the defect is gone", "skipped")
-        case .repairWouldRemoveLastMethod: RuleText("the repair would remove the last working method", "skipped")
+            RuleText("the account has changed since the plan, not by the plan", "left out; plan again")
+        case .repairNotApplicable: RuleText("another account owns the claim now, or the defect is gone", "left out")
+        case .repairWouldRemoveLastMethod: RuleText("the repair would remove the last working method", "left out")
         case .repairApplied: RuleText("otherwise", "applied and journaled")
         case .repairUndoClashes:
             RuleText("undo, and the repaired data has changed since", "kept; the clash is reported")
