@@ -143,7 +143,7 @@ package struct Account: Sendable, Hashable {
     /// True if the account has an address, or had one that is stored.
     package var hasHadEmail: Bool { hasEmail || hasInitialEmail }
 
-    /// True if no address, number, provider or custom token identifies the account, or ever did by address.
+    /// True if the account has no password, number, provider or custom token, and had no address that is stored.
     package var isAnonymous: Bool {
         !hasPassword && linkedProviders.isEmpty && !hasHadEmail && phoneNumber == nil && !usesCustomTokens
     }
