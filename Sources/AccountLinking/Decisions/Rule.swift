@@ -1,8 +1,8 @@
 /// A row of the decision tables: the reason of a decision.
 ///
-/// People read the name. Concord stores the raw value and sends it as `Concord-Decision`. A raw value is stable, is never
-/// reused, and gives no order. docs/reference/decisions.md is generated from the cases in this order. The first rule of a
-/// table that matches wins.
+/// People read the name. Concord stores the raw value and sends it as `Concord-Decision`. A raw value is stable, is
+/// never reused, and gives no order. docs/reference/decisions.md is generated from the cases in this order. The first
+/// rule of a table that matches wins.
 package enum Rule: String, Sendable, Hashable, CaseIterable {
     // Sign-in with a provider (`SignInWithIdpQuestion`).
     case signInProviderNotEnabled = "I0"
