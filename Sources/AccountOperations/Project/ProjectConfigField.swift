@@ -34,6 +34,9 @@ package struct ProjectConfigField: Sendable, Hashable {
 
     package var name: String { path.joined(separator: ".") }
 
+    /// False for a field that Concord stores only because consoles send and show it.
+    private var hasEffect: Bool { !meaning.hasPrefix("No effect") }
+
     /// True if the preset determines the default of the field.
     package var followsPreset: Bool { firebaseDefault != nil }
 
@@ -96,14 +99,14 @@ package struct ProjectConfigField: Sendable, Hashable {
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "The first proof of an address by a mailed code ends all sessions, unless the session that requested the code proves it."
+            "A first proof by mailed code ends all sessions, unless the session that requested it proves it."
         ),
         .init(
             "linkPolicy.countsProviderAuthTime",
             .bool,
             .bool(true),
             firebase: .bool(false),
-            "Age of a provider sign-in counts from the sign-in at the provider. An ID token reauthenticates once."
+            "A provider sign-in is as old as the sign-in at the provider. An ID token reauthenticates once."
         ),
         .init(
             "linkPolicy.httpContinueURLs",
@@ -237,7 +240,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 ]),
                 countMax: 4
             ),
-            "An entry with `totpProviderConfig` and `state` `ENABLED` allows authenticator apps. `adjacentIntervals` is the number of steps accepted before and after the current one, default 1."
+            "`totpProviderConfig` with `ENABLED` allows authenticator apps. `adjacentIntervals`: steps accepted before and after the current one, default 1."
         ),
     ]
 
@@ -372,7 +375,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 .bool,
                 .bool(false),
                 firebase: .bool(true),
-                "A password reset unlinks every provider. If off, only a reset that is the first proof of the address does."
+                "A password reset unlinks every provider, not only one that is the first proof of the address."
             ),
             .init(
                 "concord.passwords.lengthMin",
@@ -392,7 +395,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "concord.quarantineSeconds",
                 .integer(Lifetimes.quarantineSecondsBounds),
                 .integer(Lifetimes.quarantineSeconds),
-                "How long a method suspended by a takeover or reset can be restored; 0 deletes it at once."
+                "How long a suspended method can be restored; 0 deletes it at once."
             ),
             .init(
                 "concord.revertSeconds",
@@ -416,7 +419,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "concord.sessions.inactivitySeconds",
                 .limit(Lifetimes.inactivitySecondsBounds),
                 .integer(0),
-                "Maximum time without a refresh before a session ends; 0: unlimited. SDKs refresh once an hour while an app is in use."
+                "Maximum time between refreshes; 0: unlimited. SDKs refresh once an hour while an app is in use."
             ),
             .init(
                 "concord.sessions.absoluteSeconds",
@@ -486,7 +489,7 @@ package struct ProjectConfigField: Sendable, Hashable {
         ]
 
     private static let messageLimits =
-        limits(MessageLimits.all, "concord.sms", "Texts with codes", recipient: "number")
+        limits(MessageLimits.all, "concord.sms", "Texts", recipient: "number")
         + limits(MessageLimits.ofMails, "concord.mail", "Requested mails", recipient: "mailbox")
         + limits(
             MessageLimits.ofGuesses,
@@ -496,7 +499,7 @@ package struct ProjectConfigField: Sendable, Hashable {
         )
         + limits(MessageLimits.ofSignUps, "concord.signUps", "New accounts from clients")
         + limits(MessageLimits.ofProviderFlows, "concord.providerFlows", "Provider sign-ins begun")
-        + limits(MessageLimits.ofConflicts, "concord.conflicts", "Conflicts opened or joined again")
+        + limits(MessageLimits.ofConflicts, "concord.conflicts", "Conflicts")
 
     private static func limits(
         _ all: [(name: String, limit: MessageLimit)],
@@ -509,13 +512,13 @@ package struct ProjectConfigField: Sendable, Hashable {
                 switch limit.scope {
                 case .recipient: "one \(recipient)"
                 case .address: "one network address"
-                case .project: "the whole project"
+                case .project: "the project"
                 }
             return ProjectConfigField(
                 "\(path).\(name)",
                 .integer(0...1_000_000_000),
                 .integer(limit.countMax),
-                "\(what) for \(scope) in \(limit.windowSeconds) s; 0: unlimited."
+                "\(what) for \(scope)."
             )
         }
     }
@@ -544,10 +547,12 @@ package struct ProjectConfigField: Sendable, Hashable {
 
     /// The table of the manual.
     package static var markdown: String {
-        let rows = all.map { field in
+        let rows = all.filter(\.hasEffect).map { field in
             "| `\(field.name)` | \(field.type.summary) | \(field.defaultText) | \(field.meaning) |"
         }
+        let others = all.filter { !$0.hasEffect }.map { "`\($0.name)`" }
         return (["| Field | Value | Default | Meaning |", "|---|---|---|---|"] + rows).joined(separator: "\n")
+            + "\n\nStored and shown for consoles, without effect: " + others.joined(separator: ", ") + "."
     }
 }
 

@@ -25,7 +25,7 @@ extension ConfigurationForm where Value == Int {
     /// A number of bytes with its unit, `B`, `KiB`, `MiB` or `GiB`: `16MiB`.
     static func byteCount(_ range: ClosedRange<Int>) -> Self {
         Self(
-            allowed: "a size with its unit, such as 1MiB, from \(formatted(bytes: range.lowerBound)) "
+            allowed: "a size with its unit, from \(formatted(bytes: range.lowerBound)) "
                 + "to \(formatted(bytes: range.upperBound))",
             parse: { text in
                 guard let bytes = scaled(text, by: byteUnits), range.contains(bytes) else { return nil }
@@ -40,7 +40,7 @@ extension ConfigurationForm where Value == Duration {
     /// A time with its unit, `ms`, `s`, `m` or `h`: `250ms`. Bounds are in milliseconds.
     static func duration(milliseconds range: ClosedRange<Int>) -> Self {
         Self(
-            allowed: "a time with its unit, such as 10s, from \(formatted(milliseconds: range.lowerBound)) "
+            allowed: "a time with its unit, from \(formatted(milliseconds: range.lowerBound)) "
                 + "to \(formatted(milliseconds: range.upperBound))",
             parse: { text in
                 guard let milliseconds = scaled(text, by: timeUnits), range.contains(milliseconds) else { return nil }

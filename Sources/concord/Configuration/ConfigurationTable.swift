@@ -45,10 +45,9 @@ enum ConfigurationTable {
     static var markdown: String {
         let rows = entries.map { entry in
             let notes = entry.secrecy == .shown ? "" : " Secret."
-            return "| `\(entry.name)` | `\(entry.variable)` | \(entry.allowed) | `\(entry.defaultText)` "
-                + "| \(entry.summary).\(notes) |"
+            return "| `\(entry.name)` | \(entry.allowed) | `\(entry.defaultText)` | \(entry.summary).\(notes) |"
         }
-        return (["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"] + rows)
+        return (["| Key | Value | Default | Meaning |", "|---|---|---|---|"] + rows)
             .joined(separator: "\n")
     }
 
