@@ -24,7 +24,7 @@ extension ApplePushConfiguration {
     private static let keyFileKey = ConfigurationKey(
         optional: "apns.key_file",
         .path,
-        "Key of a team for Apple's push service (AuthKey_….p8); its pushes verify that requests come from the team's iOS apps"
+        "Key of a team for Apple's push service (AuthKey_….p8); its pushes verify the team's iOS apps"
     )
     private static let keyIDKey = ConfigurationKey(
         optional: "apns.key_id",
@@ -44,7 +44,7 @@ extension ApplePushConfiguration {
     private static let certificatesKey = ConfigurationKey(
         list: "apns.certificates",
         .text("BUNDLE-ID=PATH"),
-        "Apps that use a certificate instead, each with the PEM file that holds the certificate and its key"
+        "Apps that use a certificate instead, each with the PEM file of certificate and key"
     )
     private static let productionURLKey = ConfigurationKey(
         "apns.production_url",
@@ -56,12 +56,12 @@ extension ApplePushConfiguration {
         "apns.sandbox_url",
         .gatewayURL,
         default: APNsHosts().sandbox,
-        "URL of the push service for apps that were built for development"
+        "URL of the push service for development builds"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "apns.certificate_authorities",
         .path,
-        "PEM certificates of authorities to trust for the push service, in addition to those of the system"
+        "PEM certificates of more authorities to trust for the push service"
     )
     private static let timeoutKey = ConfigurationKey(
         "apns.timeout",

@@ -47,7 +47,7 @@ extension DatabaseConfiguration {
         "database.queue_length_max",
         .wholeNumber(1...65536),
         default: 4096,
-        "Callers that may wait for a connection, per kind; further requests are answered with 503"
+        "Callers that may wait for a connection, per kind; others get 503"
     )
     private static let queueWaitTimeoutKey = ConfigurationKey(
         "database.queue_wait_timeout",
@@ -83,7 +83,7 @@ extension DatabaseConfiguration {
         "database.statement_mode",
         .choice,
         default: StatementMode.named,
-        "`unnamed` for PgBouncer in transaction mode, which keeps no settings and, before 1.21, no prepared statements"
+        "`unnamed` for PgBouncer in transaction mode"
     )
 
     /// A connection string as libpq understands it, with every secret in it replaced; fit for a log.

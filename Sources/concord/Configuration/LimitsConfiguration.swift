@@ -33,7 +33,7 @@ extension LimitsConfiguration {
         "limits.request_timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(10),
-        "Time for a request to arrive completely, and then for its answer; a slower request is cut off or answered with 503"
+        "Time for a request to arrive, and then for its answer; slower ones are cut off or get 503"
     )
     private static let bodyBytesMaxKey = ConfigurationKey(
         "limits.body_bytes_max",
@@ -57,7 +57,7 @@ extension LimitsConfiguration {
         "limits.provider_call_timeout",
         .duration(milliseconds: 100...60_000),
         default: .seconds(5),
-        "Time for everything that one operation fetches from an identity provider"
+        "Time for all that one operation fetches from a provider"
     )
     private static let passwordHashingThreadsKey = ConfigurationKey(
         "limits.password_hashing_threads",
@@ -69,7 +69,7 @@ extension LimitsConfiguration {
         "limits.password_hashing_queue_length_max",
         .wholeNumber(1...65536),
         default: 64,
-        "Passwords that may wait for such a thread, shared fairly among networks; further sign-ins are answered with 503"
+        "Passwords that may wait for such a thread, shared fairly among networks; others get 503"
     )
 
     /// Reads the `limits` keys; leaves what is wrong with the reader.

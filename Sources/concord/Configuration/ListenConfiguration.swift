@@ -52,7 +52,7 @@ extension ListenConfiguration {
     private static let certificateKey = ConfigurationKey(
         optional: "listen.tls_certificate",
         .path,
-        "PEM certificate chain, the server's certificate first; turns on TLS, together with `listen.tls_key`"
+        "PEM certificate chain, the server's first; turns on TLS, together with `listen.tls_key`"
     )
     private static let privateKeyKey = ConfigurationKey(
         optional: "listen.tls_key",
@@ -68,7 +68,7 @@ extension ListenConfiguration {
     private static let trustedProxiesKey = ConfigurationKey(
         list: "listen.trusted_proxies",
         .network,
-        "Proxies whose `X-Forwarded-For` header is trusted for the client's address"
+        "Proxies whose `X-Forwarded-For` is trusted"
     )
     private static let publicURLKey = ConfigurationKey(
         optional: "listen.public_url",
@@ -93,7 +93,7 @@ extension ListenConfiguration {
         optional: "listen.metrics_address",
         .hostAndPort,
         absent: "off",
-        "Address that serves `/metrics` to anyone, unencrypted and without a credential; use a private network"
+        "Address that serves `/metrics`, unencrypted and without a credential; use a private network"
     )
 
     /// Reads the `listen` keys; leaves what is wrong with the reader.

@@ -19,7 +19,7 @@ extension MailConfiguration {
     private static let hostKey = ConfigurationKey(
         optional: "mail.host",
         .text("a host name or address such as smtp.example.com"),
-        "SMTP relay that sends mails; without one, mails wait in the outbox until they expire"
+        "SMTP relay; without one, mails wait until they expire"
     )
     private static let portKey = ConfigurationKey(
         optional: "mail.port",
@@ -31,13 +31,13 @@ extension MailConfiguration {
         "mail.security",
         .choice,
         default: SMTPConfiguration.Security.startTLS,
-        "Encryption of the connection to the relay; if the relay does not offer it, nothing is sent"
+        "Encryption of the connection; if the relay does not offer it, nothing is sent"
     )
     private static let allowPlainKey = ConfigurationKey(
         "mail.allow_plain",
         .truth,
         default: false,
-        "Allows `none` for a relay on another machine; codes and links are then sent unencrypted"
+        "Allows `none` for a relay on another machine"
     )
     private static let userKey = ConfigurationKey(
         optional: "mail.user",
@@ -58,7 +58,7 @@ extension MailConfiguration {
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "mail.certificate_authorities",
         .path,
-        "PEM certificates of authorities to trust for the relay, instead of those of the system"
+        "PEM certificates of the authorities to trust for the relay, instead of the system's"
     )
     private static let fromKey = ConfigurationKey(
         optional: "mail.from",
@@ -80,13 +80,13 @@ extension MailConfiguration {
         "mail.connections",
         .wholeNumber(1...32),
         default: 2,
-        "Connections from one server to the relay; each sends one mail at a time"
+        "Connections from one server to the relay"
     )
     private static let timeoutKey = ConfigurationKey(
         "mail.timeout",
         .duration(milliseconds: 1000...300_000),
         default: .seconds(15),
-        "Time for sending one mail; if a server dies while it sends, the mail is sent again after 4 times this plus 4s"
+        "Time for sending one mail"
     )
     private static let templatesKey = ConfigurationKey(
         optional: "mail.templates",

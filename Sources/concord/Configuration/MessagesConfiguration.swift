@@ -27,7 +27,7 @@ extension MessagesConfiguration {
     private static let webhookURLKey = ConfigurationKey(
         optional: "sms.webhook_url",
         .gatewayURL,
-        "URL that receives signed messages to phones; without a gateway, they wait in the outbox until they expire"
+        "URL that receives signed messages to phones; without a gateway, they wait until they expire"
     )
     private static let webhookSecretKey = ConfigurationKey(
         optional: "sms.webhook_secret",
@@ -78,7 +78,7 @@ extension MessagesConfiguration {
         "sms.allow_unverified_apps",
         .truth,
         default: false,
-        "Sends codes for requests that do not prove that they come from an app of the project; strangers can then cause costs"
+        "Sends codes for requests without proof of an app; strangers can then cause costs"
     )
 
     /// Reads the `sms` keys; leaves what is wrong with the reader.

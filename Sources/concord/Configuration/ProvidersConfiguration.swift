@@ -19,7 +19,7 @@ extension ProvidersConfiguration {
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "providers.certificate_authorities",
         .path,
-        "PEM certificates of authorities to trust for issuers and webhook endpoints, in addition to those of the system"
+        "PEM certificates of more authorities to trust for issuers and webhook endpoints"
     )
 
     /// Reads the `providers` keys; leaves what is wrong with the reader.

@@ -22,7 +22,7 @@ extension PurgeConfiguration {
         "purge.keep",
         .duration(milliseconds: 0...(366 * 86_400_000)),
         default: .seconds(7 * 86_400),
-        "Retention of expired conflicts, codes and messages; until then, their holders learn that they expired"
+        "Retention of expired conflicts, codes and messages"
     )
     private static let keepUndoKey = ConfigurationKey(
         "purge.keep_undo",
@@ -34,7 +34,7 @@ extension PurgeConfiguration {
         "purge.rows_max",
         .wholeNumber(1...10_000),
         default: 1000,
-        "Rows deleted in one transaction; a run continues until nothing is left, and pauses after each for as long as it took"
+        "Rows deleted in one transaction"
     )
 
     /// Reads the `purge` keys; leaves what is wrong with the reader.

@@ -16,7 +16,7 @@ extension RecaptchaConfiguration {
     private static let siteKeyKey = ConfigurationKey(
         optional: "recaptcha.site_key",
         .text("the site key of an invisible reCAPTCHA v2"),
-        "Site key of the challenge that people solve before a code is sent to their phones; needs recaptcha.secret"
+        "Site key of the challenge before a code is sent to a phone; needs recaptcha.secret"
     )
     private static let secretKey = ConfigurationKey(
         optional: "recaptcha.secret",
@@ -28,7 +28,7 @@ extension RecaptchaConfiguration {
         "recaptcha.script_url",
         .text("an https URL"),
         default: "https://www.google.com/recaptcha/api.js",
-        "Script of the challenge; a compatible one also works, such as that of hCaptcha or Turnstile"
+        "Script of the challenge; hCaptcha's or Turnstile's also works"
     )
     private static let verifyURLKey = ConfigurationKey(
         "recaptcha.verify_url",
@@ -39,7 +39,7 @@ extension RecaptchaConfiguration {
     private static let originsKey = ConfigurationKey(
         list: "recaptcha.origins",
         .text("an origin such as https://www.gstatic.com"),
-        "Origins from which that script loads more; those of Google by default"
+        "Origins from which that script loads more; Google's by default"
     )
 
     private static let googleOrigins = [
@@ -106,7 +106,7 @@ extension AssessmentConfiguration {
     private static let projectKey = ConfigurationKey(
         optional: "recaptcha.enterprise_project",
         .projectID,
-        "Project whose reCAPTCHA Enterprise assesses requests for codes; needs recaptcha.enterprise_api_key and a site key"
+        "Project whose reCAPTCHA Enterprise assesses requests for codes; needs an API key and a site key"
     )
     private static let apiKeyKey = ConfigurationKey(
         optional: "recaptcha.enterprise_api_key",
@@ -133,7 +133,7 @@ extension AssessmentConfiguration {
         "recaptcha.enterprise_score_min",
         .score,
         default: 0.5,
-        "Lowest score of an accepted request: from 0.0, surely a robot, to 1.0, surely a person"
+        "Lowest accepted score: 0.0 is a robot, 1.0 a person"
     )
     private static let urlKey = ConfigurationKey(
         "recaptcha.enterprise_url",

@@ -20,7 +20,7 @@ extension TokensConfiguration {
         "tokens.signing_algorithm",
         .choice,
         default: SigningAlgorithm.ES256,
-        "Algorithm that signs ID tokens and session cookies; RS256 for verifiers that support no other"
+        "Algorithm that signs ID tokens and session cookies; RS256 for verifiers without ES256"
     )
 
     /// Reads the `tokens` keys; leaves what is wrong with the reader.
