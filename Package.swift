@@ -41,7 +41,8 @@ let imports = [
 
     // Infrastructure that knows no accounts.
     "JSON": [],
-    "Postgres": ["CLibpq", "DequeModule", "Metrics"],
+    "NameResolution": [],
+    "Postgres": ["CLibpq", "DequeModule", "Metrics", "NameResolution"],
     "PrometheusMetrics": ["CoreMetrics"],
     "PostgresCluster": ["Subprocess", "SystemPackage"],
     "Migrations": ["Crypto", "Postgres"],
@@ -51,7 +52,7 @@ let imports = [
     "AccountStore": ["AccountLinking", "JSON", "Postgres"],
     "IdentityProviders": [
         "AccountLinking", "AsyncHTTPClient", "Crypto", "CryptoExtras", "JSON", "Logging", "NIOCore", "NIOHTTP1",
-        "NIOPosix", "NIOSSL",
+        "NIOPosix", "NIOSSL", "NameResolution",
     ],
     "Delivery": [
         "AccountLinking", "AsyncHTTPClient", "CCurl", "Crypto", "IdentityProviders", "JSON", "Mustache", "NIOCore",
@@ -68,7 +69,7 @@ let imports = [
     "concord": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "Delivery",
         "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore", "NIOPosix", "NIOSSL",
-        "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle", "UnixSignals", "Yams",
+        "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle", "UnixSignals", "Yams",
     ],
 
     // The demonstration: an issuer and a client, over HTTP only. Knows nothing of the service but its URL.
@@ -112,13 +113,13 @@ let imports = [
         "Crypto", "Delivery", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "Migrations",
         "NIOCore", "NIOHTTP1", "Postgres", "PostgresCluster", "PrometheusMetrics", "concord",
     ],
-    "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "Postgres"],
+    "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres"],
     "PrometheusMetricsTests": ["AccountTestSupport", "Metrics", "PrometheusMetrics"],
     "PostgresClusterTests": ["PostgresCluster"],
     "RepositoryTests": [],
     "IdentityProvidersTests": [
         "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
-        "NIOCore", "NIOHTTP1",
+        "NIOCore", "NIOHTTP1", "NameResolution",
     ],
     // These run the programs, so the programs are built before them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],

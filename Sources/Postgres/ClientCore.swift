@@ -6,7 +6,7 @@ final class ClientCore: Sendable {
     let lanes: [Lane]
     /// By lane.
     let connectionParameters: [[ConnectionParameter]]
-    let hostNames: HostNames
+    let hosts: DatabaseHosts
     let leases: LeasePool
     private let refusals: WriteRefusals
     let catalog: StatementCatalog
@@ -24,8 +24,8 @@ final class ClientCore: Sendable {
         self.catalog = catalog
         lanes = PostgresLane.allCases.map { Lane($0, configuration, catalog) }
         connectionParameters = lanes.map { configuration.connectionParameters(for: $0.role) }
-        hostNames = HostNames(configuration)
-        leases = LeasePool(configuration, hostNames, waitTimer: metrics?.leaseWait)
+        hosts = DatabaseHosts(configuration)
+        leases = LeasePool(configuration, hosts, waitTimer: metrics?.leaseWait)
         refusals = WriteRefusals(quiet: configuration.reconnectDelayMax)
     }
 

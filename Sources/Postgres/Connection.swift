@@ -21,7 +21,7 @@ final class Connection {
     private var scratch = ParameterScratch()
 
     /// Begins to connect. Looks up the host's name before it returns, which can block: give an address where that
-    /// matters (`HostNames`).
+    /// matters (`DatabaseHosts`).
     ///
     /// - Throws: `.unavailable` when libpq gives up at once.
     init(connecting parameters: [ConnectionParameter]) throws(PostgresError) {

@@ -10,7 +10,7 @@ final class LeasePool: Sendable {
     private let workers: [LeaseWorker]
     private let waitTimer: Timer?
 
-    init(_ configuration: PostgresConfiguration, _ hostNames: HostNames, waitTimer: Timer?) {
+    init(_ configuration: PostgresConfiguration, _ hosts: DatabaseHosts, waitTimer: Timer?) {
         self.waitTimer = waitTimer
         state = Mutex(
             PoolState(
@@ -19,7 +19,7 @@ final class LeasePool: Sendable {
                 wait: configuration.queueWait
             )
         )
-        workers = (0..<configuration.leasedConnections).map { _ in LeaseWorker(configuration, hostNames) }
+        workers = (0..<configuration.leasedConnections).map { _ in LeaseWorker(configuration, hosts) }
     }
 
     var inUse: Int { state.withLock(\.leasedCount) }
@@ -79,16 +79,16 @@ final class LeasePool: Sendable {
 /// A thread and the connection that is used on it.
 final class LeaseWorker: Sendable {
     private let configuration: PostgresConfiguration
-    private let hostNames: HostNames
+    private let hosts: DatabaseHosts
     private let executor = ThreadExecutor()
     /// Made when first needed. The lock is never contended: whoever holds the lease is alone here.
     private let connection = Mutex<PostgresConnection?>(nil)
     /// Of the transaction that runs.
     private let running = Mutex<Cancellation?>(nil)
 
-    init(_ configuration: PostgresConfiguration, _ hostNames: HostNames) {
+    init(_ configuration: PostgresConfiguration, _ hosts: DatabaseHosts) {
         self.configuration = configuration
-        self.hostNames = hostNames
+        self.hosts = hosts
     }
 
     /// What came of running a transaction's body once.
@@ -144,7 +144,7 @@ final class LeaseWorker: Sendable {
         try PostgresConnection(
             configuration,
             role: .write,
-            hostNames: hostNames,
+            hosts: hosts,
             answerWait: configuration.writeStatementTimeout + configuration.answerGrace
         )
     }

@@ -1,4 +1,5 @@
 import Glibc
+import NameResolution
 
 /// Where the database is, and how much of everything may be used. Every limit has a default that works on a laptop.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {
@@ -68,8 +69,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     /// Bytes of one parameter.
     package var valueBytesMax = 16 << 20
 
-    /// What finds the addresses of hosts given by name: the system, unless a test says otherwise.
-    var lookUp = HostNames.system
+    /// Finds the addresses of hosts: the system's resolver, except in tests.
+    var lookUp = HostResolver.system
 
     /// - Parameter connectionString: a URL (`postgresql://user@host:5432/database?sslmode=require`) or `keyword=value`
     ///   pairs, as libpq takes them (PostgreSQL 15 documentation, section 34.1.1).

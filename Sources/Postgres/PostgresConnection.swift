@@ -33,19 +33,19 @@ package final class PostgresConnection {
     init(
         _ configuration: PostgresConfiguration,
         role: PostgresConfiguration.Role,
-        hostNames: HostNames? = nil,
+        hosts: DatabaseHosts? = nil,
         answerWait: Duration?
     ) throws(PostgresError) {
         let deadline = currentInstant() + configuration.connectTimeout
         var parameters = configuration.connectionParameters(for: role)
-        if let hostNames, hostNames.areNeeded { parameters = parameters.setting(try hostNames.find(until: deadline)) }
+        if let hosts, hosts.needLookUp { parameters = parameters.setting(try hosts.lookUp(until: deadline)) }
         connection = try Connection(connecting: parameters)
         rowsMax = configuration.rowsMax
         mode = configuration.statementMode
         preparedMax = configuration.preparedStatementsMax
         self.answerWait = answerWait
-        // Without `hostNames` libpq has looked them up, however long that took.
-        try finishConnecting(until: hostNames == nil ? currentInstant() + configuration.connectTimeout : deadline)
+        // Without `hosts` libpq has looked up the names, however long that took.
+        try finishConnecting(until: hosts == nil ? currentInstant() + configuration.connectTimeout : deadline)
     }
 
     /// Connects on a new thread, runs `body` there, and closes the connection.

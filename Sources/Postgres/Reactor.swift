@@ -13,7 +13,7 @@ final class Reactor {
     private var connections: [[LaneConnection?]]
     private var events = [epoll_event](repeating: epoll_event(), count: 64)
     /// Attempts to connect that wait for the addresses of hosts.
-    private var unresolved: [(lane: Int, slot: Int, hosts: HostsWanted)] = []
+    private var unresolved: [(lane: Int, slot: Int, hosts: HostsLookUp)] = []
     private var drainDeadline: Instant?
     /// Answers whose callers are woken once what waited behind them is on its way to the server.
     private var deliveries: [Delivery] = []
@@ -138,13 +138,11 @@ final class Reactor {
     // MARK: Connecting
 
     private func connect(lane: Int, slot: Int, now: Instant) {
-        guard core.hostNames.areNeeded else {
+        guard core.hosts.needLookUp else {
             connect(lane: lane, slot: slot, core.connectionParameters[lane], now: now)
             return
         }
-        let hosts = HostsWanted { [core] in core.wake() }
-        unresolved.append((lane, slot, hosts))
-        core.hostNames.find(hosts)
+        unresolved.append((lane, slot, core.hosts.lookUp { [core] in core.wake() }))
     }
 
     /// Goes on with attempts whose hosts' addresses have been found.
@@ -168,7 +166,7 @@ final class Reactor {
         var error = PostgresError(.unavailable, "server did not answer in time")
         if let index = unresolved.firstIndex(where: { $0.lane == lane && $0.slot == slot }) {
             unresolved.remove(at: index).hosts.abandon()
-            error = HostNames.tooSlow
+            error = DatabaseHosts.tooSlow
         }
         connectFailed(error, lane: lane, slot: slot, now: now)
     }

@@ -1,6 +1,7 @@
 import Glibc
 import IdentityProviders
 import NIOCore
+import NameResolution
 import Synchronization
 import Testing
 
@@ -9,8 +10,6 @@ struct HostResolverTests {
     /// Knows every host but those that begin with "unknown", and says nothing of those that begin with "silent" until it is
     /// released.
     private final class NameServer: Sendable {
-        struct UnknownHost: Error {}
-
         private let state = Mutex<(asked: [String], isReleased: Bool)>(([], false))
 
         var asked: [String] { state.withLock(\.asked) }
@@ -19,11 +18,11 @@ struct HostResolverTests {
             state.withLock { $0.isReleased = true }
         }
 
-        func lookUp(_ host: String, _ port: Int) throws -> SocketAddress {
+        func lookUp(_ host: String) throws(HostResolver.HostNotFound) -> [String] {
             state.withLock { $0.asked.append(host) }
             while host.hasPrefix("silent"), !state.withLock(\.isReleased) { usleep(1000) }
-            if host.hasPrefix("unknown") { throw UnknownHost() }
-            return try SocketAddress(ipAddress: "192.0.2.1", port: port)
+            if host.hasPrefix("unknown") { throw HostResolver.HostNotFound(reason: "unknown") }
+            return ["192.0.2.1"]
         }
 
         func wait(untilAsked host: String) async throws {
@@ -42,7 +41,7 @@ struct HostResolverTests {
 
     @Test func `a host that is not known in time holds one thread, for any number of callers`() async throws {
         let names = NameServer()
-        let resolver = HostResolver(threadCount: 2) { try names.lookUp($0, $1) }
+        let resolver = HostResolver(threadCount: 2, lookUp: names.lookUp)
         async let patient = address(of: "silent.example", by: resolver)
         defer { names.release() }
         try await names.wait(untilAsked: "silent.example")
@@ -64,7 +63,7 @@ struct HostResolverTests {
 
     @Test func `a host that no caller waits for is not looked up`() async throws {
         let names = NameServer()
-        let resolver = HostResolver(threadCount: 1) { try names.lookUp($0, $1) }
+        let resolver = HostResolver(threadCount: 1, lookUp: names.lookUp)
         async let patient = address(of: "silent.example", by: resolver)
         defer { names.release() }
         try await names.wait(untilAsked: "silent.example")
@@ -82,10 +81,10 @@ struct HostResolverTests {
     @Test func `a failure is cached for a while, an address only for the callers that wait`() async throws {
         let names = NameServer()
         for (memory, count) in [(Duration.seconds(86_400), 1), (.zero, 2)] {
-            let resolver = HostResolver(threadCount: 1, failureMemory: memory) { try names.lookUp($0, $1) }
+            let resolver = HostResolver(threadCount: 1, failureLifetime: memory, lookUp: names.lookUp)
             let host = "unknown-\(count).example"
             for _ in 0..<2 {
-                await #expect(throws: NameServer.UnknownHost.self) { try await address(of: host, by: resolver) }
+                await #expect(throws: HostResolver.HostNotFound.self) { try await address(of: host, by: resolver) }
                 _ = try await address(of: "known-\(count).example", by: resolver)
             }
             #expect(names.asked.count { $0 == host } == count)
@@ -95,9 +94,9 @@ struct HostResolverTests {
 
     @Test func `failures that are remembered take no room from others`() async throws {
         let names = NameServer()
-        let resolver = HostResolver(threadCount: 1, failureMemory: .seconds(86_400)) { try names.lookUp($0, $1) }
+        let resolver = HostResolver(threadCount: 1, failureLifetime: .seconds(86_400), lookUp: names.lookUp)
         for number in 0..<600 {
-            await #expect(throws: NameServer.UnknownHost.self) {
+            await #expect(throws: HostResolver.HostNotFound.self) {
                 try await address(of: "unknown-\(number).example", by: resolver)
             }
         }

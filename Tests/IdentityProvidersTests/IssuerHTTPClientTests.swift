@@ -6,6 +6,7 @@ import JSON
 import Logging
 import NIOCore
 import NIOHTTP1
+import NameResolution
 import Synchronization
 import Testing
 
@@ -144,7 +145,7 @@ struct IssuerHTTPClientTests {
                 }
             }
             // A public name that leads to a neighbour.
-            let rebound = resolving { _, port in try SocketAddress(ipAddress: "192.168.0.1", port: port) }
+            let rebound = resolving { _ in ["192.168.0.1"] }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await post("https://receiver.example.com/", by: rebound)
             }
@@ -213,7 +214,7 @@ struct IssuerHTTPClientTests {
     @Test
     func `names that lead into private networks are not followed`() async throws {
         for address in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1"] {
-            let client = resolving { _, port in try SocketAddress(ipAddress: address, port: port) }
+            let client = resolving { _ in [address] }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await fetch("https://issuer.example/", by: client)
             }
@@ -230,9 +231,9 @@ struct IssuerHTTPClientTests {
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
-            let client = resolving(NetworkPolicy(allowsLoopback: true)) { host, port in
-                guard host == "issuer.test" else { throw ProviderUnavailable.unreachable }
-                return try SocketAddress(ipAddress: "127.0.0.1", port: port)
+            let client = resolving(NetworkPolicy(allowsLoopback: true)) { host throws(HostResolver.HostNotFound) in
+                guard host == "issuer.test" else { throw HostResolver.HostNotFound(reason: "unknown") }
+                return ["127.0.0.1"]
             }
             let address = server.address("/", host: "issuer.test")
             let document = try await fetch(address, by: client)
@@ -285,15 +286,16 @@ struct IssuerHTTPClientTests {
 
     @Test
     func `a name that does not resolve is unreachable, one that takes too long has timed out`() async throws {
-        struct UnknownHost: Error {}
-        let unknown = resolving { _, _ in throw UnknownHost() }
+        let unknown = resolving { _ throws(HostResolver.HostNotFound) in
+            throw HostResolver.HostNotFound(reason: "unknown")
+        }
         await #expect(throws: ProviderUnavailable.unreachable) {
             try await fetch("https://issuer.example/", by: unknown)
         }
         let isReleased = Atomic(false)
-        let slow = resolving { _, port in
+        let slow = resolving { _ in
             while !isReleased.load(ordering: .acquiring) { usleep(1000) }
-            return try SocketAddress(ipAddress: "127.0.0.1", port: port)
+            return ["127.0.0.1"]
         }
         defer { isReleased.store(true, ordering: .releasing) }
         await #expect(throws: ProviderUnavailable.timedOut) {

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 package import NIOSSL
+package import NameResolution
 
 /// Fetches issuers' documents over the network, within `NetworkPolicy` and bounds on size, time and redirects.
 ///

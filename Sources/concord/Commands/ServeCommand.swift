@@ -6,6 +6,7 @@ import Delivery
 import FoundationEssentials
 import IdentityProviders
 import Logging
+import NameResolution
 
 /// `concord serve`: production. Nothing that only development has is constructed here.
 struct ServeCommand: AsyncParsableCommand {

@@ -3,10 +3,11 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import NameResolution
 @testable import Postgres
 
 /// How a client finds the servers that its connection string names.
-@Suite(.timeLimit(.minutes(20))) struct HostNameTests {
+@Suite(.timeLimit(.minutes(20))) struct DatabaseHostTests {
     private func hosts(_ connectionString: String) throws -> [DatabaseHost] {
         DatabaseHost.all(of: try PostgresConfiguration(connectionString: connectionString).parameters)
     }
@@ -34,51 +35,53 @@ import Testing
         #expect(!DatabaseHost(name: "a", address: "10.0.0.2").isName)
     }
 
-    @Test func `all addresses of all names are tried, and names that nobody knows left out`() throws {
+    @Test func `all addresses of all names are tried, and names without an address are left out`() throws {
         var configuration = try PostgresConfiguration(connectionString: "host=a,gone,/tmp,b port=1,2,3,4")
-        configuration.lookUp = { name throws(PostgresError) in
+        configuration.lookUp = { name throws(HostResolver.HostNotFound) in
             switch name {
             case "a": return ["10.0.0.1", "::1"]
             case "b": return ["10.0.0.2"]
-            default: throw PostgresError(.unavailable, "nobody knows \(name)")
+            default: throw HostResolver.HostNotFound(reason: "unknown")
             }
         }
-        let found = try HostNames(configuration).find(until: currentInstant() + .seconds(600))
+        let found = try DatabaseHosts(configuration).lookUp(until: currentInstant() + .seconds(600))
         #expect(found.map(\.value) == ["a,a,/tmp,b", "10.0.0.1,::1,,10.0.0.2", "1,1,3,4"])
 
-        configuration = try PostgresConfiguration(connectionString: "host=gone")
-        configuration.lookUp = { name throws(PostgresError) in throw PostgresError(.unavailable, "nobody knows \(name)")
+        configuration = try PostgresConfiguration(connectionString: "host=gone,lost")
+        configuration.lookUp = { name throws(HostResolver.HostNotFound) in
+            throw HostResolver.HostNotFound(reason: "unknown")
         }
-        let names = HostNames(configuration)
-        #expect(throws: PostgresError(.unavailable, "nobody knows gone")) {
-            try names.find(until: currentInstant() + .seconds(600))
+        let hosts = DatabaseHosts(configuration)
+        #expect(throws: PostgresError(.unavailable, "could not translate host name \"gone\" to address: unknown")) {
+            try hosts.lookUp(until: currentInstant() + .seconds(600))
         }
     }
 
-    @Test func `one look-up runs at a time, and what it finds too late serves the next`() async throws {
+    @Test func `callers share one look-up of a host, and an address that comes too late serves the next`() async throws
+    {
         let resolver = Resolver()
         var configuration = try PostgresConfiguration(connectionString: "host=a")
         configuration.connectTimeout = .seconds(600)
         configuration.lookUp = resolver.lookUp
         resolver.hang()
-        let names = HostNames(configuration)
+        let hosts = DatabaseHosts(configuration)
         for _ in 0..<3 {
-            await #expect(throws: HostNames.tooSlow) {
-                try await Task.detached { try names.find(until: currentInstant() + .milliseconds(10)) }.value
+            await #expect(throws: DatabaseHosts.tooSlow) {
+                try await Task.detached { try hosts.lookUp(until: currentInstant() + .milliseconds(10)) }.value
             }
         }
         #expect(resolver.asked == 1)
         resolver.goOn()
-        try await eventually { !names.isLookingUp }
-        _ = try names.find(until: currentInstant() + .seconds(600))
-        _ = try names.find(until: currentInstant() + .seconds(600))
+        try await eventually { !hosts.resolver.isLookingUp }
+        _ = try hosts.lookUp(until: currentInstant() + .seconds(600))
+        _ = try hosts.lookUp(until: currentInstant() + .seconds(600))
         #expect(resolver.asked == 1)
     }
 
     @Test func `the system finds the addresses of this machine`() throws {
-        let addresses = try HostNames.system("localhost")
+        let addresses = try HostResolver.system("localhost")
         #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
-        #expect(throws: PostgresError.self) { try HostNames.system("no.such.host.invalid") }
+        #expect(throws: HostResolver.HostNotFound.self) { try HostResolver.system("no.such.host.invalid") }
     }
 
     @Test func `while name servers are silent, statements go on over the connections that stand`() async throws {
@@ -138,9 +141,9 @@ import Testing
         func hang() { state.withLock { $0.isSilent = true } }
         func goOn() { state.withLock { $0.isSilent = false } }
 
-        var lookUp: HostNames.LookUp {
-            { name throws(PostgresError) in
-                guard name != "gone.test" else { throw PostgresError(.unavailable, "nobody knows it") }
+        var lookUp: HostResolver.LookUp {
+            { name throws(HostResolver.HostNotFound) in
+                guard name != "gone.test" else { throw HostResolver.HostNotFound(reason: "unknown") }
                 self.state.withLock { $0.asked += 1 }
                 while self.state.withLock({
                     $0.isHanging = $0.isSilent
