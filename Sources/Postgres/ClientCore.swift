@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What callers and the reactor share.
+/// State that callers and the reactor share.
 final class ClientCore: Sendable {
     let configuration: PostgresConfiguration
     let lanes: [Lane]
-    /// By lane.
+    /// Indexed by lane.
     let connectionParameters: [[ConnectionParameter]]
     let hosts: DatabaseHosts
     let leases: LeasePool
@@ -40,7 +40,7 @@ final class ClientCore: Sendable {
         observer?.postgresEvent(event)
     }
 
-    // MARK: Whether writes are taken
+    // MARK: Refused writes
 
     var areWritesRefused: Bool { refusals.isUnderWay }
 
@@ -60,12 +60,12 @@ final class ClientCore: Sendable {
 
     var wakeupDescriptor: Int32 { wakeup.descriptor }
 
-    /// Makes the reactor look at its queues. Cheap when it is about to anyway.
+    /// Makes the reactor check its queues. Costs little if the reactor is about to check them anyway.
     func wake() {
         if !isWakeupPending.exchange(true, ordering: .acquiringAndReleasing) { wakeup.signal() }
     }
 
-    /// Called by the reactor before it looks at its queues, so that whoever queues after this wakes it again.
+    /// Called by the reactor before it checks its queues: a caller that queues later wakes it again.
     func takeWakeup() {
         wakeup.wait()
         _ = isWakeupPending.exchange(false, ordering: .acquiringAndReleasing)
@@ -75,7 +75,7 @@ final class ClientCore: Sendable {
 
     var isShutDown: Bool { shutDownRequested.load(ordering: .acquiring) }
 
-    /// Refuses everything from now on.
+    /// Refuses new work.
     func close() {
         shutDownRequested.store(true, ordering: .releasing)
         for lane in lanes { lane.state.withLock { $0.close() } }
@@ -83,7 +83,7 @@ final class ClientCore: Sendable {
         wake()
     }
 
-    /// Leaves nobody in a queue. To be called when nothing will be sent any more.
+    /// Fails all queued work. Call it once nothing will be sent any more.
     func failWaiting(_ error: PostgresError) {
         for lane in lanes {
             for queued in lane.state.withLock({ $0.removeQueued() }) { queued.job.fail(error) }

@@ -1,4 +1,4 @@
-/// Instants of the clock that deadlines are measured with: it neither jumps nor stands still.
+/// Instants of the monotonic clock that deadlines use. It includes the time that the machine sleeps.
 typealias Instant = ContinuousClock.Instant
 
 func currentInstant() -> Instant { ContinuousClock.now }

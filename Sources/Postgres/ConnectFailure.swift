@@ -1,12 +1,12 @@
-/// Why a connection was not made, in parts, for a message that names the next step.
+/// The parts of a failed connection, for an error that names the next step.
 package struct ConnectFailure: Sendable, Hashable {
     /// `db.example.com:5432`, or the path of a Unix socket.
     package var place: String
     package var user: String
     package var database: String
-    /// The server's code; `nil` if no server refused.
+    /// The server's code; `nil` if no server answered.
     package var state: SQLState?
-    /// PostgreSQL's or libpq's own words, on one line. Never the password.
+    /// The text of PostgreSQL or libpq, on one line. Never contains the password.
     package var reason: String
 
     package init(place: String, user: String, database: String, state: SQLState? = nil, reason: String) {
@@ -18,19 +18,19 @@ package struct ConnectFailure: Sendable, Hashable {
     }
 }
 
-/// What libpq says of a connection that it could not make, taken apart.
+/// The parts of libpq's message about a failed connection.
 struct ConnectMessage: Sendable, Hashable {
-    /// The first line, without the server's code: for logs.
+    /// The first line without the server's code, for logs.
     var line: String
     var state: SQLState?
-    /// The first line without the place, the severity and the code.
+    /// The first line without place, severity and code.
     var reason: String
 
     private static let place = "connection to server "
     private static let separator = " failed: "
 
-    /// - Parameter text: of `PQerrorMessage`, with the server's codes in it (`PQERRORS_VERBOSE`): the words come in the
-    ///   server's language, the codes do not.
+    /// - Parameter text: `PQerrorMessage` with the server's codes (`PQERRORS_VERBOSE`). The text is in the server's
+    ///   language, the codes are not.
     init(_ text: String) {
         line = text.split(separator: "\n").first.map(String.init) ?? "no reason given"
         reason = line

@@ -1,8 +1,8 @@
 import CLibpq
 
-/// One `PGconn`, driven without blocking. Used by one thread at a time: the class is not Sendable.
+/// One `PGconn`, driven without blocking. Not Sendable: one thread at a time uses it.
 ///
-/// This file and `ResultSet.swift` are the only ones that hold libpq's pointers.
+/// Only this file and `ResultSet.swift` hold libpq's pointers.
 final class Connection {
     enum Progress {
         case waitsForRead
@@ -20,16 +20,15 @@ final class Connection {
     private let pointer: OpaquePointer
     private var scratch = ParameterScratch()
 
-    /// Begins to connect. Looks up the host's name before it returns, which can block: give an address where that
+    /// Starts to connect. libpq looks up a host name before this returns, which can block: pass an address where that
     /// matters (`DatabaseHosts`).
-    ///
-    /// - Throws: `.unavailable` when libpq gives up at once.
+    /// - Throws: `.unavailable` if libpq gives up at once.
     init(connecting parameters: [ConnectionParameter]) throws(PostgresError) {
         guard let pointer = Self.start(parameters) else { throw PostgresError(.misuse, "out of memory") }
         self.pointer = pointer
-        // Without a receiver of ours libpq writes notices to standard error.
+        // Without a receiver libpq writes notices to standard error.
         _ = PQsetNoticeReceiver(pointer, { _, _ in }, nil)
-        // The reason why connecting fails then comes with the server's code.
+        // Adds the server's code to the reason of a failed connection.
         _ = PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
         guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure() }
     }
@@ -46,12 +45,12 @@ final class Connection {
         }
     }
 
-    /// The descriptor to watch; it may change while connecting. Negative when there is none.
+    /// The descriptor to watch. It may change while connecting. Negative if there is none.
     var socket: Int32 { PQsocket(pointer) }
 
     var isAlive: Bool { PQstatus(pointer) == CONNECTION_OK }
 
-    /// Whether the server is between transactions, as of the last answer.
+    /// `true` if the server is between transactions, as of the last answer.
     var isBetweenTransactions: Bool { PQtransactionStatus(pointer) == PQTRANS_IDLE }
 
     func continueConnecting() -> Progress {
@@ -63,13 +62,13 @@ final class Connection {
         }
     }
 
-    /// Why connecting failed. Names host and user, never the password.
+    /// The reason of a failed connection. Names host and user, never the password.
     func connectFailure() -> PostgresError {
         let message = ConnectMessage(text(PQerrorMessage(pointer)))
         return PostgresError(.unavailable, message.line, connectFailure: failure(message.reason, message.state))
     }
 
-    /// That connecting took too long.
+    /// The error of a connection that took too long.
     func connectTimeout() -> PostgresError {
         PostgresError(.unavailable, "server did not answer in time", connectFailure: failure("no answer in time", nil))
     }
@@ -88,7 +87,7 @@ final class Connection {
         characters.map { String(cString: $0) } ?? ""
     }
 
-    /// Makes sends return at once, whatever the socket takes.
+    /// Makes sends return at once, even if the socket accepts nothing.
     func makeNonBlocking() -> Bool {
         PQsetnonblocking(pointer, 1) == 0
     }
@@ -99,7 +98,7 @@ final class Connection {
 
     // MARK: Sending. Each returns false when the connection is of no further use.
 
-    /// Runs text that may hold several statements; not in pipeline mode.
+    /// Runs a text of several statements. Not in pipeline mode.
     func send(script: String) -> Bool {
         PQsendQuery(pointer, script) == 1
     }
@@ -120,7 +119,7 @@ final class Connection {
         }
     }
 
-    /// Ends what the server treats as one transaction, and flushes as far as the socket takes it.
+    /// Ends what the server treats as one transaction, and flushes as much as the socket accepts.
     func sendSync() -> Bool {
         PQpipelineSync(pointer) == 1
     }
@@ -135,34 +134,35 @@ final class Connection {
 
     // MARK: Receiving
 
-    /// Reads what the socket holds. `false` when the connection broke; results that came before can still be taken.
+    /// Reads from the socket. Returns `false` if the connection broke; earlier results can still be read.
     func consumeInput() -> Bool {
         guard PQconsumeInput(pointer) == 1 else { return false }
-        // libpq 15 may leave half a TLS or GSSAPI record decrypted but unread, of which the socket's readiness says
-        // nothing; a second call takes the rest.
+        // libpq 15 may leave half a TLS or GSSAPI record decrypted but unread, and the socket is then not readable. A
+        // second call reads the rest.
         let isEncrypted = PQsslInUse(pointer) == 1 || PQgssEncInUse(pointer) == 1
         return !isEncrypted || PQconsumeInput(pointer) == 1
     }
 
-    /// Whether `nextResult` would wait for the server.
+    /// `true` if `nextResult` would wait for the server.
     var isWaiting: Bool { PQisBusy(pointer) == 1 }
 
-    /// The next result; `nil` ends the results of one statement.
+    /// Returns the next result; `nil` ends the results of one statement.
     func nextResult() -> ResultSet? {
         PQgetResult(pointer).map { ResultSet(owning: $0) }
     }
 
-    /// What comes next of a `COPY … TO STDOUT`.
+    /// The progress of a `COPY … TO STDOUT`.
     enum CopyProgress {
-        /// A row was handed on.
+        /// `body` got a row.
         case row
-        /// Nothing is there yet.
+        /// No row has arrived yet.
         case pending
-        /// No more comes; `nextResult` tells whether all has come.
+        /// The rows have ended; `nextResult` shows if all have arrived.
         case over
     }
 
-    /// Calls `body` with the bytes of the next row of a `COPY … TO STDOUT`, if they are there. They are good until it returns.
+    /// Calls `body` with the bytes of the next row of a `COPY … TO STDOUT`, if they have arrived. The bytes are valid
+    /// until `body` returns.
     func nextCopyRow(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows -> CopyProgress {
         var row: UnsafeMutablePointer<CChar>?
         let count = PQgetCopyData(pointer, &row, 1)
@@ -172,7 +172,7 @@ final class Connection {
         return .row
     }
 
-    /// `text` as a literal of SQL; `nil` for what cannot be one.
+    /// Returns `text` as an SQL literal; `nil` if it cannot be one.
     func literal(_ text: String) -> String? {
         var text = text
         let quoted = text.withUTF8 { bytes in
@@ -183,16 +183,16 @@ final class Connection {
         return String(cString: quoted)
     }
 
-    /// What cancels a running statement of this connection, from any thread.
+    /// Returns a handle that cancels the running statement from any thread.
     func cancelHandle() -> CancelHandle? {
         PQgetCancel(pointer).map { CancelHandle(owning: $0) }
     }
 }
 
-/// Asks the server to cancel what a connection runs.
+/// Cancels the statement that a connection runs.
 final class CancelHandle: @unchecked Sendable {
-    // PROOF of Sendable: a PGcancel is a copy of address and key, never changed after PQgetCancel made it; libpq
-    // documents PQcancel as safe from any thread. It is freed once, by deinit.
+    // PROOF of Sendable: a PGcancel is a copy of address and key that never changes after PQgetCancel made it, and
+    // libpq documents PQcancel as safe from any thread. It is freed once, by deinit.
     private let pointer: OpaquePointer
 
     fileprivate init(owning pointer: OpaquePointer) {
@@ -203,7 +203,7 @@ final class CancelHandle: @unchecked Sendable {
         PQfreeCancel(pointer)
     }
 
-    /// Blocks until the server has taken the request, on a connection of its own.
+    /// Blocks until the server has accepted the request, on a connection made for it.
     func cancel() {
         var message = [CChar](repeating: 0, count: 256)
         _ = PQcancel(pointer, &message, Int32(message.count))
@@ -212,8 +212,7 @@ final class CancelHandle: @unchecked Sendable {
 
 extension ConnectionParameter {
     /// Splits a connection string into its options.
-    ///
-    /// - Throws: `.configuration`. libpq's own message can repeat what it did not understand, so it is not passed on.
+    /// - Throws: `.configuration`, without libpq's message, which can repeat the part that it did not understand.
     static func parse(_ connectionString: String) throws(PostgresError) -> [ConnectionParameter] {
         guard let options = PQconninfoParse(connectionString, nil) else {
             throw PostgresError(
@@ -248,13 +247,13 @@ extension ConnectionParameter {
     }
 }
 
-/// The arrays that libpq wants parameters in, kept between statements.
+/// The arrays in which libpq expects parameters, reused for all statements.
 private struct ParameterScratch {
     private var values: [UnsafePointer<CChar>?] = []
     private var lengths: [Int32] = []
     private var formats: [Int32] = []
 
-    /// Calls `body` with pointers into `statement`'s values, which are valid only there.
+    /// Calls `body` with pointers into `statement`'s values. They are valid only inside.
     mutating func withParameters(
         of statement: SQL,
         _ body: (
@@ -275,7 +274,7 @@ private struct ParameterScratch {
         }
     }
 
-    /// Null only for NULL: an empty value needs an address too, although libpq reads nothing from it.
+    /// Returns `nil` only for NULL. An empty value needs an address too, although libpq reads nothing from it.
     private func address(
         of parameter: SQL.Parameter,
         in characters: UnsafeBufferPointer<CChar>

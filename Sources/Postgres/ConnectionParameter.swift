@@ -2,7 +2,7 @@
 struct ConnectionParameter: Sendable, Hashable {
     var keyword: String
     var value: String
-    /// Whether libpq says that the value should be hidden (`password`, `sslpassword`).
+    /// `true` if libpq hides the value in messages (`password`, `sslpassword`).
     var isSecret: Bool
 
     fileprivate var wantsReadWrite: Bool { keyword == "target_session_attrs" && value == "read-write" }
@@ -17,7 +17,7 @@ extension [ConnectionParameter] {
         others.reduce(self) { $0.setting($1.keyword, to: $1.value) }
     }
 
-    /// Whether hosts and ports can be such. What is not is a password that was not percent-encoded, of which libpq's own
+    /// `false` if a host or port cannot be valid. The cause is a password that is not percent-encoded, of which libpq's
     /// messages would show a part: `postgresql://user:a@b@host` names the host `b@host`.
     var haveHosts: Bool {
         func values(_ keyword: String) -> [Substring] {
@@ -33,22 +33,22 @@ extension [ConnectionParameter] {
 }
 
 extension PostgresConfiguration {
-    /// What a connection is for, which decides the server-side limits it starts with.
+    /// The purpose of a connection. It determines the server-side limits of the session.
     enum Role: Sendable {
         case read
         case write
-        /// For `PostgresConnection`: no limit of time, because migrations may take long.
+        /// For `PostgresConnection`: no time limit, because migrations may take long.
         case unlimited
     }
 
-    /// What is passed to libpq for a connection of `role`.
+    /// The parameters that libpq gets for a connection of `role`.
     func connectionParameters(for role: Role) -> [ConnectionParameter] {
         var result =
             parameters
             .setting("client_encoding", to: "UTF8")
             .settingDefault("application_name", to: applicationName)
             .settingDefault("connect_timeout", to: String(max(1, connectTimeout.components.seconds)))
-        // Libpq would take every server for one that cannot be written to, because these connections are read-only.
+        // These connections are read-only, so libpq would consider no server writable.
         if role == .read, parameters.contains(where: \.wantsReadWrite) {
             result = result.setting("target_session_attrs", to: "primary")
         }
@@ -61,7 +61,7 @@ extension PostgresConfiguration {
         return result
     }
 
-    /// In `.unnamed` mode, the statement that sets the same limits for one transaction only; else `nil`.
+    /// The statement that sets the same limits for one transaction, in `.unnamed` mode; otherwise `nil`.
     func transactionSettings(for role: Role) -> String? {
         guard statementMode == .unnamed else { return nil }
         let calls = sessionSettings(for: role)
@@ -76,17 +76,17 @@ extension PostgresConfiguration {
 
     private func sessionSettings(for role: Role) -> [Setting] {
         let isOneTransaction = statementMode == .unnamed
-        // A plan is kept for as long as the connection, a foreign key's too. One made while a table was empty would read
-        // the whole table, however large it has become since, until somebody analyzes it. What then still has no index
-        // to go by counts as so dear that it would be compiled first.
+        // A connection keeps its plans, also those of foreign keys. A plan made for an empty table scans the table
+        // sequentially until it is analyzed, however large it grows. Where there is no index, the scan's estimated cost
+        // would then be so high that PostgreSQL would compile it first.
         let planning = [Setting(name: "enable_seqscan", value: "off"), Setting(name: "jit", value: "off")]
-        // The planner takes an array for ten elements and would rather plan anew for each array of one.
+        // The planner estimates an array at ten elements, and would plan anew for each array of one.
         let caching = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
         switch role {
         case .read:
             return planning + caching + [
                 Setting(name: "statement_timeout", value: milliseconds(readStatementTimeout)),
-                // A read is sent again when its connection is lost, so the server must refuse whatever would write.
+                // A read is sent again if its connection is lost, so the server must refuse writes.
                 Setting(
                     name: isOneTransaction ? "transaction_read_only" : "default_transaction_read_only",
                     value: "on"

@@ -1,35 +1,36 @@
-/// What one connection has been sent and not yet answered, without the connection: each result goes in, and what it
-/// means for which caller comes out.
+/// The statements that one connection has sent and the answers that it expects, without the connection. Each result
+/// goes in; its consequence for a caller comes out.
 ///
-/// PostgreSQL treats everything up to a Sync as one transaction unless told otherwise. A statement that fails makes the
-/// server skip all others up to the next Sync, and undoes those before; so a write is answered only at its own Sync.
+/// PostgreSQL treats everything up to a Sync as one transaction, except explicit transactions. If a statement fails,
+/// the server skips all others up to the next Sync, and rolls back those before. So a write is answered only at its own
+/// Sync.
 struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
     enum Kind: Sendable {
-        /// Statements that change nothing: answered at once, sent again when a neighbour's failure or a lost connection
-        /// took their answer.
+        /// Statements that change nothing. They are answered at once, and sent again if another statement's failure or
+        /// a lost connection took their answer.
         case reads
         /// `BEGIN`, statements, `COMMIT`.
         case writes
     }
 
-    /// One thing that was sent and that will have one result.
+    /// A message that was sent and gets one result.
     enum Step: Sendable, Hashable {
         case prepare(statement: Int, exchange: Int)
-        /// Limits of time, where they go with each transaction; for the whole batch when `exchange` is `nil`.
+        /// Time limits that are sent with each transaction; for the whole batch if `exchange` is `nil`.
         case settings(exchange: Int?)
         case begin(exchange: Int)
         case statement(exchange: Int, isLast: Bool)
         case commit(exchange: Int)
         /// Ends `exchange`, or the whole batch.
         case sync(exchange: Int?)
-        /// Brings the connection back in order after a failure.
+        /// Restores the session's state after a failure.
         case cleanUp
     }
 
     enum Event: Sendable {
         case completed(Answer, tag: String?)
         case failed(ServerFailure)
-        /// Skipped because of a failure since the last Sync.
+        /// Skipped because a statement failed since the last Sync.
         case skipped
         case synced
     }
@@ -39,7 +40,8 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
         case answer(Job, [Answer])
         case fail(Job, PostgresError)
         case sendAgain(QueuedJob<Job>)
-        /// The server ends the session, or speaks out of turn: report what `lost` says and drop the connection.
+        /// The server ended the session or sent an unexpected answer: apply what `lost` returns and drop the
+        /// connection.
         case broken
     }
 
@@ -48,23 +50,23 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
         var answers: [Answer] = []
         var failure: ServerFailure?
         var isCommitted = false
-        /// Whether one of its statements began or ended a transaction, so that what was committed is not what was meant.
+        /// `true` if a statement began or ended a transaction, so that the commit covers something else than intended.
         var hasOwnTransactions = false
         var isSettled = false
     }
 
-    /// How often a job is sent at most, whatever goes wrong.
-    static var sendingsMax: Int { 3 }
+    /// The number of times that a job is sent at most.
+    static var sendCountMax: Int { 3 }
 
     private let kind: Kind
     private var exchanges: [Exchange]
     private var steps: [Step] = []
     private var position = 0
-    /// The step in answer to which the server ended the session.
+    /// The step at which the server ended the session.
     private var endedAt: Step?
-    /// Statements that the server has confirmed as prepared.
+    /// Numbers of the statements that the server has confirmed as prepared.
     private(set) var prepared: [Int] = []
-    /// Whether the server's idea of a prepared statement turned out to differ from ours.
+    /// `true` if the server does not have a statement prepared as expected.
     private(set) var hasStalePreparation = false
 
     init(_ kind: Kind, _ jobs: [QueuedJob<Job>]) {
@@ -73,15 +75,15 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
         steps.reserveCapacity(jobs.count * 2 + 1)
     }
 
-    /// Notes that `step` was sent.
+    /// Records that `step` was sent.
     mutating func expect(_ step: Step) {
         steps.append(step)
     }
 
-    /// Whether everything has been answered.
+    /// `true` if everything has been answered.
     var isFinished: Bool { position == steps.count }
 
-    /// Those whose callers still wait.
+    /// The jobs whose callers still wait.
     var unsettled: [Job] {
         exchanges.filter { !$0.isSettled }.map(\.queued.job)
     }
@@ -93,8 +95,8 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
             endedAt = failure.sqlState == nil ? nil : step
             return .broken
         }
-        // libpq reports success without a command tag for the statement under way when the connection breaks beneath it;
-        // the server itself never does. Taken for an answer it would be one without rows.
+        // If the connection breaks, libpq reports success without a command tag for the current statement. The server
+        // never does. As an answer it would mean no rows.
         if case (.statement, .completed(_, tag: "")) = (step, event) { return .broken }
         position += 1
         switch (step, event) {
@@ -129,13 +131,13 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
             guard kind == .reads, isLast else { return .none }
             return settle(exchange, .answer(exchanges[exchange].queued.job, exchanges[exchange].answers))
         case (.commit(let exchange), .completed(_, let tag)):
-            // A transaction in which something failed answers COMMIT with ROLLBACK.
+            // The server answers COMMIT with ROLLBACK if something in the transaction failed.
             exchanges[exchange].isCommitted = tag == "COMMIT"
             return .none
         }
     }
 
-    /// What becomes of those that still wait, now that the connection is gone.
+    /// Returns the consequences for the jobs that still wait, after the connection was lost.
     mutating func lost() -> [Effect] {
         exchanges.indices.filter { !exchanges[$0].isSettled }.map { index in
             settle(index, effectOfLoss(index))
@@ -153,7 +155,7 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
     private mutating func settleFailure(_ index: Int, _ failure: ServerFailure) -> Effect {
         guard !exchanges[index].isSettled else { return .none }
         let queued = exchanges[index].queued
-        if failure.isStalePreparation, queued.sendings < Self.sendingsMax { return settle(index, .sendAgain(queued)) }
+        if failure.isStalePreparation, queued.sendCount < Self.sendCountMax { return settle(index, .sendAgain(queued)) }
         return settle(index, .fail(queued.job, failure.error))
     }
 
@@ -183,9 +185,9 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
         case .reads:
             return repeatOrFail(exchange.queued)
         case .writes:
-            // What has failed is undone whether or not the rest of the conversation took place.
+            // A failed exchange is rolled back even if the rest of the conversation did not happen.
             if let failure = exchange.failure { return .fail(exchange.queued.job, failure.error) }
-            // The server answers in order: ending the session in answer to something before COMMIT, it never saw
+            // The server answers in order. If it ended the session in answer to a step before COMMIT, it never saw
             // COMMIT.
             if let endedAt, !endedAt.mayFollowCommit(of: index) {
                 return .fail(exchange.queued.job, PostgresError(.connectionLost, "the server ended the connection"))
@@ -196,7 +198,7 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
     }
 
     private func repeatOrFail(_ queued: QueuedJob<Job>) -> Effect {
-        guard queued.sendings < Self.sendingsMax else {
+        guard queued.sendCount < Self.sendCountMax else {
             return .fail(queued.job, PostgresError(.connectionLost, "connection to the server lost"))
         }
         return .sendAgain(queued)
@@ -209,7 +211,7 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
 }
 
 extension Conversation.Step {
-    /// Whether the commit of `exchange` may have been carried out when the server reaches this step.
+    /// Returns `true` if the server may have run the commit of `exchange` when it reaches this step.
     fileprivate func mayFollowCommit(of exchange: Int) -> Bool {
         switch self {
         case .prepare(_, let own), .settings(let own?), .begin(let own), .statement(let own, _): own > exchange

@@ -4,12 +4,12 @@ import Glibc
 struct DatabaseHost: Sendable, Hashable {
     /// A name, a literal address, or the directory of a Unix socket.
     var name: String
-    /// What to connect to instead of asking for `name`; empty for none.
+    /// The address to connect to without a look-up of `name`; empty for none.
     var address = ""
-    /// Empty for the usual one.
+    /// Empty for the default.
     var port = ""
 
-    /// Whether somebody has to be asked for its address.
+    /// `true` if the name has to be looked up.
     var isName: Bool {
         guard address.isEmpty, let first = name.first, first != "/", first != "@" else { return false }
         var hints = addrinfo()
@@ -20,18 +20,17 @@ struct DatabaseHost: Sendable, Hashable {
     }
 
     /// `db.example.com:5432`, or the path of a Unix socket.
-    ///
     /// - Parameters:
     ///   - name: a name, an address, or the directory of a socket.
-    ///   - port: empty for the usual one.
-    /// - Returns: the place in words.
+    ///   - port: empty for the default.
+    /// - Returns: the address of the server in words.
     static func place(_ name: String, port: String) -> String {
         let port = port.isEmpty ? "5432" : port
         if name.hasPrefix("/") || name.hasPrefix("@") { return "\(name)/.s.PGSQL.\(port)" }
         return name.contains(":") ? "[\(name)]:\(port)" : "\(name):\(port)"
     }
 
-    /// None where libpq will find that the lists do not fit each other, or goes by its environment.
+    /// Returns the hosts; none if libpq will reject lists of different lengths, or uses its environment.
     static func all(of parameters: [ConnectionParameter]) -> [Self] {
         func list(_ keyword: String) -> [String] {
             let value = parameters.first { $0.keyword == keyword }?.value ?? ""

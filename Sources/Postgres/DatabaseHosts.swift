@@ -27,7 +27,7 @@ final class DatabaseHosts: Sendable {
 
     /// Starts the look-up for one attempt to connect. Returns at once.
     ///
-    /// - Parameter wake: called once `take` has an answer, from any thread. It must return at once.
+    /// `wake` is called once `take` has an answer, from any thread. It must return at once.
     func lookUp(wake: @escaping @Sendable () -> Void) -> HostsLookUp {
         HostsLookUp(hosts, resolver, wake: wake)
     }

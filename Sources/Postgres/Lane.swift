@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What one caller wants done in a lane: statements that belong together, and the answer that the caller waits for.
+/// The statements of one caller, which belong together, and the answer that it waits for.
 final class Job: LaneJob {
     typealias Answer = Result<[ResultSet], PostgresError>
 
     let statements: [NamedStatement]
-    /// How it can be merged with other jobs; `nil` if it stands alone.
+    /// The way to merge it with other jobs; `nil` if it is sent alone.
     let merging: Merging?
-    /// The jobs that this one was merged from, whose callers wait; nobody waits for this one then.
+    /// The jobs that this one was merged from. Their callers wait; no caller waits for this one.
     let members: [Job]
     let reply = Reply<Answer>()
 
@@ -21,7 +21,7 @@ final class Job: LaneJob {
 
     func start() -> Bool { reply.start() }
 
-    /// Gives the answer to whoever waits for it.
+    /// Gives the answer to the caller.
     func finish(_ answer: Answer) {
         guard !members.isEmpty else {
             reply.finish { _ in answer }
@@ -35,7 +35,7 @@ final class Job: LaneJob {
     }
 }
 
-/// A lane as callers and the reactor share it: its state behind a lock that is never held while something waits.
+/// A lane as callers and the reactor share it. Its lock is never held during a wait.
 final class Lane: Sendable {
     let kind: Conversation<Job, ResultSet>.Kind
     let name: PostgresLane
@@ -43,7 +43,7 @@ final class Lane: Sendable {
     let state: Mutex<LaneState<Job>>
     let begin: NamedStatement
     let commit: NamedStatement
-    /// Sent with each transaction where limits of time cannot be set once per connection.
+    /// Sent with each transaction if time limits cannot be set once per connection.
     let settings: NamedStatement?
     /// `PostgresConfiguration.mergesStatements`.
     let mergesStatements: Bool
@@ -87,7 +87,7 @@ final class Lane: Sendable {
         )
     }
 
-    /// The error of a caller that has waited long enough for an answer to what was sent.
+    /// The error of a caller whose statement got no answer in time.
     var noAnswer: PostgresError {
         switch kind {
         case .reads: PostgresError(.statementTimeout, "server did not answer in time")

@@ -1,5 +1,5 @@
-/// What came of reading from a connection, gathered so that the lane's lock is taken once, and callers are woken
-/// together: woken one by one, each would find its thread asleep again.
+/// The results of one read from a connection. They are collected so that the lane's lock is taken once and callers are
+/// woken together. Woken one by one, each would find its thread asleep again.
 struct Delivery {
     private(set) var sentAgain: [QueuedJob<Job>] = []
     private(set) var answered = 0
@@ -14,8 +14,8 @@ struct Delivery {
             answered += job.parts.count
             settled.append((job, .success(results)))
         case .fail(let job, let error) where !job.members.isEmpty && error.sqlState != nil:
-            // One member failed and nothing was done: the other callers get their answers all the same.
-            sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendings: 1) }
+            // One member failed and nothing was applied. The others are sent again to get their own answers.
+            sentAgain += job.members.map { QueuedJob(job: $0, deadline: currentInstant(), sendCount: 1) }
         case .fail(let job, let error):
             settled.append((job, .failure(error)))
         case .sendAgain(let queued):
@@ -28,28 +28,28 @@ struct Delivery {
     }
 }
 
-/// One connection of a lane: a `Connection` in pipeline mode and the conversation that goes on over it.
+/// One connection of a lane: a `Connection` in pipeline mode with its conversation.
 final class LaneConnection {
     enum Outcome: Hashable {
-        /// Everything sent has been answered: the connection is free.
+        /// All answers have arrived: the connection is free.
         case finished
-        /// Answers are still to come.
+        /// Answers are outstanding.
         case waits
-        /// Nothing had been sent.
+        /// There was nothing to answer.
         case idle
-        /// The connection is of no further use.
+        /// The connection is unusable.
         case broken
     }
 
     private let connection: Connection
     private(set) var isConnecting = true
     let madeAt = currentInstant()
-    /// Whether a statement was refused here because it would have written.
+    /// `true` if a statement was refused on this connection because it would have written.
     private(set) var isReadOnly = false
     private(set) var conversation: Conversation<Job, ResultSet>?
-    /// Numbers of the statements prepared here.
+    /// Numbers of the statements prepared on this connection.
     private var prepared: Set<Int> = []
-    /// What epoll has been told to watch for.
+    /// The events that epoll watches for.
     var watchedMask: UInt32 = 0
 
     init(_ parameters: [ConnectionParameter]) throws(PostgresError) {
@@ -72,7 +72,7 @@ final class LaneConnection {
 
     // MARK: Sending
 
-    /// Sends `batch`. `false` when the connection is of no further use; `lost` then says what becomes of the jobs.
+    /// Sends `batch`. Returns `false` if the connection is unusable; `lost` then returns the consequences for the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
         if !batch.isSeparate, lane.mergesStatements { batch.jobs = Job.merging(batch.jobs, lane.catalog) }
@@ -108,15 +108,16 @@ final class LaneConnection {
 
     // MARK: Receiving
 
-    /// Takes what has arrived.
+    /// Reads what has arrived.
     func receive(into delivery: inout Delivery, _ lane: Lane) -> Outcome {
-        // What came before the connection broke can still be read.
+        // Results that arrived before the connection broke can still be read.
         let isAlive = connection.consumeInput()
         guard conversation != nil else { return isAlive ? .idle : .broken }
         var hasEnded = false
         while conversation?.isFinished == false, !connection.isWaiting {
             guard let result = connection.nextResult() else {
-                // Nil ends the results of one statement; twice, libpq waits for nothing while we do.
+                // `nil` ends the results of one statement. A second `nil` means that libpq expects nothing while the
+                // conversation does.
                 guard connection.isAlive, !hasEnded else { return .broken }
                 hasEnded = true
                 continue
@@ -135,7 +136,7 @@ final class LaneConnection {
         switch result.outcome {
         case .rows: .completed(result, tag: nil)
         case .command: .completed(result, tag: result.commandTag)
-        // COPY cannot be run; it has no SQLSTATE, and so ends the connection.
+        // COPY is not supported. It has no SQLSTATE, so it ends the connection.
         case .failure, .copy: .failed(failure(of: result))
         case .skipped: .skipped
         case .synced: .synced
@@ -166,20 +167,20 @@ final class LaneConnection {
         return sending.isAccepted ? .waits : .broken
     }
 
-    /// Says what becomes of those that still wait, now that the connection is given up.
+    /// Reports the consequences for the jobs that still wait, after the connection was given up.
     func lost(into delivery: inout Delivery) {
         for effect in conversation?.lost() ?? [] { delivery.carryOut(effect) }
         conversation = nil
     }
 }
 
-/// Sends statements and notes what answers they will have.
+/// Sends statements and records the answers that they will get.
 private struct Sending {
     let connection: Connection
     var conversation: Conversation<Job, ResultSet>
-    /// Numbers of statements that need no preparing.
+    /// Numbers of statements that need no preparation.
     var known: Set<Int>
-    /// Whether libpq took everything.
+    /// `true` while libpq has accepted everything.
     private(set) var isAccepted = true
 
     init(connection: Connection, conversation: Conversation<Job, ResultSet>, known: Set<Int>) {

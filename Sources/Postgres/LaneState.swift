@@ -1,9 +1,9 @@
 import DequeModule
 
-/// What a lane needs to know of the work that goes through it.
+/// The view that a lane has of a job.
 protocol LaneJob: Sendable {
     var statementCount: Int { get }
-    /// Notes that the job is about to be sent. `false` when nobody waits for it any more, and it is not sent.
+    /// Records that the job is about to be sent. Returns `false` if its caller has gone; it is then not sent.
     func start() -> Bool
     /// Returns true if it can be merged with `other` (`MergedStatements.swift`).
     func canMerge(with other: Self) -> Bool
@@ -12,31 +12,31 @@ protocol LaneJob: Sendable {
 /// A job that waits for a connection.
 struct QueuedJob<Job: LaneJob>: Sendable {
     var job: Job
-    /// When it has waited long enough for a connection.
+    /// The end of its wait for a connection.
     var deadline: Instant
-    /// How often it has been sent.
-    var sendings = 0
+    /// The number of times that it was sent.
+    var sendCount = 0
 }
 
-/// What is sent on one connection in one go.
+/// The jobs that one connection sends together.
 struct LaneBatch<Job: LaneJob>: Sendable {
     var jobs: [QueuedJob<Job>]
-    /// Whether each job ends with a Sync of its own, so that the failure of one leaves the others alone.
+    /// `true` if each job ends with its own Sync, so that the failure of one does not affect the others.
     var isSeparate: Bool
 }
 
-/// A group of connections and the queue of what waits for them, without sockets, threads or clocks: each method is told
-/// what happened and when, and answers what is to be done.
+/// A group of connections and their queue, without sockets, threads or clocks: each method gets an event and its time,
+/// and returns actions.
 struct LaneState<Job: LaneJob>: Sendable {
     struct Limits: Sendable {
         var connections: Int
         var queueMax: Int
         var jobsPerBatchMax: Int
-        /// The most jobs of a batch that are merged, where a batch is one job otherwise.
+        /// The maximum number of jobs merged in one batch, where a batch is otherwise one job.
         var mergedJobsMax: Int
         var statementsPerBatchMax: Int
         var queueWait: Duration
-        /// How long callers wait for an answer once their statement is sent, and how long a connection may stay silent.
+        /// The time that callers wait for an answer to a sent statement, and that a connection may send nothing.
         var answerWait: Duration
         var connectTimeout: Duration
         var reconnectDelayMin: Duration
@@ -49,49 +49,49 @@ struct LaneState<Job: LaneJob>: Sendable {
         ///
         /// Can go to: `connecting` when an attempt is due.
         case down
-        /// An attempt to connect is under way, at most until then.
+        /// An attempt to connect runs, until then at the latest.
         ///
-        /// Can go to: `idle` when it succeeds; `down` when it fails or takes too long.
+        /// Can go to: `idle` if it succeeds; `down` if it fails or takes too long.
         case connecting(until: Instant)
         /// The connection has nothing to do.
         ///
-        /// Can go to: `busy` when a batch is sent; `down` when the connection is lost or retired.
+        /// Can go to: `busy` if a batch is sent; `down` if the connection is lost or retired.
         case idle
-        /// A batch is under way. `callersDeadline` is `nil` once its callers have been released.
+        /// A batch has been sent. `callersDeadline` is `nil` once its callers have been released.
         ///
-        /// Can go to: `busy` with later deadlines when an answer arrives or the callers are released; `idle` when all of
-        /// it is answered; `down` when the connection is lost or silent for too long.
+        /// Can go to: `busy` with later deadlines if an answer arrives or the callers are released; `idle` if
+        /// everything is answered; `down` if the connection is lost or sends nothing for too long.
         case busy(callersDeadline: Instant?, connectionDeadline: Instant)
     }
 
     enum Submission: Sendable, Hashable {
-        /// `wakes` when a connection is free and whoever feeds it may be asleep.
+        /// `wakes` is `true` if a connection is free and the reactor may be asleep.
         case queued(wakes: Bool)
         case refused(PostgresError.Code)
     }
 
-    /// What is to be done by whoever owns the connections.
+    /// A task for the owner of the connections.
     enum Action: Sendable {
         case connect(slot: Int)
         /// The attempt took too long: close it and report `connectFailed`.
         case abandonAttempt(slot: Int)
         case send(slot: Int, LaneBatch<Job>)
-        /// Nobody came to send these in time.
+        /// These jobs were not sent in time.
         case expire([QueuedJob<Job>])
-        /// The callers of what is in flight have waited long enough; the connection goes on.
+        /// The callers of the batch in flight have waited long enough. The connection stays open.
         case releaseCallers(slot: Int)
-        /// The connection has been silent for too long: close it and report `lost`.
+        /// The connection has sent nothing for too long: close it and report `lost`.
         case drop(slot: Int)
     }
 
     let limits: Limits
     private(set) var slots: [Slot]
     private(set) var statistics = PostgresClientState.Statistics()
-    /// When the lane became unreachable: it has no connection, and the last attempt to make one failed.
+    /// The time at which the lane became unreachable: it has no connection, and the last attempt failed.
     private(set) var unreachableSince: Instant?
     private var queue: Deque<QueuedJob<Job>> = []
-    /// What is sent again, each with its own Sync.
-    private var repeats: Deque<QueuedJob<Job>> = []
+    /// Jobs that are sent again, each with its own Sync.
+    private var retries: Deque<QueuedJob<Job>> = []
     private var failedAttempts = 0
     private var nextAttempt: Instant?
     private var isClosed = false
@@ -101,13 +101,13 @@ struct LaneState<Job: LaneJob>: Sendable {
         slots = Array(repeating: .down, count: limits.connections)
     }
 
-    var queuedCount: Int { queue.count + repeats.count }
+    var queuedCount: Int { queue.count + retries.count }
     var isConnected: Bool { slots.contains { $0.isConnected } }
     var connectionCount: Int { slots.count { $0.isConnected } }
     var busyCount: Int { slots.count { $0.isBusy } }
 
-    /// Whether nothing is queued or in flight.
-    var isQuiet: Bool { queuedCount == 0 && busyCount == 0 }
+    /// `true` if nothing is queued or in flight.
+    var isIdle: Bool { queuedCount == 0 && busyCount == 0 }
 
     // MARK: Callers
 
@@ -124,18 +124,18 @@ struct LaneState<Job: LaneJob>: Sendable {
         return .queued(wakes: slots.contains(.idle))
     }
 
-    /// Refuses everything from now on; what was accepted goes on.
+    /// Refuses new jobs; accepted ones go on.
     mutating func close() {
         isClosed = true
     }
 
-    /// Takes out everything that waits.
+    /// Removes and returns all queued jobs.
     mutating func removeQueued() -> [QueuedJob<Job>] {
         defer {
             queue.removeAll()
-            repeats.removeAll()
+            retries.removeAll()
         }
-        return Array(repeats) + Array(queue)
+        return Array(retries) + Array(queue)
     }
 
     // MARK: Connections
@@ -147,8 +147,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         unreachableSince = nil
     }
 
-    /// Tells when the next attempt is made, and what waited and is to fail because no connection stands. `jitter`, from
-    /// 0 to 1, spreads the attempts of many clients.
+    /// Returns the delay until the next attempt, and the queued jobs that fail because the lane has no connection.
+    /// `jitter`, from 0 to 1, spreads the attempts of many clients.
     mutating func connectFailed(
         slot: Int,
         now: Instant,
@@ -156,19 +156,19 @@ struct LaneState<Job: LaneJob>: Sendable {
     ) -> (retryIn: Duration, failed: [QueuedJob<Job>]) {
         slots[slot] = .down
         statistics.connectFailures += 1
-        // Attempts that ran side by side count as one.
+        // Attempts that ran at the same time count as one.
         if nextAttempt.map({ $0 <= now }) ?? true {
             failedAttempts += 1
             nextAttempt = now + delay(jitter: jitter)
         }
         let retryIn = nextAttempt.map { now.duration(to: $0) } ?? .zero
-        // Another attempt that is still under way may yet serve those that wait.
+        // Another attempt still runs and may serve the queued jobs.
         guard !isConnected, !hasAttempt else { return (retryIn, []) }
         unreachableSince = unreachableSince ?? now
         return (retryIn, removeQueued())
     }
 
-    /// The connection, on which nothing was under way, was closed to be made anew.
+    /// The idle connection was closed to be replaced.
     mutating func retired(slot: Int) {
         slots[slot] = .down
     }
@@ -180,7 +180,7 @@ struct LaneState<Job: LaneJob>: Sendable {
         nextAttempt = max(nextAttempt ?? earliest, earliest)
     }
 
-    /// The wait before the next attempt: doubled with each failure, then shortened by up to half.
+    /// The delay before the next attempt: doubled with each failure, then shortened by up to half.
     private func delay(jitter: Double) -> Duration {
         var delay = limits.reconnectDelayMin
         for _ in 1..<max(1, failedAttempts) {
@@ -196,17 +196,17 @@ struct LaneState<Job: LaneJob>: Sendable {
         slots[slot] = .busy(callersDeadline: callersDeadline, connectionDeadline: now + limits.answerWait)
     }
 
-    /// Everything sent on `slot` has been answered.
+    /// All answers for `slot` have arrived.
     mutating func finished(slot: Int) {
         slots[slot] = .idle
     }
 
-    /// Queues again what was sent and neither answered nor applied.
-    mutating func putBack(_ jobs: [QueuedJob<Job>], now: Instant) {
+    /// Queues again the jobs that were sent and neither answered nor applied.
+    mutating func requeue(_ jobs: [QueuedJob<Job>], now: Instant) {
         statistics.sentAgain += jobs.count
         for var queued in jobs {
             queued.deadline = now + limits.queueWait
-            repeats.append(queued)
+            retries.append(queued)
         }
     }
 
@@ -216,7 +216,8 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     // MARK: Time
 
-    /// What is to be done at `now`. Connections that `connect` and `send` name are taken to be connecting and busy.
+    /// Returns the actions that are due at `now`. The connections of `connect` and `send` count as connecting and busy
+    /// from then on.
     mutating func actions(now: Instant) -> [Action] {
         var actions: [Action] = []
         expire(now: now, into: &actions)
@@ -246,14 +247,14 @@ struct LaneState<Job: LaneJob>: Sendable {
         return actions
     }
 
-    /// When `actions` has to be asked again if nothing happens before; `nil` when nothing is waited for. While a
-    /// connection is not free this is never further away than `queueWait`, so that nobody needs to be woken for the
-    /// deadline of a job that finds no free connection.
+    /// The time at which to call `actions` again if nothing else happens; `nil` if nothing is due. While a connection
+    /// is not free this is at most `queueWait` away. So the deadline of a new job that finds no free connection needs
+    /// no wake-up.
     func nextDeadline(now: Instant) -> Instant? {
         var next: Instant?
         func consider(_ instant: Instant) { next = min(next ?? instant, instant) }
         if let first = queue.first { consider(first.deadline) }
-        if let first = repeats.first { consider(first.deadline) }
+        if let first = retries.first { consider(first.deadline) }
         for slot in slots {
             switch slot {
             case .down: if failedAttempts == 0 || !hasAttempt { consider(nextAttempt ?? now) }
@@ -270,7 +271,7 @@ struct LaneState<Job: LaneJob>: Sendable {
         slots.contains { if case .connecting = $0 { true } else { false } }
     }
 
-    /// After a failure one attempt at a time, so that a server in trouble is not besieged.
+    /// After a failure only one attempt runs at a time, to spare a server in trouble.
     private func mayConnect(now: Instant) -> Bool {
         guard nextAttempt.map({ $0 <= now }) ?? true else { return false }
         return failedAttempts == 0 || !hasAttempt
@@ -279,15 +280,16 @@ struct LaneState<Job: LaneJob>: Sendable {
     private mutating func expire(now: Instant, into actions: inout [Action]) {
         var expired: [QueuedJob<Job>] = []
         while let first = queue.first, first.deadline <= now { expired.append(queue.removeFirst()) }
-        while let first = repeats.first, first.deadline <= now { expired.append(repeats.removeFirst()) }
+        while let first = retries.first, first.deadline <= now { expired.append(retries.removeFirst()) }
         guard !expired.isEmpty else { return }
         statistics.queueTimeouts += expired.count
         actions.append(.expire(expired))
     }
 
-    /// The next batch: what is repeated first; else a fair share of the queue, so that no free connection stays empty.
+    /// Returns the next batch: retries first; otherwise a fair share of the queue, so that every free connection gets
+    /// work.
     private mutating func takeBatch() -> LaneBatch<Job>? {
-        var jobs = limits.take(limits.jobsPerBatchMax, from: &repeats)
+        var jobs = limits.take(limits.jobsPerBatchMax, from: &retries)
         let isSeparate = !jobs.isEmpty
         if !isSeparate {
             let idle = slots.count { $0 == .idle }
@@ -305,7 +307,7 @@ struct LaneState<Job: LaneJob>: Sendable {
 }
 
 extension LaneState.Limits {
-    /// Takes jobs that somebody still waits for: up to `jobsMax`, and as many statements as go into one batch.
+    /// Takes jobs whose callers still wait: up to `jobsMax`, and as many statements as fit into one batch.
     fileprivate func take(_ jobsMax: Int, from queue: inout Deque<QueuedJob<Job>>) -> [QueuedJob<Job>] {
         var jobs: [QueuedJob<Job>] = []
         var statements = 0
@@ -317,7 +319,7 @@ extension LaneState.Limits {
                 statements -= next.job.statementCount
                 continue
             }
-            next.sendings += 1
+            next.sendCount += 1
             jobs.append(next)
         }
         return jobs

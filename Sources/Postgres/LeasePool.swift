@@ -2,7 +2,7 @@ import Glibc
 import Metrics
 import Synchronization
 
-/// The connections for interactive transactions: each with a thread of its own, on which the transaction's body runs.
+/// The connections for interactive transactions. Each has a thread on which the transaction's body runs.
 final class LeasePool: Sendable {
     typealias Grant = Result<Int, PostgresError>
 
@@ -24,15 +24,15 @@ final class LeasePool: Sendable {
 
     var inUse: Int { state.withLock(\.leasedCount) }
     var waiters: Int { state.withLock(\.waitersCount) }
-    var isQuiet: Bool { state.withLock(\.isQuiet) }
+    var isIdle: Bool { state.withLock(\.isIdle) }
     var nextDeadline: Instant? { state.withLock(\.nextDeadline) }
 
     func expire(now: Instant) -> [Reply<Grant>] {
         state.withLock { $0.expire(now: now) }
     }
 
-    /// Leases a worker, runs `body` with it, and releases it. `waits` is called when the lease has to wait, so that
-    /// somebody watches its deadline.
+    /// Leases a worker, runs `body` with it, and releases it. `waits` is called if the lease has to wait, so that the
+    /// reactor watches its deadline.
     func withWorker<Output: Sendable>(
         waits: () -> Void,
         _ body: (LeaseWorker) async -> Output
@@ -64,26 +64,26 @@ final class LeasePool: Sendable {
         }
     }
 
-    /// Refuses everything from now on, and those that wait.
+    /// Refuses new and waiting leases.
     func close() {
         let error = PostgresError(.shutDown, "client was shut down")
         for waiter in state.withLock({ $0.close() }) { waiter.finish { _ in .failure(error) } }
     }
 
-    /// Cancels what still runs, and ends the threads.
+    /// Cancels running transactions and ends the threads.
     func stop() {
         for worker in workers { worker.stop() }
     }
 }
 
-/// A thread and the connection that is used on it.
+/// A thread with its connection.
 final class LeaseWorker: Sendable {
     private let configuration: PostgresConfiguration
     private let hosts: DatabaseHosts
     private let executor = ThreadExecutor()
-    /// Made when first needed. The lock is never contended: whoever holds the lease is alone here.
+    /// Opened when first needed. The lock is never contended, because only the holder of the lease uses it.
     private let connection = Mutex<PostgresConnection?>(nil)
-    /// Of the transaction that runs.
+    /// The cancellation of the running transaction.
     private let running = Mutex<Cancellation?>(nil)
 
     init(_ configuration: PostgresConfiguration, _ hosts: DatabaseHosts) {
@@ -91,10 +91,10 @@ final class LeaseWorker: Sendable {
         self.hosts = hosts
     }
 
-    /// What came of running a transaction's body once.
+    /// The result of one run of a transaction's body.
     struct Attempt<Output: Sendable>: Sendable {
         var result: Result<Output, PostgresError>
-        /// Whether it failed only because of what the connection, gone now, had prepared.
+        /// `true` if it failed only because of a statement that the connection, which is closed now, had prepared.
         var hadStalePreparation = false
     }
 
@@ -119,7 +119,7 @@ final class LeaseWorker: Sendable {
         executor.stop()
     }
 
-    /// On the executor that the task prefers, which is this worker's thread.
+    /// Runs on the executor that the task prefers: this worker's thread.
     @concurrent
     private func runHere<Output: Sendable>(
         _ body: @Sendable (inout Transaction) throws(PostgresError) -> Output,
@@ -158,7 +158,7 @@ final class LeaseWorker: Sendable {
         connection.interruption = { cancellation.reason }
         defer {
             connection.interruption = nil
-            // A request to cancel that is still under way must not meet somebody else's statement.
+            // A cancel request that is still on its way must not hit the next transaction's statement.
             if cancellation.disarm() != nil { connection.retire() }
         }
         do {
@@ -170,7 +170,7 @@ final class LeaseWorker: Sendable {
     }
 }
 
-/// Carries the wish to end a transaction to the server, while it runs.
+/// Cancels a running transaction on the server.
 private final class Cancellation: Sendable {
     private struct State {
         var handle: CancelHandle?
@@ -179,12 +179,12 @@ private final class Cancellation: Sendable {
 
     private let state = Mutex(State())
 
-    /// Why the transaction is to end, if it is.
+    /// The reason to end the transaction, if there is one.
     var reason: PostgresError? { state.withLock(\.reason) }
 
     private var isArmed: Bool { state.withLock { $0.handle != nil } }
 
-    /// From now on `handle` is used to cancel; unless that was asked for before, for the reason returned.
+    /// Uses `handle` for cancellation from now on. Returns the reason if cancellation was already requested.
     func arm(_ handle: CancelHandle?) -> PostgresError? {
         state.withLock { state in
             state.handle = handle
@@ -192,7 +192,7 @@ private final class Cancellation: Sendable {
         }
     }
 
-    /// From now on nothing is cancelled. Returns the reason if something was.
+    /// Stops cancelling. Returns the reason if cancellation was requested.
     func disarm() -> PostgresError? {
         state.withLock { state in
             state.handle = nil
@@ -206,8 +206,8 @@ private final class Cancellation: Sendable {
             return state.handle
         }
         guard let handle else { return }
-        // The request is a connection of its own, and blocks; whoever cancels must not. It is lost on a server that has
-        // not begun with the statement yet, and so repeated.
+        // A cancel request opens a connection and blocks, which the caller must not. The server ignores the request if
+        // it has not started the statement yet, so it is repeated.
         startThread {
             while self.isArmed {
                 handle.cancel()

@@ -2,8 +2,8 @@ import DequeModule
 
 // Statements of many callers, sent as one.
 //
-// Starting a statement costs PostgreSQL more than one row by its key does, and a commit more than either. So jobs that have
-// gathered in a lane's queue and differ only in their values go out as one statement (ADR 0015, ADR 0070):
+// Starting a statement costs PostgreSQL more than finding a row by its key, and a commit costs more than both. So jobs
+// that wait in a lane's queue and differ only in their values are sent as one statement (ADR 0015, ADR 0070):
 //
 //     SELECT … WHERE id = ANY('{1}')              SELECT … WHERE id = ANY('{1,2}')
 //     SELECT … WHERE id = ANY('{2}')        →
@@ -12,18 +12,18 @@ import DequeModule
 //     BEGIN; INSERT … VALUES (2, 'b'); COMMIT
 //
 // - A statement declares what can be merged: `\(keys:)` and `Query(keyColumn:)` its last parameter, an array of keys;
-//   `\(row:)` the row that it inserts. Whatever can be neither is sent once for each job.
-// - A job is merged only if its caller says so: a lookup always does, a write with `WriteBatch.isShared`.
-// - No job waits for others to come. `LaneState` takes those that already wait behind the first one (`takeMergeable`), and
+//   `\(row:)` the row that it inserts. Other statements are sent once for each job.
+// - A job is merged only if its caller allows it: a lookup always does, a write with `WriteBatch.isShared`.
+// - No job waits for others. `LaneState` takes those that already wait behind the first one (`takeMergeable`), and
 //   `LaneConnection` merges a batch before it sends it (`Job.merging`).
 // - Each caller of a lookup gets the rows that carry its key; callers of writes get no rows.
 // - If a merged job fails, each of its members is sent again alone, so that every caller gets its own error.
 //
-// `PostgresConfiguration.mergesStatements` switches all of it off. Every answer stays the same then.
+// `PostgresConfiguration.mergesStatements` turns merging off. Answers are the same without it.
 
-/// How a job can be merged with others.
+/// The properties of a job that decide if it can be merged with others.
 struct Merging: Sendable {
-    /// Equal for the jobs that can be merged with each other: their statements, and the values that are not merged.
+    /// Equal for jobs that can be merged: their statements, and the values that are not merged.
     fileprivate struct Key: Hashable {
         var statements: [Int] = []
         var values: [UInt8] = []
@@ -35,14 +35,15 @@ struct Merging: Sendable {
     /// `WriteBatch.order`.
     fileprivate let order: [UInt8]
 
-    /// Returns `nil` if one of `statements` has no name, because it is parsed each time, or has other than one key.
+    /// Returns `nil` if one of `statements` has no name, because it is parsed each time, or does not have exactly one
+    /// key.
     init?(_ statements: [NamedStatement], keyColumn: Int? = nil, order: [UInt8] = []) {
         self.keyColumn = keyColumn
         self.order = order
         for statement in statements {
             guard let name = statement.name else { return nil }
             key.statements.append(name.number)
-            guard statement.sql.joint == .keys else { continue }
+            guard statement.sql.mergePoint == .keys else { continue }
             guard let values = statement.sql.valuesBesideKey else { return nil }
             key.values += values
         }
@@ -52,11 +53,11 @@ struct Merging: Sendable {
 }
 
 extension Deque {
-    /// How far into a queue is searched for jobs that can be merged.
+    /// The number of queued jobs that are searched for mergeable ones.
     private static var searchedMax: Int { 128 }
 
-    /// Takes the jobs that can be merged with `first`. With it they are a power of two, because each number of rows is a
-    /// statement of its own that has to be prepared.
+    /// Takes the jobs that can be merged with `first`. Together they are a power of two, because each number of rows is
+    /// another statement to prepare.
     mutating func takeMergeable<Job>(with first: Job, countMax: Int) -> [QueuedJob<Job>]
     where Element == QueuedJob<Job> {
         guard countMax > 0 else { return [] }
@@ -66,7 +67,7 @@ extension Deque {
         for place in places.prefix(powerOfTwo - 1).reversed() {
             var queued = remove(at: place)
             guard queued.job.start() else { continue }
-            queued.sendings += 1
+            queued.sendCount += 1
             taken.append(queued)
         }
         return taken
@@ -82,7 +83,7 @@ extension Job {
     /// The jobs of callers: those that this one was merged from, or itself.
     var parts: [Job] { members.isEmpty ? [self] : members }
 
-    /// Merges those of `jobs` that can be merged. The order of the jobs of a batch means nothing.
+    /// Merges those of `jobs` that can be merged. The order of a batch's jobs does not matter.
     static func merging(_ jobs: [QueuedJob<Job>], _ catalog: StatementCatalog) -> [QueuedJob<Job>] {
         guard jobs.count > 1 else { return jobs }
         var merged: [QueuedJob<Job>] = []
@@ -112,7 +113,7 @@ extension Job {
 
     private var order: [UInt8] { merging?.order ?? [] }
 
-    /// Each member with its share of `answer`.
+    /// Returns each member with its part of `answer`.
     func distribute(_ answer: Answer) -> [(job: Job, answer: Answer)] {
         guard case .success(let results) = answer else { return members.map { ($0, answer) } }
         guard let keyColumn = members.first?.merging?.keyColumn, let result = results.first else {
@@ -127,9 +128,9 @@ extension Job {
 }
 
 extension NamedStatement {
-    /// The statements that do as much as all of `statements`, which are one statement with different values.
+    /// Returns statements that do the work of all of `statements`, which are one statement with different values.
     fileprivate static func merging(_ statements: [NamedStatement], _ catalog: StatementCatalog) -> [NamedStatement] {
-        switch statements[0].sql.joint {
+        switch statements[0].sql.mergePoint {
         case .row(let row):
             let sql = SQL.merging(rowsOf: statements.map(\.sql), at: row)
             return [NamedStatement(sql: sql, name: catalog.name(of: sql))]
@@ -142,12 +143,12 @@ extension NamedStatement {
 }
 
 extension SQL {
-    /// One statement with the rows of all of `statements`, which are of one shape and have one row each.
+    /// Returns one statement with the rows of all of `statements`, which have the same shape and one row each.
     static func merging(rowsOf statements: [SQL], at row: Range<Int>) -> SQL {
         SQL(statements[0].shape.repeating(row, count: statements.count), valuesOf: statements)
     }
 
-    /// The first of `statements` with the keys of all of them: they differ in nothing else.
+    /// Returns the first of `statements` with the keys of all of them. They differ only in the key.
     fileprivate static func merging(keysOf statements: [SQL]) -> SQL {
         statements[0].replacingLastValue(EncodedArray.concatenating(statements.compactMap(\.keys)))
     }

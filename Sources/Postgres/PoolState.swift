@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Which of a fixed number of workers is leased, and who waits for one; pure, like `LaneState`.
+/// The leases of a fixed number of workers, and the queue for them. Pure, like `LaneState`.
 struct PoolState<Waiter: Sendable>: Sendable {
     enum Lease: Sendable, Hashable {
         case granted(worker: Int)
@@ -21,7 +21,7 @@ struct PoolState<Waiter: Sendable>: Sendable {
     private var isClosed = false
 
     init(workers: Int, waitersMax: Int, wait: Duration) {
-        // The worker released last is leased first: its connection is the likeliest to be alive.
+        // The worker released last is leased first: its connection is the most likely to be alive.
         free = Array((0..<workers).reversed())
         self.waitersMax = waitersMax
         self.wait = wait
@@ -29,10 +29,10 @@ struct PoolState<Waiter: Sendable>: Sendable {
 
     var waitersCount: Int { waiting.count }
 
-    /// Whether nothing is leased and nobody waits.
-    var isQuiet: Bool { leasedCount == 0 && waiting.isEmpty }
+    /// `true` if nothing is leased and no caller waits.
+    var isIdle: Bool { leasedCount == 0 && waiting.isEmpty }
 
-    /// When the first of those that wait has waited long enough.
+    /// The deadline of the caller that has waited longest.
     var nextDeadline: Instant? { waiting.first?.deadline }
 
     mutating func lease(_ waiter: Waiter, now: Instant) -> Lease {
@@ -46,7 +46,7 @@ struct PoolState<Waiter: Sendable>: Sendable {
         return .waits
     }
 
-    /// Takes `worker` back, or passes it on to the one that waited longest, who is returned. When that one has gone
+    /// Takes `worker` back, or leases it to the caller that has waited longest and returns that caller. If it has gone
     /// meanwhile, release again.
     mutating func release(worker: Int) -> Waiter? {
         if let next = waiting.popFirst() { return next.waiter }
@@ -55,14 +55,14 @@ struct PoolState<Waiter: Sendable>: Sendable {
         return nil
     }
 
-    /// Takes out those that have waited long enough.
+    /// Removes and returns the callers whose deadline has passed.
     mutating func expire(now: Instant) -> [Waiter] {
         var expired: [Waiter] = []
         while let first = waiting.first, first.deadline <= now { expired.append(waiting.removeFirst().waiter) }
         return expired
     }
 
-    /// Refuses everything from now on. Leases go on; those that wait are returned.
+    /// Refuses new leases. Current leases go on; the waiting callers are returned.
     mutating func close() -> [Waiter] {
         isClosed = true
         defer { waiting.removeAll() }

@@ -3,12 +3,12 @@ import Synchronization
 
 /// The program's access to PostgreSQL: a few connections, shared by all callers.
 ///
-/// Statements of many callers travel together in libpq's pipeline mode, driven by one thread; a caller waits without
-/// holding a thread and decodes its rows itself. Reads and write batches have connections and a queue each; interactive
-/// transactions lease a connection of their own. Every queue and every wait is bounded.
+/// Statements of many callers are sent together in libpq's pipeline mode, driven by one thread. A caller waits without
+/// holding a thread and decodes its rows itself. Reads and write batches have their own connections and queues;
+/// interactive transactions lease a connection. Every queue and every wait is bounded.
 ///
-/// All methods can be called from any number of tasks at once. A task that is cancelled stops waiting at once; a
-/// statement it had sent on a shared connection still runs, for a cancellation there would hit a neighbour.
+/// All methods can be called from any number of tasks at once. A cancelled task stops waiting at once. A statement that
+/// it sent on a shared connection still runs, because cancelling it would hit other callers.
 package final class PostgresClient: Sendable {
     private enum Lifecycle {
         case notStarted
@@ -32,8 +32,8 @@ package final class PostgresClient: Sendable {
         core = ClientCore(configuration, observer: observer, metrics: metrics)
     }
 
-    /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. What was accepted by then
-    /// is answered first, for at most `PostgresConfiguration.drainWait`; afterwards nobody waits any more.
+    /// Connects, serves and reconnects until `shutDown` is called or the task is cancelled. Accepted work is then
+    /// finished, for at most `PostgresConfiguration.drainWait`. Afterwards no caller waits.
     ///
     /// Runs once: later calls return at once.
     package func run() async {
@@ -51,7 +51,7 @@ package final class PostgresClient: Sendable {
         lifecycle.withLock { $0 = .ended }
     }
 
-    /// Refuses new work and makes `run` return. Returns at once itself.
+    /// Refuses new work and makes `run` return. Returns at once.
     package func shutDown() {
         core.close()
         let neverRan = lifecycle.withLock { lifecycle in
@@ -63,11 +63,11 @@ package final class PostgresClient: Sendable {
 
     // MARK: Reads
 
-    /// The rows of `query`, which must change nothing: the server refuses it otherwise, and it is sent again when a
+    /// Returns the rows of `query`, which must change nothing: the server refuses writes. It is sent again if a
     /// connection is lost or another caller's statement fails beside it.
     ///
-    /// A lookup may share the statement with equal lookups of other callers; each gets its own rows, and its own failure.
-    ///
+    /// A lookup may share its statement with equal lookups of other callers. Each gets its own rows and its own
+    /// failure.
     /// - Throws: `.server`, `.connectionLost`, `.unavailable`, `.queueFull`, `.queueTimeout`, `.statementTimeout`,
     ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
     package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
@@ -77,11 +77,10 @@ package final class PostgresClient: Sendable {
         return try results[0].decode(rowsMax: configuration.rowsMax)
     }
 
-    /// The rows of several queries, sent together. Each sees what was committed when it runs, so two of them can see
-    /// different states of the database. Those that are no lookups run in the order given; a lookup runs when it comes
-    /// to it.
-    ///
-    /// - Throws: as `read` of one query, when any of them fails.
+    /// Returns the rows of several queries, sent together. Each sees what was committed when it runs, so two of them
+    /// can see different states of the database. Queries that are no lookups run in the given order; lookups run at any
+    /// point.
+    /// - Throws: as `read` of one query, if any of them fails.
     package func read<each Row>(
         _ queries: repeat Query<each Row>
     ) async throws(PostgresError) -> (repeat [each Row]) {
@@ -101,12 +100,12 @@ package final class PostgresClient: Sendable {
         return (repeat try answers.takeRows(of: each queries, rowsMax: rowsMax))
     }
 
-    /// The answers to several queries, those to lookups apart.
+    /// The answers to several queries, with the answers to lookups apart.
     private struct Answers {
         var plain: ArraySlice<ResultSet>
         var lookups: ArraySlice<ResultSet>
 
-        /// The rows of the next query, which is `query`.
+        /// Returns the rows of the next query, which is `query`.
         mutating func takeRows<Row>(of query: Query<Row>, rowsMax: Int) throws(PostgresError) -> [Row] {
             let result = query.keyColumn == nil ? plain.removeFirst() : lookups.removeFirst()
             return try result.decode(rowsMax: rowsMax)
@@ -117,10 +116,9 @@ package final class PostgresClient: Sendable {
 
     /// Applies the statements of `batch` as one transaction, in one round trip. Returns once the commit is confirmed.
     ///
-    /// Never sent twice, unless the server has said that nothing of it was done. A batch that is shared may be applied in
-    /// one transaction with others.
-    ///
-    /// - Throws: as `read`, and `.commitOutcomeUnknown` when the batch was sent and neither success nor failure came
+    /// Never sent twice, unless the server has reported that nothing of it was applied. A shared batch may be applied
+    /// in one transaction with others.
+    /// - Throws: as `read`, and `.commitOutcomeUnknown` if the batch was sent and neither success nor failure came
     ///   back: the connection broke, the server did not answer in time, or the task was cancelled. After any other
     ///   error nothing of the batch has been or will be applied.
     @discardableResult
@@ -141,10 +139,11 @@ package final class PostgresClient: Sendable {
         return WriteResult(results: batch.isShared ? [] : results, rowsMax: configuration.rowsMax)
     }
 
-    /// The answers to the statements of `jobs`, in their order.
+    /// Returns the answers to the statements of `jobs`, in their order.
     private func submit(_ jobs: [Job], to name: PostgresLane) async throws(PostgresError) -> [ResultSet] {
         try check(jobs)
-        // Nothing is begun for a caller that has gone; later than here it may be answered before it is told.
+        // A cancelled caller starts nothing. After this point its statement may be answered before the cancellation is
+        // noticed.
         guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
         let lane = core.lane(name)
         let start = currentInstant()
@@ -197,18 +196,18 @@ package final class PostgresClient: Sendable {
 
     // MARK: Interactive transactions
 
-    /// Runs `body` in a transaction on a connection of its own, and commits what it did.
+    /// Runs `body` in a transaction on a leased connection, and commits.
     ///
-    /// `body` is synchronous, so nothing outside the database can be waited for while locks are held; it runs on a
-    /// thread of its own, with the task's locals. It must be safe to run again: after a serialization failure, a
-    /// deadlock or a connection lost before the commit it does, up to `PostgresConfiguration.transactionAttemptsMax`
-    /// times in all, after a short wait. Cancelling the task cancels the running statement, and no other is sent.
-    ///
+    /// `body` is synchronous, so it cannot wait for anything outside the database while it holds locks. It runs on the
+    /// connection's thread, with the task's locals. It must be safe to run again: after a serialization failure, a
+    /// deadlock or a connection lost before the commit it runs again after a short wait, up to
+    /// `PostgresConfiguration.transactionAttemptsMax` times in all. Cancelling the task cancels the running statement,
+    /// and no further one is sent.
     /// - Parameters:
-    ///   - name: for logs and metrics; a closed set. The observer is told it when the body runs again.
+    ///   - name: for logs and metrics; a closed set. The observer gets it if the body runs again.
     ///   - body: the statements.
-    /// - Throws: what `body` throws, and as `write`.
-    /// - Returns: what `body` returned in the run that was committed.
+    /// - Throws: the error of `body`, and as `write`.
+    /// - Returns: the result of `body` in the run that was committed.
     package func transaction<Output: Sendable>(
         _ name: StaticString,
         _ body: @escaping @Sendable (inout Transaction) throws(PostgresError) -> Output
@@ -239,7 +238,8 @@ package final class PostgresClient: Sendable {
         error.code == .connectionLost || error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected
     }
 
-    /// Up to 2 ms, 4 ms, 8 ms, …: long enough for the other transaction to end, and never the same for two.
+    /// Waits up to 2 ms, 4 ms, 8 ms, …: long enough for the other transaction to end, and at random so that two callers
+    /// differ.
     private func pause(attempt: Int) async {
         let microsecondsMax = 1000 << min(attempt, 6)
         let microseconds = Int.random(in: microsecondsMax / 4...microsecondsMax)
@@ -248,12 +248,12 @@ package final class PostgresClient: Sendable {
 
     // MARK: State
 
-    /// Sets what of the metrics is known by looking: queues and connections. Cheap.
+    /// Sets the gauges of queues and connections. Cheap.
     package func report() {
         metrics?.set(state)
     }
 
-    /// Why the server took no write when it was last asked to, in the last seconds; `nil` otherwise. Cheap.
+    /// The reason why the server refused the last write, within the last seconds; `nil` otherwise. Cheap.
     package var writeRefusal: PostgresError? { core.writeRefusal }
 
     /// A snapshot; cheap.

@@ -1,21 +1,21 @@
 import Glibc
 import NameResolution
 
-/// Where the database is, and how much of everything may be used. Every limit has a default that works on a laptop.
+/// The address of the database and all limits. Every limit has a default that works on a laptop.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {
-    /// How statements reach the server.
+    /// The form in which statements are sent.
     package enum StatementMode: Sendable, Hashable {
-        /// Prepared once per connection. Limits of time are set when a connection starts.
+        /// Prepared once per connection. Time limits are set when a connection starts.
         case named
-        /// Nothing outlives a transaction: for PgBouncer before 1.21 in transaction mode, which knows neither named
-        /// statements nor startup options. Limits of time are sent with each transaction.
+        /// No state outlives a transaction: for PgBouncer before 1.21 in transaction mode, which supports neither named
+        /// statements nor startup options. Time limits are sent with each transaction.
         case unnamed
     }
 
     /// The options of the connection string, as libpq parsed them.
     private(set) var parameters: [ConnectionParameter]
 
-    /// Shown in `pg_stat_activity`, unless the connection string names one.
+    /// Shown in `pg_stat_activity`, unless the connection string has one.
     package var applicationName = "concord"
     package var statementMode = StatementMode.named
 
@@ -23,22 +23,23 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var readConnections = Swift.max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     /// Shared connections for write batches, so that several commits share one flush of the log.
     package var writeConnections = 8
-    /// Connections (and threads) for `PostgresClient.transaction`.
+    /// Connections, and threads, for `PostgresClient.transaction`.
     package var leasedConnections = 4
 
     /// Callers that may wait for each lane, and for a leased connection.
     package var queueMax = 4096
-    /// How long a caller waits before its statement is sent.
+    /// Longest wait of a caller until its statement is sent.
     package var queueWait = Duration.seconds(1)
-    /// Statements sent to one read connection in one go.
+    /// Most statements that are sent together on one read connection.
     package var statementsPerBatchMax = 64
-    /// Whether statements of several callers that differ only in their values are sent as one (`MergedStatements.swift`).
+    /// If `true`, statements of several callers that differ only in their values are sent as one
+    /// (`MergedStatements.swift`).
     package var mergesStatements = true
-    /// The most shared write batches that are applied in one transaction (`WriteBatch.isShared`).
+    /// Most shared write batches in one transaction (`WriteBatch.isShared`).
     package var writesPerTransactionMax = 16
-    /// Statements in one write batch or one call of `read`.
+    /// Most statements in one write batch or one call of `read`.
     package var statementsPerCallMax = 1024
-    /// Distinct statement texts that are prepared per connection; those beyond are parsed each time.
+    /// Distinct statement texts that are prepared per connection. Others are parsed each time.
     package var preparedStatementsMax = 1024
 
     /// The server's `statement_timeout` for reads.
@@ -49,32 +50,32 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var lockTimeout = Duration.seconds(2)
     /// The server's `idle_in_transaction_session_timeout`.
     package var idleInTransactionTimeout = Duration.seconds(10)
-    /// How much longer than the server's own limit a caller waits for an answer, and a connection may stay silent
+    /// Time beyond the server's own limit that a caller waits for an answer, and that a connection may send nothing
     /// before it is dropped.
     package var answerGrace = Duration.seconds(1)
 
     package var connectTimeout = Duration.seconds(5)
-    /// The wait after a lost connection, and the first wait after a failed attempt; doubled with each further failure.
+    /// The delay after a lost connection, and after the first failed attempt. It doubles with each further failure.
     package var reconnectDelayMin = Duration.milliseconds(50)
-    /// Also how old a connection is at least that is made anew because it cannot be written to, and for how long no write
-    /// must have been refused before the server is taken to accept them again.
+    /// Also the minimum age at which a connection that cannot write is replaced, and the time without refused writes
+    /// after which the server counts as writable again.
     package var reconnectDelayMax = Duration.seconds(5)
-    /// How long `run` waits for work in flight after `shutDown`.
+    /// Longest wait of `run` for work in flight after `shutDown`.
     package var drainWait = Duration.seconds(10)
 
-    /// How often `transaction` runs its body before it gives up on serialization failures and deadlocks.
+    /// Most runs of a transaction's body after serialization failures and deadlocks.
     package var transactionAttemptsMax = 5
-    /// Rows of one result.
+    /// Most rows of one result.
     package var rowsMax = 100_000
-    /// Bytes of one parameter.
+    /// Most bytes of one parameter.
     package var valueBytesMax = 16 << 20
 
     /// Finds the addresses of hosts: the system's resolver, except in tests.
     var lookUp = HostResolver.system
 
     /// - Parameter connectionString: a URL (`postgresql://user@host:5432/database?sslmode=require`) or `keyword=value`
-    ///   pairs, as libpq takes them (PostgreSQL 15 documentation, section 34.1.1).
-    /// - Throws: `.configuration` when libpq cannot parse it. The message does not repeat it.
+    ///   pairs, as libpq accepts them (PostgreSQL 15 documentation, section 34.1.1).
+    /// - Throws: `.configuration` if libpq cannot parse it. The message does not contain it.
     package init(connectionString: String) throws(PostgresError) {
         parameters = try ConnectionParameter.parse(connectionString)
     }

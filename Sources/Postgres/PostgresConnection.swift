@@ -1,30 +1,29 @@
 import Glibc
 
-/// A connection of its own that blocks the calling thread: for migrations, tests and bulk work.
+/// A connection that blocks the calling thread: for migrations, tests and bulk work.
 ///
-/// Not Sendable: `withConnection` runs its body on a thread that is made for it.
+/// Not Sendable: `withConnection` runs its body on a new thread.
 package final class PostgresConnection {
     private let connection: Connection
     private let rowsMax: Int
     private let mode: PostgresConfiguration.StatementMode
     private let preparedMax: Int
-    /// The names of prepared statements by what they run.
+    /// The names of prepared statements.
     private var prepared: [StatementKey: String] = [:]
-    /// How long one statement may take before the connection is given up; `nil` is for ever.
+    /// Longest time of one statement before the connection is given up; `nil` for no limit.
     private let answerWait: Duration?
-    /// Set when the connection is of no further use.
+    /// `true` once the connection is unusable.
     private var isBroken = false
-    /// Set when a statement inside a transaction failed only because of how this connection had prepared it. The
+    /// `true` once a statement inside a transaction failed only because of how this connection had prepared it. The
     /// transaction is lost; on a new connection it may succeed.
     private(set) var hasStalePreparation = false
-    /// Set when a statement was refused because it would have written; another connection may not be.
+    /// `true` once a statement was refused because it would have written. Another connection may accept it.
     private var isReadOnly = false
 
-    /// Asked before each statement of a transaction's body: why it should not be sent.
+    /// Called before each statement of a transaction's body: returns the reason not to send it.
     var interruption: (() -> PostgresError?)?
 
-    /// Connects, and blocks until that has succeeded or failed.
-    ///
+    /// Connects. Blocks until that has succeeded or failed.
     /// - Throws: `.unavailable`.
     package convenience init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         try self.init(configuration, role: .unlimited, answerWait: nil)
@@ -61,36 +60,32 @@ package final class PostgresConnection {
         }.get()
     }
 
-    /// The rows of `query`.
-    ///
+    /// Returns the rows of `query`.
     /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`, `.decoding`, `.tooManyRows`.
     package func query<Row>(_ query: Query<Row>) throws(PostgresError) -> [Row] {
         if let reason = interruption?() { throw reason }
         return try run(query.sql).decode(rowsMax: rowsMax)
     }
 
-    /// The rows of `query`, not yet decoded, however many they are.
-    ///
+    /// Returns the rows of `query` undecoded, without a limit of rows.
     /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
     package func rawRows<Row>(_ query: Query<Row>) throws(PostgresError) -> RawRows {
         try rawRows(query.sql)
     }
 
-    /// The rows of `statement`, not yet decoded, however many they are.
-    ///
+    /// Returns the rows of `statement` undecoded, without a limit of rows.
     /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
     package func rawRows(_ statement: SQL) throws(PostgresError) -> RawRows {
         if let reason = interruption?() { throw reason }
         return RawRows(try run(statement))
     }
 
-    /// Hands on the rows of `statement`, as they come and as a whole each, for a `ColumnPacker`: by `COPY`, which costs
-    /// a third of what an answer with rows does here, and a tenth more in the server.
-    ///
+    /// Passes each row of `statement` to `body`, by `COPY`. This costs a third of an answer with rows here, and a tenth
+    /// more in the server.
     /// - Parameters:
-    ///   - statement: a query; its values must be such as literals there are (`SQL.textWithLiterals`).
-    ///   - body: given the columns of a row, which are good until it returns. Where it throws the connection is of no use.
-    /// - Throws: `.server`, `.connectionLost`, `.misuse`; `.decoding` for what is no row; what `body` throws.
+    ///   - statement: a query. Its values must have literals (`SQL.textWithLiterals`).
+    ///   - body: gets the columns of a row, which are valid until it returns. If it throws, the connection is unusable.
+    /// - Throws: `.server`, `.connectionLost`, `.misuse`; `.decoding` for a malformed row; the error of `body`.
     package func copyRows(_ statement: SQL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         if let reason = interruption?() { throw reason }
         let text = try statement.textWithLiterals(connection.literal)
@@ -122,24 +117,23 @@ package final class PostgresConnection {
         }
     }
 
-    /// How many rows `statement` inserted, changed, deleted or returned.
+    /// Returns the number of rows that `statement` inserted, changed, deleted or returned.
     @discardableResult
     package func execute(_ statement: SQL) throws(PostgresError) -> Int {
         if let reason = interruption?() { throw reason }
         return try run(statement).affectedRows
     }
 
-    /// Runs text that may hold several statements, without parameters. Outside a transaction they are one.
+    /// Runs a text of several statements, without parameters. Outside a transaction they are one transaction.
     package func execute(script: String) throws(PostgresError) {
         if let reason = interruption?() { throw reason }
         try settle(try runScript(script))
     }
 
-    /// Runs `body` in a transaction: commits when it returns, rolls back when it throws. Does not run it again.
-    ///
-    /// - Throws: what `body` throws; `.commitOutcomeUnknown` when the connection is lost while committing;
-    ///   `.rolledBack` when the server answers the commit with a rollback, because a statement had failed and `body`
-    ///   returned all the same.
+    /// Runs `body` in a transaction: commits when it returns, rolls back when it throws. Never runs it again.
+    /// - Throws: the error of `body`; `.commitOutcomeUnknown` if the connection is lost while committing; `.rolledBack`
+    ///   if the server answers the commit with a rollback, because a statement had failed and `body` returned all the
+    ///   same.
     package func transaction<Output>(
         _ body: (inout Transaction) throws(PostgresError) -> Output
     ) throws(PostgresError) -> Output {
@@ -177,10 +171,10 @@ package final class PostgresConnection {
         }
     }
 
-    /// Whether another transaction can start here.
+    /// `true` if another transaction can start on this connection.
     var isReusable: Bool { !isBroken && !hasStalePreparation && !isReadOnly && connection.isBetweenTransactions }
 
-    /// Lets no other transaction start here.
+    /// Prevents further transactions on this connection.
     func retire() {
         isBroken = true
     }
@@ -189,8 +183,8 @@ package final class PostgresConnection {
 
     // MARK: One statement
 
-    /// Sends `statement` and waits for its answer; prepares it first where that is allowed, and once more where the
-    /// server has forgotten it or a table has changed under it.
+    /// Sends `statement` and waits for its answer. Prepares it first where that is allowed, and again if the server has
+    /// forgotten it or a table has changed.
     @discardableResult
     private func run(_ statement: SQL) throws(PostgresError) -> ResultSet {
         guard mode == .named, !statement.parameters.isEmpty else { return try runUnnamed(statement) }
@@ -217,7 +211,7 @@ package final class PostgresConnection {
         return try settle(try results())
     }
 
-    /// The name under which `key` is prepared.
+    /// Returns the name under which `key` is prepared.
     private func prepare(_ key: StatementKey) throws(PostgresError) -> String {
         if let name = prepared[key] { return name }
         if prepared.count >= preparedMax {
@@ -254,7 +248,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// The last result of what was sent, or the first failure.
+    /// Returns the last result of what was sent, or the first failure.
     private func results() throws(PostgresError) -> Answer {
         let deadline = answerWait.map { currentInstant() + $0 }
         try flush(until: deadline)
@@ -286,7 +280,7 @@ package final class PostgresConnection {
     private func nextResult(until deadline: Instant?) throws(PostgresError) -> ResultSet? {
         while connection.isWaiting {
             try wait(for: Int16(POLLIN), until: deadline)
-            // What came before the connection broke is still there to be taken.
+            // Results that arrived before the connection broke can still be read.
             guard connection.consumeInput() else { break }
         }
         return connection.nextResult()
@@ -316,7 +310,7 @@ package final class PostgresConnection {
         }
     }
 
-    /// Whether one of `events` came before `deadline`.
+    /// Returns `true` if one of `events` came before `deadline`.
     private func waits(for events: Int16, until deadline: Instant?) throws(PostgresError) -> Bool {
         while true {
             var descriptor = pollfd(fd: connection.socket, events: events, revents: 0)
@@ -339,8 +333,8 @@ package final class PostgresConnection {
 }
 
 extension Instant {
-    /// Milliseconds from this instant until `deadline`, rounded up so that a wait never ends before it; zero when it
-    /// has passed.
+    /// Milliseconds from this instant until `deadline`, rounded up so that a wait never ends early; zero if it has
+    /// passed.
     func millisecondsRoundedUp(until deadline: Instant) -> Int32 {
         let (seconds, attoseconds) = duration(to: deadline).components
         let milliseconds = seconds.multipliedReportingOverflow(by: 1000)

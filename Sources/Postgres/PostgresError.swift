@@ -1,38 +1,38 @@
-/// Why a statement, a transaction or a connection did not do what was asked: the only error this target throws.
+/// The failure of a statement, a transaction or a connection: the only error that this target throws.
 ///
-/// `message` names operations, tables, columns and constraints, and never holds a value that was bound or stored: the
-/// server's own text is passed on only for error classes whose text cannot quote one.
+/// `message` names operations, tables, columns and constraints, and never contains a bound or stored value. The
+/// server's text is included only for error classes whose text cannot quote one.
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What callers branch on.
+    /// The kinds of failures. Callers branch on them.
     package enum Code: Sendable, Hashable {
-        /// The server refused the statement; nothing of its transaction remains.
+        /// The server refused the statement. Nothing of its transaction remains.
         case server(SQLState)
-        /// The connection broke before the answer came, and nothing was committed: safe to try again.
+        /// The connection broke before the answer came, and nothing was committed. A retry is safe.
         case connectionLost
-        /// `COMMIT` may have been sent and no answer came. Look for what was written before trying again.
+        /// `COMMIT` may have been sent and no answer came. Check if the write exists before a retry.
         case commitOutcomeUnknown
-        /// No connection stands and the last attempt to make one failed.
+        /// There is no connection, and the last attempt to connect failed.
         case unavailable
-        /// As many callers wait already as the configuration allows.
+        /// The queue is full.
         case queueFull
         /// No connection became free within the configured wait.
         case queueTimeout
-        /// The server did not answer in time. The statement may still run; a write is reported as
+        /// The server did not answer in time. The statement may still run. A write is reported as
         /// `commitOutcomeUnknown` instead.
         case statementTimeout
         /// The calling task was cancelled before anything was committed.
         case cancelled
-        /// The client is shutting down or has done so.
+        /// The client shuts down or has done so.
         case shutDown
-        /// A result did not have the columns or the types that the caller reads.
+        /// A result does not have the columns or types that the caller reads.
         case decoding
         /// A result has more rows than the configuration allows.
         case tooManyRows
         /// A parameter or a result value is larger than the configuration allows.
         case valueTooLarge
-        /// `COMMIT` was answered with a rollback.
+        /// The server answered `COMMIT` with a rollback.
         case rolledBack
-        /// The connection string or another setting cannot be used.
+        /// The connection string or another setting is invalid.
         case configuration
         /// An API of this target was used against its contract, or libpq ran out of memory.
         case misuse
@@ -48,7 +48,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         let connectFailure: ConnectFailure?
     }
 
-    /// Behind one reference, because errors are rare and what may hold one is passed around all the time.
+    /// A single reference keeps the error small: errors are rare, and results that may hold one are passed often.
     private final class Box: Sendable {
         let content: Content
 
@@ -82,27 +82,27 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     package var code: Code { box.content.code }
-    /// For people; lower case, without values.
+    /// For people: lower case, without values.
     package var message: String { box.content.message }
-    /// The violated constraint, when the server named one.
+    /// The violated constraint, if the server named one.
     package var constraint: String? { box.content.constraint }
-    /// The table the error is about, when the server named one.
+    /// The table concerned, if the server named one.
     package var table: String? { box.content.table }
-    /// The column the error is about, when the server named one, or when its value is what cannot be read.
+    /// The column concerned, if the server named one or if its value cannot be decoded.
     package var column: String? { box.content.column }
 
-    /// The parts of a connection's failure, for one that was tried and not made.
+    /// The parts of a failed connection attempt.
     package var connectFailure: ConnectFailure? { box.content.connectFailure }
 
-    /// Whether the server takes no writes for now, whatever they are: a standby or a read-only database, a full disk, no
-    /// transaction ids left.
+    /// `true` if the server refuses all writes for now: a standby or read-only database, a full disk, or no transaction
+    /// ids left.
     package var refusesWrites: Bool { box.content.isOutOfTransactionIDs || sqlState?.refusesWrites == true }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.box.content == rhs.box.content }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(box.content) }
 
-    /// The server's error code, if it was the server that refused.
+    /// The server's error code, if the server refused.
     package var sqlState: SQLState? {
         guard case .server(let state) = code else { return nil }
         return state
@@ -114,7 +114,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         return text
     }
 
-    /// A closed set of names, fit for a metric label.
+    /// A name from a closed set, usable as a metric label.
     package var codeName: String {
         switch code {
         case .server(let state): "server_\(state.rawValue)"

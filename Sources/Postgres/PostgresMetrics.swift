@@ -1,6 +1,6 @@
 package import Metrics
 
-/// What a client measures. Recording costs some additions; handles are made once.
+/// The metrics of a client. Recording is cheap, because handles are made once.
 package struct PostgresMetrics: Sendable {
     /// Timers by the name of a write batch or transaction, or `read-<table>` for a read.
     private let calls: [String: Timer]
@@ -19,14 +19,14 @@ package struct PostgresMetrics: Sendable {
     package static let refusals = "concord_database_refusals_total"
     package static let lostConnections = "concord_database_connections_lost_total"
     package static let writesRefused = "concord_database_writes_refused"
-    /// The call of everything that is not named.
+    /// The label of every call without a name.
     package static let otherCall = "other"
     package static let lanes = PostgresLane.allCases.map(\.rawValue)
-    /// The queues there are: those of the lanes, and that for a connection of one's own.
+    /// The queues: those of the lanes, and that for leased connections.
     package static let queues = lanes + ["lease"]
     package static let refusalReasons = ["queue-full", "timeout"]
 
-    /// `calls`: the names that have a series of their own.
+    /// `calls`: the names that get a series.
     package init(_ factory: any MetricsFactory, calls: [String]) {
         func timer(_ label: String, _ name: String, _ value: String) -> Timer {
             Timer(label: label, dimensions: [(name, value)], factory: factory)
@@ -42,7 +42,7 @@ package struct PostgresMetrics: Sendable {
 
     func timer(ofCall name: String) -> Timer { calls[name] ?? otherCalls }
 
-    /// The timer of reads whose first table is `table`.
+    /// Returns the timer of reads whose first table is `table`.
     func timer(ofReadFrom table: StaticString?) -> Timer {
         table.map { timer(ofCall: "read-\($0)") } ?? otherCalls
     }
@@ -51,7 +51,7 @@ package struct PostgresMetrics: Sendable {
 
     var leaseWait: Timer { queueWaits[Self.lanes.count] }
 
-    /// Sets what is known by looking.
+    /// Sets the gauges.
     func set(_ state: PostgresClientState) {
         for (meters, lane) in zip(lanes, [state.read, state.write]) {
             meters.queued.set(lane.queued)

@@ -1,4 +1,4 @@
-/// What happens to connections and transactions, for logs. Called on the client's own threads: return at once.
+/// Receives events of connections and transactions, for logs. Called on the client's threads: return at once.
 package protocol PostgresObserver: Sendable {
     func postgresEvent(_ event: PostgresEvent)
 }
@@ -7,28 +7,28 @@ package enum PostgresEvent: Sendable, Hashable {
     case connected(PostgresLane)
     case connectFailed(PostgresLane, PostgresError, retryIn: Duration)
     case connectionLost(PostgresLane, PostgresError)
-    /// The server has begun to refuse writes for being writes (`PostgresError.refusesWrites`).
+    /// The server has begun to refuse all writes (`PostgresError.refusesWrites`).
     case writesRefused(PostgresError)
-    /// It takes them again.
+    /// The server accepts writes again.
     case writesTaken
-    /// The body of an interactive transaction is about to run again after this error.
+    /// The body of an interactive transaction runs again because of this error.
     case transactionRepeated(name: String, PostgresError)
 }
 
-/// A group of connections with a queue of its own.
+/// A group of connections with its own queue.
 package enum PostgresLane: String, Sendable, Hashable, CaseIterable {
     case read
     case write
 }
 
-/// What a client does at the moment. For tests, which wait for it.
+/// The current state of a client. For tests.
 struct PostgresClientState: Sendable, Hashable {
     enum Reachability: Sendable, Hashable {
         /// Both lanes have a connection.
         case connected
-        /// A lane has none yet, and no attempt has failed since it had one.
+        /// A lane has no connection, and no attempt has failed since it had one.
         case connecting
-        /// A lane has none, and the last attempt failed.
+        /// A lane has no connection, and the last attempt failed.
         case unreachable(since: ContinuousClock.Instant)
     }
 
@@ -39,7 +39,7 @@ struct PostgresClientState: Sendable, Hashable {
         var statistics = Statistics()
     }
 
-    /// Counted since the client was made.
+    /// Counters since the client was made.
     struct Statistics: Sendable, Hashable {
         var accepted = 0
         var answered = 0

@@ -1,8 +1,8 @@
 /// A type that one parameter or one column can hold, in PostgreSQL's binary format.
 package protocol PostgresValue: RowDecodable {
-    /// The type a parameter is sent as (`pg_type.oid`).
+    /// The type that a parameter is sent as (`pg_type.oid`).
     static var typeOID: UInt32 { get }
-    /// Whether a column of type `oid` can be decoded. By default exactly `typeOID`.
+    /// Returns `true` if a column of type `oid` can be decoded. By default exactly `typeOID`.
     static func accepts(typeOID oid: UInt32) -> Bool
     /// Appends the binary form.
     func encode(into buffer: inout ParameterBuffer)
@@ -43,7 +43,7 @@ package struct ParameterBuffer: Sendable, Hashable {
         bytes.append(contentsOf: more)
     }
 
-    /// Appends what `body` appends, preceded by its length in bytes as four bytes.
+    /// Appends the output of `body`, preceded by its length in four bytes.
     mutating func appendLengthPrefixed(_ body: (inout Self) -> Void) {
         let start = bytes.count
         append(Int32(0))

@@ -1,7 +1,7 @@
 /// A statement and the type of the rows it returns.
 package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolation {
     package let sql: SQL
-    /// The column of the answer that holds the key, for a query that may share its statement with others.
+    /// The column of the answer that holds the key; `nil` for a query that never shares its statement.
     let keyColumn: Int?
 
     package init(_ sql: SQL) {
@@ -9,17 +9,18 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
         keyColumn = nil
     }
 
-    /// A lookup: a query for the rows of one key, which may be answered together with others that differ in the key
-    /// only. While the connections are busy such queries gather, and go out as one statement.
+    /// Makes a lookup: a query for the rows of one key. While the connections are busy, lookups that differ only in the
+    /// key are sent as one statement.
     ///
-    /// The statement compares the key with `= ANY($n)`, or joins `unnest($n)`, where `$n` is its last parameter, an array
-    /// that holds the key alone. The key is also the column `keyColumn` of the answer, counted from 0, and of the very type of the array's
-    /// elements. A row is taken for the answer to every key it was found by, so no other condition may depend on the key.
+    /// The statement compares the key with `= ANY($n)`, or joins `unnest($n)`, where `$n` is its last parameter, an
+    /// array that holds only the key. The answer contains the key in column `keyColumn`, counted from 0, with exactly
+    /// the type of the array's elements. A row answers every key by which it was found, so no other condition may
+    /// depend on the key.
     ///
     ///     Query(keyColumn: 0, "SELECT id, email FROM users WHERE tenant = \(tenant) AND id = ANY(\([id]))")
     package init(keyColumn: Int, _ sql: SQL) {
         var sql = sql
-        sql.joinByKeys()
+        sql.mergeByKeys()
         self.sql = sql
         self.keyColumn = keyColumn
     }
@@ -35,18 +36,19 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
 
 /// Statements that are applied together or not at all, in one round trip.
 ///
-/// Guards are the database's own: a constraint that a statement violates, or an assertion that raises, undoes them all.
+/// Guards are the database's own: a violated constraint or a failed assertion rolls back all statements.
 package struct WriteBatch: Sendable {
     /// For metrics and traces; a closed set.
     package let name: StaticString
-    /// Whether it may be applied together with batches of other callers, in one transaction: while the connections are
-    /// busy, those of the same statements gather, and what can be one statement is (`\(row:)` and `\(keys:)` of `SQL`).
+    /// If `true`, the batch may be applied in one transaction with batches of other callers: while the connections are
+    /// busy, batches of the same statements are collected, and statements are merged where they can be (`\(row:)` and
+    /// `\(keys:)` of `SQL`).
     ///
-    /// For batches that touch nothing of each other's and seldom fail: when one of them fails, all are undone, and each is
-    /// applied again by itself, so that every caller has an answer of its own. Nothing is told of the rows.
+    /// For batches that touch no common data and seldom fail. If one fails, all are rolled back and each is applied
+    /// again alone, so that every caller gets its own answer. Shared batches return no rows.
     package let isShared: Bool
-    /// Batches that are applied together are applied in this order: those that update common rows name the first of them
-    /// here, so that two transactions never wait for each other in a circle.
+    /// The order in which shared batches are applied together. Batches that update common rows put the first of these
+    /// rows here, so that two transactions never deadlock.
     package var order: [UInt8] = []
     package private(set) var statements: [SQL] = []
 
@@ -67,7 +69,7 @@ package struct WriteBatch: Sendable {
     package var isEmpty: Bool { statements.isEmpty }
 }
 
-/// What the statements of a committed `WriteBatch` returned, by their index; nothing of one that is shared.
+/// The results of a committed `WriteBatch`, by statement index; none for a shared batch.
 package struct WriteResult: Sendable {
     private let results: [ResultSet]
     private let rowsMax: Int
@@ -77,14 +79,13 @@ package struct WriteResult: Sendable {
         self.rowsMax = rowsMax
     }
 
-    /// How many rows the statement at `index` inserted, changed, deleted or returned.
+    /// Returns the number of rows that the statement at `index` inserted, changed, deleted or returned.
     package func affectedRows(_ index: Int) -> Int {
         results[index].affectedRows
     }
 
-    /// The rows that the statement at `index` returned (`RETURNING …`).
-    ///
-    /// - Throws: `.decoding`, `.tooManyRows`. The batch has been committed all the same.
+    /// Returns the rows that the statement at `index` returned (`RETURNING …`).
+    /// - Throws: `.decoding`, `.tooManyRows`. The batch is committed nevertheless.
     package func rows<Row: RowDecodable>(_ index: Int, as type: Row.Type = Row.self) throws(PostgresError) -> [Row] {
         try results[index].decode(rowsMax: rowsMax)
     }

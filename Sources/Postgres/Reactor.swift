@@ -3,8 +3,8 @@ import Glibc
 import Metrics
 import Synchronization
 
-/// The thread that drives all shared connections: it watches their sockets, feeds the free ones from their lane's
-/// queue, and hands each answer to the caller that waits for it. It never decodes a row and never waits for a caller.
+/// Drives all shared connections on one thread: watches their sockets, feeds free ones from their lane's queue, and
+/// passes each answer to its caller. Never decodes a row and never waits for a caller.
 ///
 /// Lives on the thread that makes it.
 final class Reactor {
@@ -12,10 +12,10 @@ final class Reactor {
     private let epoll: Int32
     private var connections: [[LaneConnection?]]
     private var events = [epoll_event](repeating: epoll_event(), count: 64)
-    /// Attempts to connect that wait for the addresses of hosts.
+    /// Connection attempts that wait for the addresses of hosts.
     private var unresolved: [(lane: Int, slot: Int, hosts: HostsLookUp)] = []
     private var drainDeadline: Instant?
-    /// Answers whose callers are woken once what waited behind them is on its way to the server.
+    /// Answers whose callers are woken after the queued work has been sent.
     private var deliveries: [Delivery] = []
 
     init(_ core: ClientCore) {
@@ -33,7 +33,7 @@ final class Reactor {
         close(epoll)
     }
 
-    /// Runs until the client has been shut down and what it had accepted has been answered, or the drain's time is up.
+    /// Runs until the client has been shut down and all accepted work has been answered, or the drain's time is over.
     func run() {
         while true {
             var now = currentInstant()
@@ -54,7 +54,7 @@ final class Reactor {
 
     // MARK: Waiting
 
-    /// What an event is about: a lane and a slot in one number.
+    /// The subject of an event: a lane and a slot in one number.
     private enum Token {
         static let wakeup = UInt64.max
 
@@ -101,9 +101,9 @@ final class Reactor {
         return epoll_ctl(epoll, operation, descriptor, &event) == 0
     }
 
-    /// Watches `connection` for what it now waits for.
+    /// Watches `connection` for the events that it waits for now.
     private func watch(_ connection: LaneConnection, _ mask: UInt32, lane: Int, slot: Int) {
-        // A connection attempt may go on with another socket of the same number, of which epoll knows nothing.
+        // A connection attempt may go on with another socket that has the same number but is unknown to epoll.
         guard connection.watchedMask != mask || connection.isConnecting else { return }
         let token = Token.of(lane: lane, slot: slot)
         if !control(EPOLL_CTL_MOD, connection.socket, mask, token) {
@@ -112,7 +112,7 @@ final class Reactor {
         connection.watchedMask = mask
     }
 
-    // MARK: Duties
+    // MARK: Actions
 
     private func perform(_ action: LaneState<Job>.Action, lane: Int, now: Instant) {
         switch action {
@@ -145,7 +145,7 @@ final class Reactor {
         unresolved.append((lane, slot, core.hosts.lookUp { [core] in core.wake() }))
     }
 
-    /// Goes on with attempts whose hosts' addresses have been found.
+    /// Continues attempts whose hosts' addresses have been found.
     private func connectResolved(now: Instant) {
         let waiting = unresolved
         unresolved = []
@@ -175,7 +175,7 @@ final class Reactor {
         do {
             let connection = try LaneConnection(parameters)
             connections[lane][slot] = connection
-            // libpq: begin as if it had asked to wait until the socket can be written.
+            // libpq's manual: begin as if it waited until the socket is writable.
             watch(connection, EPOLLOUT.rawValue, lane: lane, slot: slot)
         } catch {
             connectFailed(error, lane: lane, slot: slot, now: now)
@@ -203,7 +203,7 @@ final class Reactor {
         fail(failed, PostgresError(.unavailable, "database cannot be reached"))
     }
 
-    // MARK: Talking
+    // MARK: Sending and receiving
 
     private func send(_ batch: LaneBatch<Job>, lane: Int, slot: Int, now: Instant) {
         guard let connection = connections[lane][slot] else {
@@ -212,7 +212,7 @@ final class Reactor {
         if let timer = core.metrics?.queueWait(lane) {
             let wait = core.configuration.queueWait
             for queued in batch.jobs {
-                // It may have been queued a moment after the reactor looked at the clock.
+                // It may have been queued just after the reactor read the clock.
                 timer.record(duration: max(.zero, wait - now.duration(to: queued.deadline)))
             }
         }
@@ -237,7 +237,7 @@ final class Reactor {
         let outcome = connection.receive(into: &delivery, shared)
         shared.state.withLock { state in
             state.count(answered: delivery.answered)
-            if !delivery.sentAgain.isEmpty { state.putBack(delivery.sentAgain, now: now) }
+            if !delivery.sentAgain.isEmpty { state.requeue(delivery.sentAgain, now: now) }
             switch outcome {
             case .finished: state.finished(slot: slot)
             case .waits: if delivery.hasProgress { state.progressed(slot: slot, now: now) }
@@ -253,9 +253,9 @@ final class Reactor {
         }
     }
 
-    /// Lets connections be made anew where one of them turned out to be read-only: meanwhile another server may be the
-    /// one to write to, or the database be so no longer for who connects now. Those that are young stay: a standby that
-    /// remains one is not besieged.
+    /// Replaces idle connections after one of them turned out to be read-only: another server may be the writable one
+    /// now, or the database may accept writes on new connections. Young connections stay, so that a permanent standby
+    /// is not flooded with attempts.
     private func renew(lane: Int, now: Instant) {
         guard core.lanes[lane].kind == .writes else { return }
         core.lanes[lane].state.withLock { state in
@@ -276,7 +276,7 @@ final class Reactor {
         connection.lost(into: &delivery)
         core.lanes[lane].state.withLock { state in
             state.count(answered: delivery.answered)
-            state.putBack(delivery.sentAgain, now: now)
+            state.requeue(delivery.sentAgain, now: now)
             state.lost(slot: slot, now: now, jitter: .random(in: 0...1))
         }
         delivery.wakeCallers()
@@ -296,16 +296,16 @@ final class Reactor {
         deliveries.removeAll(keepingCapacity: true)
     }
 
-    /// Whether it is time to end.
+    /// Returns `true` if the reactor can stop.
     private func isDrained(now: Instant) -> Bool {
         guard core.isShutDown else { return false }
         let deadline = drainDeadline ?? now + core.configuration.drainWait
         drainDeadline = deadline
-        let isQuiet = core.lanes.allSatisfy { $0.state.withLock(\.isQuiet) } && core.leases.isQuiet
-        return isQuiet || deadline <= now
+        let isIdle = core.lanes.allSatisfy { $0.state.withLock(\.isIdle) } && core.leases.isIdle
+        return isIdle || deadline <= now
     }
 
-    /// Closes every connection and leaves nobody waiting.
+    /// Closes all connections and fails all waiting callers.
     private func finish() {
         wakeCallers()
         let error = PostgresError(.shutDown, "client was shut down")

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// An answer that one caller waits for and that whoever is first gives: the server, a deadline, the caller's
-/// cancellation or the shutdown. All later ones are told that they came too late.
+/// An answer that one caller waits for. The first to give it wins: the server, a deadline, the caller's cancellation or
+/// the shutdown. Later attempts fail.
 final class Reply<Value: Sendable>: Sendable {
     private enum State {
         case pending
@@ -10,19 +10,19 @@ final class Reply<Value: Sendable>: Sendable {
         case taken
     }
 
-    private struct Guarded {
+    private struct Contents {
         var state = State.pending
         var isStarted = false
     }
 
-    private let guarded = Mutex(Guarded())
+    private let contents = Mutex(Contents())
 
-    /// Notes that work for this answer begins. `false` when nobody waits for it any more.
+    /// Records that work for this answer begins. Returns `false` if its caller has gone.
     func start() -> Bool {
-        guarded.withLock { guarded in
-            switch guarded.state {
+        contents.withLock { contents in
+            switch contents.state {
             case .pending, .waiting:
-                guarded.isStarted = true
+                contents.isStarted = true
                 return true
             case .given, .taken:
                 return false
@@ -30,18 +30,18 @@ final class Reply<Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives the answer, unless there is one. `value` is told whether work for it had begun.
+    /// Gives the answer, unless there is one. `value` gets `true` if work for it had begun.
     @discardableResult
     func finish(_ value: (_ isStarted: Bool) -> Value) -> Bool {
-        let (continuation, value): (CheckedContinuation<Value, Never>?, Value?) = guarded.withLock { guarded in
-            switch guarded.state {
+        let (continuation, value): (CheckedContinuation<Value, Never>?, Value?) = contents.withLock { contents in
+            switch contents.state {
             case .pending:
-                let value = value(guarded.isStarted)
-                guarded.state = .given(value)
+                let value = value(contents.isStarted)
+                contents.state = .given(value)
                 return (nil, value)
             case .waiting(let continuation):
-                guarded.state = .taken
-                return (continuation, value(guarded.isStarted))
+                contents.state = .taken
+                return (continuation, value(contents.isStarted))
             case .given, .taken:
                 return (nil, nil)
             }
@@ -51,18 +51,17 @@ final class Reply<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Waits for the answer, which is what `cancelled` says when the calling task is cancelled first. To be called
-    /// once.
+    /// Waits for the answer. If the calling task is cancelled first, `cancelled` makes the answer. Call it once.
     func value(cancelled: @escaping @Sendable (_ isStarted: Bool) -> Value) async -> Value {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let given: Value? = guarded.withLock { guarded in
-                    switch guarded.state {
+                let given: Value? = contents.withLock { contents in
+                    switch contents.state {
                     case .pending:
-                        guarded.state = .waiting(continuation)
+                        contents.state = .waiting(continuation)
                         return nil
                     case .given(let value):
-                        guarded.state = .taken
+                        contents.state = .taken
                         return value
                     case .waiting, .taken:
                         preconditionFailure("an answer is waited for once")

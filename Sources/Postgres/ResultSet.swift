@@ -1,16 +1,16 @@
 import CLibpq
 
-/// The answer to one statement: rows, or how many rows it changed.
+/// The answer to one statement: rows, or the number of changed rows.
 ///
-/// This file and `Connection.swift` are the only ones that hold libpq's pointers.
+/// Only this file and `Connection.swift` hold libpq's pointers.
 final class ResultSet: @unchecked Sendable {
-    // PROOF of Sendable: a PGresult is read-only from the moment PQgetResult returned it, and libpq allows reading it
-    // from any thread, also after its connection has been closed. It is freed once, by its owner's deinit, when nobody
-    // can reach it: a view keeps its owner.
+    // PROOF of Sendable: a PGresult is read-only after PQgetResult returned it, and libpq allows reading it from any
+    // thread, also after its connection was closed. Its owner's deinit frees it once, when nothing can reach it: a view
+    // keeps its owner.
     private let pointer: OpaquePointer
-    /// Whoever frees the pointer, where that is not this.
+    /// The result that frees the pointer, if it is not this one.
     private let owner: ResultSet?
-    /// The rows that are shown, where those are not all.
+    /// The rows that a view shows; `nil` for all.
     private let shownRows: [Int]?
 
     let rowCount: Int
@@ -37,13 +37,13 @@ final class ResultSet: @unchecked Sendable {
         if owner == nil { PQclear(pointer) }
     }
 
-    /// Some of the rows, as an answer of their own. Only of an answer that shows all.
+    /// Returns some of the rows as a result. Requires a result that shows all rows.
     func view(ofRows rows: [Int]) -> ResultSet {
         ResultSet(rows, of: self)
     }
 
-    /// The numbers of the rows by what one of their columns holds; rows with NULL are left out. Only of an answer that
-    /// shows all.
+    /// Returns the numbers of the rows by the value of a column, without rows where it is NULL. Requires a result that
+    /// shows all rows.
     func rowsByValue(ofColumn column: Int) -> [[UInt8]: [Int]] {
         precondition(column < columnCount, "a column outside the result")
         var rows: [[UInt8]: [Int]] = [:]
@@ -58,7 +58,7 @@ final class ResultSet: @unchecked Sendable {
         return rows
     }
 
-    /// What kind of answer this is.
+    /// The kinds of answers.
     enum Outcome {
         case rows
         case command
@@ -66,7 +66,7 @@ final class ResultSet: @unchecked Sendable {
         case failure
         /// Skipped because a statement before it failed (pipeline mode).
         case skipped
-        /// Everything up to a Sync has been answered (pipeline mode).
+        /// The answer to a Sync: all earlier statements have been answered (pipeline mode).
         case synced
     }
 
@@ -87,7 +87,7 @@ final class ResultSet: @unchecked Sendable {
         return String(cString: tag)
     }
 
-    /// How many rows the statement inserted, changed, deleted or returned; zero for statements that count none.
+    /// The number of rows that the statement inserted, changed, deleted or returned; zero for other statements.
     var affectedRows: Int {
         guard let count = PQcmdTuples(pointer) else { return 0 }
         return Int(String(cString: count)) ?? 0
@@ -102,7 +102,7 @@ final class ResultSet: @unchecked Sendable {
         return String(cString: name)
     }
 
-    /// The value at `row` and `column`, `nil` for NULL. Both must lie within the result.
+    /// Returns the value at `row` and `column`; `nil` for NULL. Both must be within the result.
     func value<Value: PostgresValue>(
         row: Int,
         column: Int,
@@ -119,9 +119,8 @@ final class ResultSet: @unchecked Sendable {
         return try Value(decoding: bytes.bytes)
     }
 
-    /// All rows.
-    ///
-    /// - Throws: `.tooManyRows`, or `.decoding` when a row is not a `Row`.
+    /// Returns all rows.
+    /// - Throws: `.tooManyRows`, or `.decoding` if a row is not a `Row`.
     func decode<Row: RowDecodable>(rowsMax: Int) throws(PostgresError) -> [Row] {
         guard rowCount <= rowsMax else {
             throw PostgresError(.tooManyRows, "result has \(rowCount) rows, \(rowsMax) are allowed")
@@ -136,7 +135,7 @@ final class ResultSet: @unchecked Sendable {
         return rows
     }
 
-    /// Calls `body` with the bytes of a value; an empty buffer where it is NULL. Only of an answer that shows all.
+    /// Calls `body` with the bytes of a value; with an empty buffer for NULL. Requires a result that shows all rows.
     func withBytes<Output>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
         precondition(row < rowCount && column < columnCount, "cell outside the result")
         return body(
@@ -147,7 +146,7 @@ final class ResultSet: @unchecked Sendable {
         )
     }
 
-    /// Appends a row, for `PackedColumns`. Only of an answer that shows all.
+    /// Appends a row, for `PackedColumns`. Requires a result that shows all rows.
     func append(row: Int, to bytes: inout [UInt8]) {
         precondition(row < rowCount, "row outside the result")
         for column in 0..<columnCount {
@@ -158,7 +157,7 @@ final class ResultSet: @unchecked Sendable {
         }
     }
 
-    /// What the server or libpq says went wrong.
+    /// Returns the failure that the server or libpq reported.
     func failure() -> ServerFailure {
         ServerFailure(
             severity: field(DiagnosticField.severity) ?? "",
@@ -176,7 +175,7 @@ final class ResultSet: @unchecked Sendable {
     }
 }
 
-/// libpq's field codes (`postgres_ext.h`), which are character macros that Swift does not import.
+/// libpq's field codes (`postgres_ext.h`). Swift does not import these character macros.
 private enum DiagnosticField {
     static let severity = Int32(UInt8(ascii: "V"))
     static let sqlState = Int32(UInt8(ascii: "C"))
@@ -188,7 +187,7 @@ private enum DiagnosticField {
 }
 
 extension RawSpan {
-    /// The whole span as one integer in network byte order.
+    /// Returns the whole span as one integer in network byte order.
     func integer<Integer: FixedWidthInteger & BitwiseCopyable>(_ type: Integer.Type) throws(PostgresError) -> Integer {
         guard byteCount == MemoryLayout<Integer>.size else {
             throw PostgresError(.decoding, "\(Integer.self) in \(byteCount) bytes")
@@ -196,7 +195,7 @@ extension RawSpan {
         return try integer(type, at: 0)
     }
 
-    /// An integer in network byte order at `offset`.
+    /// Returns the integer in network byte order at `offset`.
     func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
         _ type: Integer.Type,
         at offset: Int
@@ -207,7 +206,7 @@ extension RawSpan {
         return Integer(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: Integer.self))
     }
 
-    /// The bytes as UTF-8, which is what the server sends: `client_encoding` is always UTF8.
+    /// Returns the bytes as UTF-8: `client_encoding` is always UTF8.
     func text() -> String {
         withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }

@@ -5,7 +5,7 @@
 ///         email = try row.next()
 ///     }
 package protocol RowDecodable: Sendable {
-    /// - Throws: `.decoding` when a column is missing, is NULL where a value is needed, or has another type.
+    /// - Throws: `.decoding` if a column is missing, is NULL where a value is required, or has another type.
     init(row: inout RowDecoder) throws(PostgresError)
 }
 
@@ -23,7 +23,7 @@ package struct RowDecoder: ~Copyable {
     /// The name of the column that was read last.
     package var lastColumnName: String { result.columnName(column - 1) }
 
-    /// The next column, which must not be NULL.
+    /// Returns the next column, which must not be NULL.
     package mutating func next<Value: PostgresValue>(_ type: Value.Type = Value.self) throws(PostgresError) -> Value {
         guard let value = try next(Value?.self) else {
             throw PostgresError(.decoding, "column \(column) (\(lastColumnName)) is NULL")
@@ -31,7 +31,7 @@ package struct RowDecoder: ~Copyable {
         return value
     }
 
-    /// The next column, `nil` for NULL.
+    /// Returns the next column; `nil` for NULL.
     package mutating func next<Value: PostgresValue>(_ type: Value?.Type = Value?.self) throws(PostgresError) -> Value?
     {
         let current = column
@@ -57,7 +57,7 @@ package struct RowDecoder: ~Copyable {
     }
 }
 
-/// The types that most columns have, by functions that are not generic: other targets cannot specialize those that are.
+/// The most frequent types. These functions are not generic, because other targets cannot specialize generic ones.
 extension RowDecoder {
     package mutating func next() throws(PostgresError) -> String { try next(String.self) }
     package mutating func next() throws(PostgresError) -> String? { try next(String?.self) }

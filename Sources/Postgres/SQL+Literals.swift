@@ -1,7 +1,6 @@
 extension SQL {
-    /// The text with its values in it, for what takes no parameters.
-    ///
-    /// - `quote`: makes a literal of a text; `nil` for what cannot be one.
+    /// Returns the text with its values as literals, for statements that take no parameters.
+    /// - `quote`: makes a literal of a text; `nil` if the text cannot be one.
     /// - Throws: `.misuse` for a value of a type that is not among those below.
     func textWithLiterals(_ quote: (String) -> String?) throws(PostgresError) -> String {
         let types = types

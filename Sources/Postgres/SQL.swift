@@ -1,13 +1,13 @@
 /// A statement and the values bound to it.
 ///
-/// Interpolating a value binds it as the next parameter (`$1`, `$2`, …); interpolating another `SQL` splices its text
-/// and its values; there is no way to interpolate an identifier or raw text. Statements of equal text and equal
-/// parameter types are prepared once per connection, so build them from literals: the number of distinct texts is
-/// bounded by `PostgresConfiguration.preparedStatementsMax`, and those beyond it are parsed each time.
+/// Interpolating a value binds it as the next parameter (`$1`, `$2`, …). Interpolating another `SQL` splices its text
+/// and its values. Identifiers and raw text cannot be interpolated. Statements of equal text and equal parameter types
+/// are prepared once per connection, so build them from literals: at most `PostgresConfiguration.preparedStatementsMax`
+/// texts are prepared, and others are parsed each time.
 ///
 ///     let statement: SQL = "SELECT \(UserRow.columns) FROM users WHERE id = \(userID)"
 package struct SQL: Sendable {
-    /// Where a value stands in `values`.
+    /// The position of a value in `values`.
     struct Parameter: Sendable, Hashable {
         var valueOffset: Int32
         /// `nil` binds NULL.
@@ -19,13 +19,14 @@ package struct SQL: Sendable {
     private(set) var parameters: [Parameter] = []
     /// All parameters in binary format, one after the other.
     private(set) var values = ParameterBuffer()
-    /// How several statements of this shape can be merged (`MergedStatements.swift`); `nil`: they cannot.
-    private(set) var joint: Joint?
+    /// The part that repeats if several statements of this shape are merged (`MergedStatements.swift`); `nil` if they
+    /// cannot be.
+    private(set) var mergePoint: MergePoint?
     /// The first table that `\(table:)` names, for metrics; `nil` if none.
     private(set) var table: StaticString?
 
-    /// What of a statement stands for one of many.
-    enum Joint: Sendable, Hashable {
+    /// The part of a statement that stands for one of many.
+    enum MergePoint: Sendable, Hashable {
         /// The pieces of `shape` that are a row of `VALUES`, with all of the parameters.
         case row(Range<Int>)
         /// The last parameter, an array of keys.
@@ -54,7 +55,7 @@ package struct SQL: Sendable {
         parameters.reserveCapacity(interpolationCount)
     }
 
-    /// What is sent, with `$n` placeholders. Put together anew each time.
+    /// The text that is sent, with `$n` placeholders. Built at each call.
     package var text: String { shape.text }
 
     /// The same text in one piece: for a fragment without parameters that is built once and spliced often.
@@ -68,7 +69,7 @@ package struct SQL: Sendable {
     /// The type of each parameter, in order.
     var types: [UInt32] { shape.types }
 
-    /// Appends `other`, whose parameters come after those there are.
+    /// Appends `other`. Its parameters follow the existing ones.
     package mutating func append(_ other: SQL) {
         shape.append(other.shape)
         table = table ?? other.table
@@ -94,7 +95,7 @@ package struct SQL: Sendable {
     }
 
     fileprivate mutating func bind<Value: PostgresValue>(_ value: Value) {
-        assert(joint == nil, "a parameter after the row or the keys")
+        assert(mergePoint == nil, "a parameter after the row or the keys")
         shape.append(.parameter(type: Value.typeOID))
         let valueOffset = values.bytes.count
         value.encode(into: &values)
@@ -104,7 +105,7 @@ package struct SQL: Sendable {
     }
 
     fileprivate mutating func bindNull(type: UInt32) {
-        assert(joint == nil, "a parameter after the row or the keys")
+        assert(mergePoint == nil, "a parameter after the row or the keys")
         shape.append(.parameter(type: type))
         parameters.append(Parameter(valueOffset: Int32(values.bytes.count), valueLength: nil))
     }
@@ -113,15 +114,15 @@ package struct SQL: Sendable {
         precondition(parameters.isEmpty, "the row has all parameters of its statement")
         let start = shape.count
         append(row)
-        joint = .row(start..<shape.count)
+        mergePoint = .row(start..<shape.count)
     }
 
-    /// The last parameter holds keys, each of which finds rows of its own.
-    mutating func joinByKeys() {
-        joint = .keys
+    /// Declares that the last parameter holds keys, each of which finds its own rows.
+    mutating func mergeByKeys() {
+        mergePoint = .keys
     }
 
-    /// The same statement with another last value.
+    /// Returns the same statement with another last value.
     func replacingLastValue(_ bytes: [UInt8]) -> SQL {
         guard let last = parameters.last else { return self }
         var copy = self
@@ -130,17 +131,18 @@ package struct SQL: Sendable {
         return copy
     }
 
-    /// Whether no parameter is longer than `bytesMax`.
+    /// Returns `true` if no parameter is longer than `bytesMax`.
     func fits(valueBytesMax bytesMax: Int) -> Bool {
         values.bytes.count <= bytesMax || parameters.allSatisfy { Int($0.valueLength ?? 0) <= bytesMax }
     }
 }
 
 extension SQL {
-    /// Text and parameter types of a statement: all that distinguishes one prepared statement from another.
+    /// Text and parameter types of a statement, which identify a prepared statement.
     ///
-    /// The text stays in the pieces the program's literals gave, which are compared by their addresses; so telling what a
-    /// statement is costs the same whatever the length of its text. Literals of equal text may differ here.
+    /// The text consists of pieces: literals of the program, which are compared by their addresses. So comparing two
+    /// statements costs the same for any length of text. Literals of equal text at different addresses count as
+    /// different.
     struct Shape: Sendable, Hashable {
         enum Piece: Sendable {
             case literal(StaticString)
@@ -149,7 +151,7 @@ extension SQL {
         }
 
         private var pieces: [Piece] = []
-        /// Made from the pieces, equal for equal ones.
+        /// A hash of the pieces.
         private var fingerprint: UInt = 0
 
         mutating func reserveCapacity(_ count: Int) {
@@ -173,7 +175,7 @@ extension SQL {
 
         var count: Int { pieces.count }
 
-        /// The shape with some of its pieces `count` times, separated by commas.
+        /// Returns the shape with some of its pieces `count` times, separated by commas.
         func repeating(_ range: Range<Int>, count: Int) -> Shape {
             var shape = Shape()
             shape.reserveCapacity(pieces.count + (count - 1) * (range.count + 1))
@@ -188,7 +190,7 @@ extension SQL {
 
         var text: String { text { "$\($0 + 1)" } }
 
-        /// The text with what stands for each parameter, of which the first is 0.
+        /// Returns the text, with the result of `parameter` for each parameter. The first is 0.
         func text<Failure>(_ parameter: (Int) throws(Failure) -> String) throws(Failure) -> String {
             var text = ""
             var parameters = 0
@@ -230,7 +232,7 @@ extension SQL.Shape.Piece {
 
     fileprivate func isSame(as other: Self) -> Bool {
         switch (self, other) {
-        // One address holds one literal, but a literal can be the beginning of another.
+        // Two literals can share an address if one is the beginning of the other.
         case (.literal(let own), .literal(let other)): own.address == other.address && own.size == other.size
         case (.text(let own), .text(let other)): own == other
         case (.parameter(let own), .parameter(let other)): own == other
@@ -240,7 +242,7 @@ extension SQL.Shape.Piece {
 }
 
 extension StaticString {
-    /// Where the literal is; for one that is a single character kept in place, the character.
+    /// The address of the literal, or the character itself if the literal is a single character stored in place.
     fileprivate var address: UInt {
         hasPointerRepresentation ? UInt(bitPattern: utf8Start) : UInt(unicodeScalar.value)
     }
@@ -251,7 +253,7 @@ extension StaticString {
 }
 
 extension SQL: ExpressibleByStringInterpolation {
-    /// Only a literal of the program can be a statement: text that was put together at run time has no `StaticString`.
+    /// Only literals of the program can be statements: text made at run time has no `StaticString`.
     package init(stringLiteral value: StaticString) {
         self.init(literal: value)
     }
@@ -291,22 +293,22 @@ extension SQL: ExpressibleByStringInterpolation {
             sql.append(fragment)
         }
 
-        /// Appends the name of a table. A read is measured by the first table that is named like this.
+        /// Appends the name of a table. A read is measured under the first table named like this.
         package mutating func appendInterpolation(table name: StaticString) {
             sql.append(table: name)
         }
 
-        /// Splices the row of an `INSERT … VALUES`, in parentheses. Such statements of several callers can be one with
-        /// several rows (`WriteBatch.isShared`), so every parameter of the statement is in its row.
+        /// Splices the row of an `INSERT … VALUES`, in parentheses. Statements of several callers can be merged into
+        /// one with several rows (`WriteBatch.isShared`), so every parameter of the statement must be in its row.
         package mutating func appendInterpolation(row: SQL) {
             sql.append(row: row)
         }
 
-        /// Binds keys that the statement compares with by `= ANY(…)`, each of which finds rows of its own, as the last
-        /// parameter. Such statements of several callers can be one with all of their keys (`WriteBatch.isShared`).
+        /// Binds, as the last parameter, keys that the statement compares with by `= ANY(…)`. Each finds its own rows.
+        /// Statements of several callers can be merged into one with all keys (`WriteBatch.isShared`).
         package mutating func appendInterpolation<Key: PostgresArrayElement>(keys: [Key]) where [Key]: PostgresValue {
             sql.bind(keys)
-            sql.joinByKeys()
+            sql.mergeByKeys()
         }
     }
 }

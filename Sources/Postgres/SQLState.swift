@@ -10,10 +10,10 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         self.rawValue = value
     }
 
-    /// The first two characters: a closed set, fit for a metric label.
+    /// The first two characters: a closed set, usable as a metric label.
     package var errorClass: String { String(rawValue.prefix(2)) }
 
-    /// Whether a statement is refused with it only for being a write.
+    /// `true` if the server uses the code to refuse any write.
     var refusesWrites: Bool { self == .readOnlyTransaction || self == .diskFull }
 
     package var description: String { rawValue }

@@ -1,6 +1,6 @@
-/// An error report of the server, or of libpq in its stead (then without an SQLSTATE).
+/// An error report of the server, or of libpq (then without an SQLSTATE).
 ///
-/// A class, because failures are rare and what may hold one is passed around all the time.
+/// A class, because failures are rare and results that may hold one are passed often.
 final class ServerFailure: Sendable {
     let severity: String
     let sqlState: SQLState?
@@ -28,14 +28,14 @@ final class ServerFailure: Sendable {
         self.column = column
     }
 
-    /// Whether the session ends with this report.
+    /// `true` if the session ends with this report.
     var endsSession: Bool { sqlState == nil || severity == "FATAL" || severity == "PANIC" }
 
-    /// Whether the statement failed only because of how this connection had prepared it: forgetting what is prepared
-    /// and sending it again helps.
+    /// `true` if the statement failed only because of how this connection had prepared it. Preparing and sending it
+    /// again helps.
     ///
-    /// A result type that changed under a plan shares 0A000 with everything unsupported; the function that raised it
-    /// tells them apart in every language (`plancache.c`).
+    /// A result type that changed under a plan shares 0A000 with all unsupported features. The function that raised it
+    /// distinguishes them in every language (`plancache.c`).
     var isStalePreparation: Bool {
         switch sqlState {
         case SQLState.undefinedPreparedStatement, SQLState.duplicatePreparedStatement: true
@@ -44,15 +44,15 @@ final class ServerFailure: Sendable {
         }
     }
 
-    /// Whether there are no transaction ids left, or no ids of groups of them. It shares 54000 with rows that are too long;
-    /// the function that raised it tells them apart (`varsup.c`, `multixact.c`).
+    /// `true` if there are no transaction ids or multixact ids left. The code 54000 also means rows that are too long;
+    /// the function that raised it distinguishes them (`varsup.c`, `multixact.c`).
     private var isOutOfTransactionIDs: Bool {
         sqlState == .programLimitExceeded
             && ["GetNewTransactionId", "GetNewMultiXactId"].contains(sourceFunction)
     }
 
-    /// Classes whose primary message names objects and rules but never quotes a value. Class 22 quotes values, P0 is
-    /// whatever a function raises, and both stay out.
+    /// Classes whose primary message names objects and rules but never quotes a value. Class 22 quotes values, and P0
+    /// holds the text of functions, so both are left out.
     private static let classesWithoutValues: Set<String> = [
         "08", "0A", "23", "25", "26", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
     ]

@@ -1,7 +1,7 @@
 import Metrics
 import Synchronization
 
-/// What identifies a prepared statement: equal text with other types is another statement.
+/// The identity of a prepared statement: equal text with other types is another statement.
 struct StatementKey: Sendable, Hashable {
     let text: String
     let types: [UInt32]
@@ -12,7 +12,7 @@ struct StatementKey: Sendable, Hashable {
     }
 }
 
-/// Under what a statement is prepared.
+/// The name under which a statement is prepared.
 struct PreparedName: Sendable, Hashable {
     let number: Int
     let text: String
@@ -27,24 +27,24 @@ struct PreparedName: Sendable, Hashable {
         self.text = text
     }
 
-    // What every write needs. Not from the catalog, which may be full.
+    // Every write needs these. They are not in the catalog, which may be full.
     static let begin = PreparedName(-1, "begin")
     static let commit = PreparedName(-2, "commit")
 }
 
-/// The names of statements, the same on all connections of a client. Each connection prepares a statement when it first
-/// meets its name.
+/// The names of statements, the same on all connections of a client. Each connection prepares a statement at its first
+/// use.
 final class StatementCatalog: Sendable {
-    /// What is known of a statement.
+    /// The name and the timer of a statement.
     struct Entry: Sendable {
         let name: PreparedName
-        /// Measures reads by it; `nil` where nothing is measured.
+        /// Measures reads; `nil` without metrics.
         let timer: Timer?
     }
 
     private struct Entries {
         var byText: [StatementKey: Entry] = [:]
-        /// The same entries, found without looking at the text.
+        /// The same entries, found without building the text.
         var byShape: [SQL.Shape: Entry] = [:]
     }
 
@@ -57,17 +57,17 @@ final class StatementCatalog: Sendable {
         self.metrics = metrics
     }
 
-    /// `nil` when the catalog is full: the statement is then parsed each time.
+    /// Returns `nil` if the catalog is full: the statement is then parsed each time.
     func name(of statement: SQL) -> PreparedName? { entry(of: statement)?.name }
 
-    /// `nil` when the catalog is full.
+    /// Returns `nil` if the catalog is full.
     func entry(of statement: SQL) -> Entry? {
         entries.withLock { entries in
             if let entry = entries.byShape[statement.shape] { return entry }
             let key = StatementKey(statement)
             guard let entry = entries.byText[key] ?? newEntry(entries.byText.count, statement) else { return nil }
             entries.byText[key] = entry
-            // A text put together in many ways would have many shapes.
+            // A text that is built in many ways would have many shapes.
             if entries.byShape.count < 2 * namesMax { entries.byShape[statement.shape] = entry }
             return entry
         }
@@ -79,11 +79,11 @@ final class StatementCatalog: Sendable {
     }
 }
 
-/// A statement on its way to a connection.
+/// A statement to send.
 struct NamedStatement: Sendable {
     let sql: SQL
     /// `nil` for a statement that is parsed each time.
     let name: PreparedName?
-    /// Measures reads by it; `nil` where nothing is measured.
+    /// Measures reads; `nil` without metrics.
     var timer: Timer?
 }

@@ -3,7 +3,7 @@ import DequeModule
 import Glibc
 import Synchronization
 
-/// Wakes a thread that waits for it; signals add up to one.
+/// Wakes a waiting thread; several signals count as one.
 ///
 /// An eventfd, so that the reactor can wait for it together with its sockets.
 final class Wakeup: Sendable {
@@ -22,14 +22,14 @@ final class Wakeup: Sendable {
         eventfd_write(descriptor, 1)
     }
 
-    /// Blocks until there was a signal since the last call.
+    /// Blocks until a signal has come since the last call.
     func wait() {
         var count: eventfd_t = 0
         while eventfd_read(descriptor, &count) != 0, errno == EINTR {}
     }
 }
 
-/// Starts a thread that runs `body` and ends.
+/// Runs `body` on a new thread.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Start: Sendable {
         let body: @Sendable () -> Void
@@ -39,7 +39,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         }
     }
     var thread = pthread_t()
-    // The new thread takes over the reference that passRetained leaves here.
+    // The new thread takes over the reference of passRetained.
     let start = Unmanaged.passRetained(Start(body: body))
     let outcome = pthread_create(
         &thread,
@@ -55,7 +55,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// Runs blocking work on a thread of its own and waits for it without blocking the caller's.
+/// Runs blocking work on a new thread, and waits for it without blocking the caller's thread.
 package func runOnNewThread<Output: Sendable>(
     _ body: @escaping @Sendable () -> Output
 ) async -> Output {
@@ -64,9 +64,9 @@ package func runOnNewThread<Output: Sendable>(
     }
 }
 
-/// An executor of one thread that is made when it first gets work.
+/// An executor of one thread, which starts with the first work.
 ///
-/// Work that runs here keeps its task's locals, which a bare thread would lose. It may block.
+/// Work keeps its task's locals, which a bare thread would lose. It may block.
 final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: Deque<UnownedJob> = []
@@ -91,7 +91,7 @@ final class ThreadExecutor: TaskExecutor {
         }
     }
 
-    /// Ends the thread once it has run what was enqueued before.
+    /// Ends the thread after the enqueued work.
     func stop() {
         state.withLock { $0.isStopped = true }
         wakeup.signal()
@@ -108,7 +108,7 @@ final class ThreadExecutor: TaskExecutor {
             let turn: Turn = state.withLock { state in
                 if let job = state.jobs.popFirst() { return .run(job) }
                 guard state.isStopped else { return .wait }
-                // Whoever enqueues after this makes another thread.
+                // A later `enqueue` starts another thread.
                 state.hasThread = false
                 return .end
             }

@@ -1,4 +1,4 @@
-/// An open transaction on a leased connection, given to the body of `PostgresClient.transaction` and
+/// An open transaction on a leased connection, passed to the body of `PostgresClient.transaction` and
 /// `PostgresConnection.transaction`. It cannot be stored, copied or used after the body.
 package struct Transaction: ~Copyable {
     private let connection: PostgresConnection
@@ -7,12 +7,12 @@ package struct Transaction: ~Copyable {
         self.connection = connection
     }
 
-    /// The rows of `query`.
+    /// Returns the rows of `query`.
     package mutating func fetch<Row>(_ query: Query<Row>) throws(PostgresError) -> [Row] {
         try connection.query(query)
     }
 
-    /// How many rows `statement` inserted, changed or deleted.
+    /// Returns the number of rows that `statement` inserted, changed or deleted.
     @discardableResult
     package mutating func execute(_ statement: SQL) throws(PostgresError) -> Int {
         try connection.execute(statement)

@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Whether the server takes writes, as far as what was written last can tell.
+/// Detects a server that refuses all writes, by the results of writes.
 ///
-/// An episode begins with a write that was refused for being one. It ends with a write that was done, once none has been
-/// refused for a while: on a full disk some still find room, and of two connections one may have begun before the
-/// database was made read-only.
+/// An episode begins with a refused write. It ends with an accepted write, if none has been refused for a while: on a
+/// full disk some writes still find room, and of two connections one may predate the database's switch to read-only.
 final class WriteRefusals: Sendable {
     private struct Episode {
         var error: PostgresError
@@ -15,21 +14,21 @@ final class WriteRefusals: Sendable {
     private let episode = Mutex<Episode?>(nil)
     private let isEpisode = Atomic(false)
 
-    /// `quiet`: for how long none must have been refused.
+    /// - Parameter quiet: the time without refused writes that ends an episode.
     init(quiet: Duration) {
         self.quiet = quiet
     }
 
-    /// Whether an episode is under way; what every write can afford to ask.
+    /// `true` during an episode. Cheap enough for every write.
     var isUnderWay: Bool { isEpisode.load(ordering: .relaxed) }
 
-    /// Why the last write was refused, while that is news.
+    /// Returns the reason of the last refusal, while it is recent.
     func error(now: Instant) -> PostgresError? {
         guard isUnderWay else { return nil }
         return episode.withLock { $0.flatMap { now < $0.refusedAt + quiet ? $0.error : nil } }
     }
 
-    /// Notes a refused write; whether an episode begins with it.
+    /// Records a refused write. Returns `true` if an episode begins.
     func refused(_ error: PostgresError, now: Instant) -> Bool {
         episode.withLock { episode in
             defer {
@@ -40,9 +39,10 @@ final class WriteRefusals: Sendable {
         }
     }
 
-    /// Notes a write that was done; whether an episode ends with it.
+    /// Records an accepted write. Returns `true` if an episode ends.
     ///
-    /// `changedRows`: what changed nothing shows that the server can be written to, but not that its disk has room.
+    /// `changedRows`: `false` if the write changed nothing. It then shows that the server is writable, but not that its
+    /// disk has room.
     func taken(changedRows: Bool, now: Instant) -> Bool {
         episode.withLock { episode in
             guard let current = episode, current.refusedAt + quiet <= now,

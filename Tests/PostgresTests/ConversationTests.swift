@@ -6,21 +6,21 @@ import Testing
 @Suite struct ConversationTests {
     private typealias Talk = Conversation<FakeJob, String>
 
-    private func jobs(_ count: Int, sendings: Int = 1) -> [QueuedJob<FakeJob>] {
-        (0..<count).map { QueuedJob(job: FakeJob(id: $0), deadline: currentInstant(), sendings: sendings) }
+    private func jobs(_ count: Int, sendCount: Int = 1) -> [QueuedJob<FakeJob>] {
+        (0..<count).map { QueuedJob(job: FakeJob(id: $0), deadline: currentInstant(), sendCount: sendCount) }
     }
 
     /// Reads of one statement each that share a Sync.
-    private func reads(_ count: Int, sendings: Int = 1) -> Talk {
-        var talk = Talk(.reads, jobs(count, sendings: sendings))
+    private func reads(_ count: Int, sendCount: Int = 1) -> Talk {
+        var talk = Talk(.reads, jobs(count, sendCount: sendCount))
         for exchange in 0..<count { talk.expect(.statement(exchange: exchange, isLast: true)) }
         talk.expect(.sync(exchange: nil))
         return talk
     }
 
     /// A write of two statements, the first of which has to be prepared.
-    private func write(sendings: Int = 1) -> Talk {
-        var talk = Talk(.writes, jobs(1, sendings: sendings))
+    private func write(sendCount: Int = 1) -> Talk {
+        var talk = Talk(.writes, jobs(1, sendCount: sendCount))
         talk.expect(.prepare(statement: 7, exchange: 0))
         talk.expect(.begin(exchange: 0))
         talk.expect(.statement(exchange: 0, isLast: false))
@@ -141,7 +141,7 @@ import Testing
         var talk = reads(2)
         #expect(hear(&talk, failure(state, function: function), .skipped, .synced) == ["again 0", "again 1", "-"])
         #expect(talk.hasStalePreparation)
-        var last = reads(1, sendings: 3)
+        var last = reads(1, sendCount: 3)
         #expect(hear(&last, failure(state, function: function), .synced) == ["fail 0: server_\(state)", "-"])
     }
 
@@ -156,7 +156,7 @@ import Testing
         #expect(hear(&talk, rows("a"), failure("57P01", severity: "FATAL")) == ["answer 0: [\"a\"]", "broken"])
         #expect(lose(&talk) == ["again 1", "again 2"])
         #expect(lose(&talk).isEmpty)
-        var last = reads(1, sendings: 3)
+        var last = reads(1, sendCount: 3)
         #expect(lose(&last) == ["fail 0: connection_lost"])
     }
 

@@ -161,7 +161,10 @@ struct FakeJob: LaneJob {
         for id in 1...8 { _ = lane.submit([FakeJob(id: id, kind: 1)], now: at(0)) }
         #expect(actions(&lane, at: 0) == ["send 0: [1, 4, 3, 2]", "send 1: [5, 8, 7, 6]"])
         lane.finished(slot: 0)
-        lane.putBack((1...4).map { QueuedJob(job: FakeJob(id: $0, kind: 1), deadline: at(1), sendings: 1) }, now: at(0))
+        lane.requeue(
+            (1...4).map { QueuedJob(job: FakeJob(id: $0, kind: 1), deadline: at(1), sendCount: 1) },
+            now: at(0)
+        )
         #expect(actions(&lane, at: 0) == ["send 0: [1] separately"])
     }
 
@@ -191,12 +194,12 @@ struct FakeJob: LaneJob {
         for id in 1...3 { _ = lane.submit([FakeJob(id: id, isWanted: false)], now: at(0)) }
         lane.finished(slot: 0)
         #expect(actions(&lane, at: 0) == [])
-        #expect(lane.isQuiet)
+        #expect(lane.isIdle)
     }
 
     @Test func `abandoned repeats do not keep the queue from a free connection`() {
         var lane = connectedLane(connections: 1)
-        lane.putBack([QueuedJob(job: FakeJob(id: 1, isWanted: false), deadline: at(1))], now: at(0))
+        lane.requeue([QueuedJob(job: FakeJob(id: 1, isWanted: false), deadline: at(1))], now: at(0))
         submit(2...2, to: &lane, at: 0)
         #expect(actions(&lane, at: 0) == ["send 0: [2]"])
     }
@@ -227,8 +230,8 @@ struct FakeJob: LaneJob {
             Issue.record("nothing was sent")
             return
         }
-        #expect(batch.jobs.map(\.sendings) == [1, 1, 1])
-        lane.putBack(Array(batch.jobs.dropFirst()), now: at(0.5))
+        #expect(batch.jobs.map(\.sendCount) == [1, 1, 1])
+        lane.requeue(Array(batch.jobs.dropFirst()), now: at(0.5))
         submit(4...4, to: &lane, at: 0.5)
         lane.finished(slot: 0)
         guard case .send(_, let again) = lane.actions(now: at(0.5)).first else {
@@ -237,7 +240,7 @@ struct FakeJob: LaneJob {
         }
         #expect(again.isSeparate)
         #expect(again.jobs.map(\.job.id) == [2, 3])
-        #expect(again.jobs.map(\.sendings) == [2, 2])
+        #expect(again.jobs.map(\.sendCount) == [2, 2])
         lane.finished(slot: 0)
         #expect(actions(&lane, at: 0.5) == ["send 0: [4]"])
     }
@@ -315,11 +318,11 @@ struct FakeJob: LaneJob {
         submit(1...2, to: &lane, at: 0)
         lane.close()
         #expect(lane.submit([FakeJob(id: 3)], now: at(0)) == .refused(.shutDown))
-        #expect(!lane.isQuiet)
+        #expect(!lane.isIdle)
         #expect(actions(&lane, at: 0) == ["send 0: [1, 2]"])
-        #expect(!lane.isQuiet)
+        #expect(!lane.isIdle)
         lane.finished(slot: 0)
-        #expect(lane.isQuiet)
+        #expect(lane.isIdle)
     }
 
     @Test func `a lane at rest waits for nothing, any other looks up within the queue's wait`() {

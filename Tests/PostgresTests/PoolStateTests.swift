@@ -19,7 +19,7 @@ import Testing
         #expect(pool.release(worker: 0) == 4)
         #expect(pool.release(worker: 1) == nil)
         #expect(pool.release(worker: 0) == nil)
-        #expect(pool.isQuiet)
+        #expect(pool.isIdle)
         #expect(pool.lease(5, now: at(0)) == .granted(worker: 0), "the one released last")
     }
 
@@ -47,9 +47,9 @@ import Testing
         _ = pool.lease(2, now: at(0))
         #expect(pool.close() == [2])
         #expect(pool.lease(3, now: at(0)) == .refused(.shutDown))
-        #expect(!pool.isQuiet)
+        #expect(!pool.isIdle)
         #expect(pool.release(worker: 0) == nil)
-        #expect(pool.isQuiet)
+        #expect(pool.isIdle)
     }
 }
 

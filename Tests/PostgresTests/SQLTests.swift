@@ -26,7 +26,7 @@ import Testing
         }
         let first = insert(1, "one")
         #expect(first.text == "INSERT INTO t (id, name) VALUES ($1, lower($2)) ON CONFLICT DO NOTHING")
-        guard case .row(let row) = first.joint else { throw PostgresError(.misuse, "no row") }
+        guard case .row(let row) = first.mergePoint else { throw PostgresError(.misuse, "no row") }
         let all = SQL.merging(rowsOf: [first, insert(2, nil), insert(3, "three")], at: row)
         #expect(
             all.text == """

@@ -1,12 +1,12 @@
 /// `bytea`.
 package typealias Bytes = [UInt8]
 
-/// A type of which an array is a value: `[Int64]` is `int8[]`, `[String?]` is `text[]` that may hold NULLs, and
-/// `[UInt8]` is not an array to PostgreSQL but `bytea`, which is why this is a protocol of its own.
+/// A type that can be the element of an array. `[Int64]` is `int8[]`, and `[String?]` is `text[]` that may hold NULLs.
+/// `[UInt8]` is no array in PostgreSQL but `bytea`, so this differs from `PostgresValue`.
 package protocol PostgresArrayElement: Sendable {
     /// The type of the array.
     static var arrayTypeOID: UInt32 { get }
-    /// Whether a column of type `oid` can be decoded as an array. By default exactly `arrayTypeOID`.
+    /// Returns `true` if a column of type `oid` can be decoded as an array. By default exactly `arrayTypeOID`.
     static func acceptsArray(typeOID oid: UInt32) -> Bool
     static func encodeArray(_ array: [Self], into buffer: inout ParameterBuffer)
     static func decodeArray(_ bytes: RawSpan) throws(PostgresError) -> [Self]
@@ -96,15 +96,15 @@ extension Array: PostgresValue where Element: PostgresArrayElement {
     }
 }
 
-/// An array of one dimension in binary form, taken apart without regard to the type of its elements.
+/// An array of one dimension in binary form, split without regard to its element type.
 struct EncodedArray {
-    /// The bytes of an element's length, which stands in front of it.
+    /// The size of the length that precedes each element.
     static let lengthBytes = 4
 
-    /// The part of the header that depends on the element type alone.
+    /// The part of the header that depends only on the element type.
     private let type: ArraySlice<UInt8>
     let count: Int
-    /// The elements, each with its length in front.
+    /// The elements, each preceded by its length.
     let elements: ArraySlice<UInt8>
 
     /// Returns `nil` if `bytes` is empty or not an array of one dimension.
@@ -118,7 +118,7 @@ struct EncodedArray {
         elements = bytes.dropFirst(20)
     }
 
-    /// One array with the elements of all of `arrays`, which have one type.
+    /// Returns one array with the elements of all of `arrays`, which have one type.
     static func concatenating(_ arrays: [EncodedArray]) -> [UInt8] {
         guard let first = arrays.first else { return [] }
         var buffer = ParameterBuffer(bytes: Array(first.type))
@@ -128,7 +128,7 @@ struct EncodedArray {
     }
 }
 
-/// Dimensions, whether NULLs follow, element type, then length and lower bound (`array_send`).
+/// Appends the dimensions, the NULL flag, the element type, the length and the lower bound (`array_send`).
 private func encodeHeader(count: Int, mayHoldNull: Bool, elementOID: UInt32, into buffer: inout ParameterBuffer) {
     buffer.append(Int32(count == 0 ? 0 : 1))
     buffer.append(Int32(mayHoldNull ? 1 : 0))
@@ -138,7 +138,7 @@ private func encodeHeader(count: Int, mayHoldNull: Bool, elementOID: UInt32, int
     buffer.append(Int32(1))
 }
 
-/// Walks an array of one dimension.
+/// Reads an array of one dimension.
 private struct ArrayReader {
     private(set) var remaining: Int
     private var offset: Int
@@ -154,7 +154,7 @@ private struct ArrayReader {
             return
         }
         let count = try bytes.integer(Int32.self, at: 12)
-        // Every element takes at least its four bytes of length: a count beyond that is not an array.
+        // Each element has a length of four bytes, so a larger count is malformed.
         guard dimensions == 1, count >= 0, Int(count) <= bytes.byteCount / 4 else {
             throw PostgresError(.decoding, "array of \(dimensions) dimensions")
         }
@@ -162,7 +162,7 @@ private struct ArrayReader {
         offset = 20
     }
 
-    /// The next element, `nil` for NULL.
+    /// Returns the next element; `nil` for NULL.
     mutating func next<Element: PostgresValue>(from bytes: RawSpan) throws(PostgresError) -> Element? {
         let length = try bytes.integer(Int32.self, at: offset)
         offset += 4

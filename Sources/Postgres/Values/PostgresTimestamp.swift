@@ -1,7 +1,7 @@
 /// `timestamptz`: microseconds since 1970-01-01T00:00:00Z.
 ///
-/// `infinity` and `-infinity` are the largest and the smallest value. An instant outside PostgreSQL's range (4713 BC to
-/// AD 294276) is refused by the server with 22008.
+/// `infinity` and `-infinity` are the largest and the smallest value. The server refuses an instant outside its range
+/// (4713 BC to AD 294276) with 22008.
 package struct PostgresTimestamp: PostgresValue, PostgresArrayElement, Hashable, Comparable {
     package var microsecondsSinceEpoch: Int64
 
@@ -24,8 +24,8 @@ package struct PostgresTimestamp: PostgresValue, PostgresArrayElement, Hashable,
             return
         }
         let (shifted, overflows) = microsecondsSinceEpoch.subtractingReportingOverflow(Self.postgresEpoch)
-        // What cannot be shifted is far out of range, and must not become -infinity, which is the smallest value; the
-        // one next to it is refused by the server.
+        // An instant that cannot be shifted is out of range, and must not become -infinity, the smallest value. The
+        // server refuses the next one.
         buffer.append(overflows || shifted == .min ? Int64.min + 1 : shifted)
     }
 

@@ -1,6 +1,6 @@
-/// `text`; decodes `text`, `varchar`, `bpchar` and `name` alike.
+/// `text`; also decodes `varchar`, `bpchar` and `name`.
 ///
-/// PostgreSQL cannot store U+0000: a string that holds one is refused by the server with 22021.
+/// PostgreSQL cannot store U+0000: the server refuses it with 22021.
 extension String: PostgresValue, PostgresArrayElement {
     package static var typeOID: UInt32 { 25 }
     package static var arrayTypeOID: UInt32 { 1009 }
@@ -22,7 +22,7 @@ extension String: PostgresValue, PostgresArrayElement {
     }
 }
 
-/// A JSON document as text, stored as `jsonb`, so what comes back is PostgreSQL's own spelling of it.
+/// A JSON document as text, stored as `jsonb`. PostgreSQL returns it in its own spelling.
 package struct JSONText: PostgresValue, PostgresArrayElement, Hashable {
     package var text: String
 
@@ -33,7 +33,7 @@ package struct JSONText: PostgresValue, PostgresArrayElement, Hashable {
     package static var typeOID: UInt32 { 3802 }
     package static var arrayTypeOID: UInt32 { 3807 }
 
-    /// The only version of `jsonb`'s binary format there is (`jsonb_recv`).
+    /// The only version of `jsonb`'s binary format (`jsonb_recv`).
     private static var formatVersion: UInt8 { 1 }
 
     package func encode(into buffer: inout ParameterBuffer) {
