@@ -2,42 +2,43 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// Receives reports about the connections of a listener, on its event loop: no method may wait.
+/// Receives events of a listener's connections, on its event loop. No method may wait.
 package protocol ListenerObserver: Sendable {
-    /// Reports how many connections are open, after each one that was opened or closed.
+    /// The number of open connections has changed.
     func connectionsOpen(_ count: Int)
-    /// Reports that the next connection has to wait, after a time in which none had to.
-    func connectionsShort(_ shortage: ConnectionShortage)
-    /// Reports that no connection has had to wait for a while.
-    func connectionsPlenty()
+    /// New connections have begun to wait.
+    func shortageBegan(_ shortage: ConnectionShortage)
+    /// No connection has had to wait for a while.
+    func shortageEnded()
 }
 
 /// The reason why a connection has to wait.
 package enum ConnectionShortage: Sendable {
     /// The limit is reached.
     case limit(Int)
-    /// The system refused a connection to this process; its message.
+    /// The system refused a connection to this process, with this message.
     case system(String)
 }
 
 /// Accepts connections up to a limit (ADR 0076).
 ///
-/// At the limit, new connections wait in the system's queue, and the gate closes those that have been idle longest. It runs
-/// on the event loop of the listening socket.
+/// At the limit, new connections wait in the system's queue, and the gate closes those that have been idle longest. It
+/// runs on the event loop of the listening socket.
 final class ConnectionGate: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    /// Connections beyond the limit that are accepted while every other one is busy; `Listener` decides what they get.
+    /// Connections beyond the limit that are accepted while every other one is busy. `Listener` decides what they get.
     static let sparePlaces = 16
     /// The time between two polls during a shortage.
     private static let pollInterval = TimeAmount.milliseconds(250)
-    /// The time a client has to send a request, once it was accepted or answered, before its connection counts as idle.
+    /// The time that a client has to send a request, once its connection was accepted or its last request answered.
+    /// Afterwards the connection counts as idle.
     private static let gracePeriod = TimeAmount.seconds(1)
     /// Consecutive polls that find neither a free place nor an idle connection before the spare places are opened. They
     /// must last longer than the grace period, or clients that replace closed idle connections would get 503.
     private static let failedPollsMax = 8
-    /// The time without a shortage after which it is over.
+    /// The time without a waiting connection after which a shortage is over.
     private static let recoveryPeriod = TimeAmount.seconds(10)
 
     private let connections: OpenConnections
@@ -46,7 +47,7 @@ final class ConnectionGate: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var isAccepting = true
     private var failedPolls = 0
-    /// The limit that holds since the system refused a connection.
+    /// The limit in force since the system refused a connection.
     private var ceiling = Int.max
     private var lastShort = NIODeadline.uptimeNanoseconds(0)
     /// The next poll, while a shortage lasts.
@@ -84,8 +85,8 @@ final class ConnectionGate: ChannelInboundHandler {
         guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) else {
             return context.fireErrorCaught(error)
         }
-        // Give some descriptors back at once and do not take them again: other code in this process fails if it cannot open
-        // a file. libdispatch ends the process.
+        // Frees some descriptors at once for other code of this process, which fails if it cannot open a file.
+        // libdispatch would end the process.
         ceiling = min(ceiling, max(1, connections.count - Self.sparePlaces))
         makeRoom(2 * Self.sparePlaces, idleFor: .zero, at: context.eventLoop.now)
         stop(.system(String(cString: strerror(error.errnoCode))))
@@ -107,7 +108,7 @@ final class ConnectionGate: ChannelInboundHandler {
     private func stop(_ shortage: ConnectionShortage) {
         accept(false)
         guard nextPoll == nil else { return }
-        observer?.connectionsShort(shortage)
+        observer?.shortageBegan(shortage)
         poll()
     }
 
@@ -126,7 +127,7 @@ final class ConnectionGate: ChannelInboundHandler {
         guard now - lastShort < Self.recoveryPeriod else {
             nextPoll = nil
             ceiling = .max
-            observer?.connectionsPlenty()
+            observer?.shortageEnded()
             return
         }
         nextPoll = context.eventLoop.assumeIsolated().scheduleTask(in: Self.pollInterval) { [self] in poll() }
@@ -134,25 +135,24 @@ final class ConnectionGate: ChannelInboundHandler {
 }
 
 extension ConnectionGate {
-    /// Asks the connections that have been idle longest to close.
-    /// - Returns: true if there are any.
+    /// Asks the connections that have been idle longest to close. Returns `true` if there are any.
     @discardableResult
     private func makeRoom(_ count: Int, idleFor least: TimeAmount, at now: NIODeadline) -> Bool {
         let idle = connections.longestIdle(count, for: least, at: now)
-        for channel in idle { channel.pipeline.fireUserInboundEventTriggered(MakeRoomEvent()) }
+        for channel in idle { channel.pipeline.fireUserInboundEventTriggered(CloseIfIdleEvent()) }
         return !idle.isEmpty
     }
 }
 
 /// Asks a connection to close unless its request is being answered.
-struct MakeRoomEvent: Sendable {}
+struct CloseIfIdleEvent: Sendable {}
 
 /// The connections of a listener. Each is added before its own event loop knows it.
 final class OpenConnections: Sendable {
     struct Connection: Sendable {
         let channel: any Channel
         let idleClock = IdleClock()
-        /// Whether it was accepted beyond the limit.
+        /// `true` if it was accepted beyond the limit.
         let isSpare: Bool
     }
 
@@ -167,7 +167,7 @@ final class OpenConnections: Sendable {
 
     subscript(channel: any Channel) -> Connection? { connections.withLock { $0[ObjectIdentifier(channel)] } }
 
-    /// - Returns: the number of connections afterwards.
+    /// - Returns: the number of connections with this one.
     func add(_ channel: any Channel) -> Int {
         connections.withLock { connections in
             connections[ObjectIdentifier(channel)] = Connection(channel: channel, isSpare: connections.count >= max)
@@ -182,8 +182,8 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// The connections that have been idle longest, and for at least `least`. Those without a request come before those
-    /// whose request is still arriving.
+    /// Returns the connections that have been idle longest, and for at least `least`. Connections without a request
+    /// come before those whose request is still arriving.
     func longestIdle(_ count: Int, for least: TimeAmount, at now: NIODeadline) -> [any Channel] {
         let idle = connections.withLock { connections in
             connections.values.compactMap { connection in
@@ -194,7 +194,7 @@ final class OpenConnections: Sendable {
     }
 }
 
-/// Measures how long a connection has waited for its client; written by its event loop and read by another.
+/// Measures the time that a connection has waited for its client. Its event loop writes it; another one reads it.
 final class IdleClock: Sendable {
     /// Nanoseconds of uptime, with `inRequest` set if part of a request has arrived.
     private let started = Atomic<UInt64>(.max)
@@ -208,8 +208,8 @@ final class IdleClock: Sendable {
         started.store(.max, ordering: .relaxed)
     }
 
-    /// The order in which connections are closed, smallest first; `nil` if the connection has waited for less than `least`
-    /// or its client waits for an answer.
+    /// The order in which connections are closed, smallest first; `nil` if the connection has waited for less than
+    /// `least` or its client waits for an answer.
     func rank(for least: TimeAmount, at now: NIODeadline) -> UInt64? {
         let rank = started.load(ordering: .relaxed)
         guard rank != .max else { return nil }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The `Date` of answers (RFC 9110 §6.6.1), written once a second.
+/// The `Date` of answers (RFC 9110 §6.6.1), formatted once a second.
 enum DateHeader {
     private struct Written {
         var second: time_t = -1
@@ -21,7 +21,7 @@ enum DateHeader {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`: the only form that may be sent (RFC 9110 §5.6.7), whatever the locale.
+    /// Returns `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that may be sent (RFC 9110 §5.6.7), in every locale.
     static func text(of second: time_t) -> String {
         var second = second
         var parts = tm()

@@ -6,18 +6,18 @@ import NIOPosix
 package import NIOSSL
 import ServiceLifecycle
 
-/// A socket that answers HTTP/1.1 (RFC 9112), from when it is run until it is told to stop.
+/// A socket that serves HTTP/1.1 (RFC 9112) until it is shut down.
 ///
-/// Requests are answered on the event loop that received them: a request crosses to another thread only where it waits
-/// for one.
+/// Requests are answered on the event loop that received them. A request moves to another thread only if it waits for
+/// one.
 package struct Listener: Service, CustomStringConvertible {
-    /// What ServiceLifecycle logs of it, and not what it serves.
+    /// The name in ServiceLifecycle's logs.
     package var description: String { "listener at \(address)" }
 
     package enum Address: Sendable, Hashable, CustomStringConvertible {
-        /// With port 0 the system chooses.
+        /// With port 0 the system chooses one.
         case tcp(host: String, port: Int)
-        /// A path that nothing listens at; what an earlier process left there is removed.
+        /// A path of a Unix socket. A socket left by an earlier process is removed; one that is in use is not.
         case unixSocket(path: String)
 
         package var description: String {
@@ -38,11 +38,11 @@ package struct Listener: Service, CustomStringConvertible {
     private let responderWhenFull: (any Responder)?
     private let observer: (any ListenerObserver)?
 
-    ///
-    /// - `tls`: asked anew for each connection; `nil` for plain HTTP.
-    /// - `connectionsMax`: the limit of open connections; at the limit, idle ones are closed and new ones wait.
-    /// - `responderWhenFull`: answers one request of each new connection while all others are busy; `nil`: they wait.
-    /// - `whenListening`: called once, with the address that connections are accepted at.
+    /// - `tls`: called for each connection; `nil` for plain HTTP.
+    /// - `connectionsMax`: the limit of open connections. At the limit, idle ones are closed and new ones wait.
+    /// - `responderWhenFull`: answers one request of each new connection while all others are busy. If `nil`, they
+    ///   wait.
+    /// - `whenListening`: called once, with the address of the listening socket.
     package init(
         address: Address,
         tls: (@Sendable () -> NIOSSLContext)? = nil,
@@ -68,10 +68,9 @@ package struct Listener: Service, CustomStringConvertible {
     /// Connections that wait to be accepted.
     private static let backlog: Int32 = 1024
 
-    /// Listens until the task's graceful shutdown, then answers what has arrived and closes every connection; when the
-    /// task is cancelled, returns without waiting for the answers.
-    ///
-    /// - Throws: `CannotListen` when the address cannot be bound.
+    /// Listens until the task's graceful shutdown, then answers the requests that have arrived and closes all
+    /// connections. If the task is cancelled, returns without waiting for the answers.
+    /// - Throws: `CannotListen` if the address cannot be bound.
     package func run() async throws {
         let quiescing = ServerQuiescingHelper(group: eventLoops)
         let channel: any Channel
@@ -99,7 +98,7 @@ package struct Listener: Service, CustomStringConvertible {
         let bootstrap = ServerBootstrap(group: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // One at a time: whether there is a place for the next is known after each.
+            // One at a time, because each changes the number of free places.
             .serverChannelOption(.maxMessagesPerRead, value: 1)
             .serverChannelInitializer { [responderWhenFull, observer] channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -111,7 +110,7 @@ package struct Listener: Service, CustomStringConvertible {
                     )
                 }
             }
-            // A client may close its half once it has asked.
+            // A client may close its half of the connection after its request.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try configure(channel, connections[channel]) }
@@ -126,14 +125,14 @@ package struct Listener: Service, CustomStringConvertible {
         }
     }
 
-    /// Whether another process listens there, whose socket must not be taken for a leftover.
+    /// Returns `true` if another process listens at `path`, so that its socket must not be removed.
     private func isAnswered(at path: String) async -> Bool {
         let connection = try? await ClientBootstrap(group: eventLoops).connect(unixDomainSocketPath: path).get()
         try? await connection?.close()
         return connection != nil
     }
 
-    /// - `connection`: `nil` where it has been closed since.
+    /// - `connection`: `nil` if it has been closed since.
     private func configure(_ channel: any Channel, _ connection: OpenConnections.Connection?) throws {
         guard let connection else { return }
         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls())) }
@@ -147,7 +146,7 @@ package struct Listener: Service, CustomStringConvertible {
     }
 }
 
-/// An address that nothing can listen at: somebody else does, or this process may not.
+/// The address cannot be bound: another process uses it, or this process has no permission.
 package struct CannotListen: Error, CustomStringConvertible {
     package let address: Listener.Address
     /// The system's error number; `nil` if the failure was not the system's.
@@ -163,7 +162,7 @@ package struct CannotListen: Error, CustomStringConvertible {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Adds everything between bytes and `responder`.
+    /// Adds the handlers between bytes and `responder`.
     func addHTTPServer(
         limits: ServerLimits,
         responder: any Responder,

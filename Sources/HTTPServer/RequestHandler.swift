@@ -2,10 +2,11 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// One connection: gathers a request, has it answered, writes the answer, and closes what takes too long.
+/// One connection: collects a request, lets `Responder` answer it, writes the answer, and closes connections that take
+/// too long.
 ///
-/// Lives on its connection's event loop. Stands right behind NIO's decoder and writes bytes: handlers for each of its
-/// concerns would cost a request more than the request itself.
+/// Lives on its connection's event loop. It follows NIO's decoder directly and writes bytes: a handler for each concern
+/// would cost more than the request itself.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
@@ -13,15 +14,15 @@ final class RequestHandler: ChannelInboundHandler {
     private enum Phase {
         /// Between two requests, or before the first.
         case idle
-        /// Something of a request has come.
+        /// Part of a request has arrived.
         case arriving
-        /// The request has come in full.
+        /// The request has arrived in full.
         case answering(Task<Void, Never>)
-        /// The last answer is written, or on its way. What the client still sends is read and dropped: a connection that
-        /// is closed before all is read is reset, and a reset can overtake the answer (RFC 9112 §9.6).
+        /// The last answer is being written. The client's further bytes are read and dropped: closing a connection with
+        /// unread bytes resets it, and a reset can overtake the answer (RFC 9112 §9.6).
         case draining
-        /// The last answer is on its way, and the connection closes behind it.
-        case leaving
+        /// The last answer is being written, and the connection closes after it.
+        case closing
     }
 
     private let limits: ServerLimits
@@ -30,28 +31,27 @@ final class RequestHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: ByteBuffer?
     private var isTooLarge = false
-    /// True if the request is answered before its body has come.
+    /// `true` if the request is answered before its body has arrived.
     private var isAnsweredEarly = false
-    /// Whether a next request may follow the one at hand.
+    /// `true` if another request may follow the current one.
     private var keepsAlive = true
-    /// Whether the next answer is the last one.
+    /// `true` if the next answer is the last one.
     private var isEnding: Bool
-    /// What came before its turn. No more is read meanwhile.
+    /// Parts that arrived before their turn. Nothing more is read meanwhile.
     private var waiting: CircularBuffer<HTTPServerRequestPart> = []
-    /// When the phase has lasted long enough.
+    /// The end of the time for the current phase.
     private var deadline = NIODeadline.distantFuture
-    /// One timer for the whole connection, which looks again at whatever the deadline is by then: a timer for each
-    /// request would cost more than some of them do.
+    /// One timer for the whole connection, which checks the current deadline. A timer for each request would cost more
+    /// than some requests.
     private var timer: Scheduled<Void>?
-    /// Bytes of answers that the client had not taken when the timer last looked.
-    private var untakenBytes = 0
+    /// Bytes of answers that the client had not accepted at the last check of the timer.
+    private var unacceptedBytes = 0
     private let idleClock: IdleClock
     private var executor: EventLoopExecutor?
     private var peer: SocketAddress?
 
-    ///
     /// - `idleClock`: runs while the server waits for the client.
-    /// - `answersOnce`: whether one request is answered and no other.
+    /// - `answersOnce`: if `true`, one request is answered and no other.
     init(limits: ServerLimits, responder: any Responder, idleClock: IdleClock, answersOnce: Bool) {
         self.limits = limits
         self.responder = responder
@@ -80,9 +80,9 @@ final class RequestHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
-        // Nobody waits for the answer any more. Whatever it has begun is done in full or not at all.
+        // The client has gone. The task still finishes or undoes what it has begun.
         if case .answering(let task) = phase { task.cancel() }
-        phase = .leaving
+        phase = .closing
         context.fireChannelInactive()
     }
 
@@ -90,25 +90,25 @@ final class RequestHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        guard !waiting.isEmpty || isHeldBack(context) else { return take(part, context) }
+        guard !waiting.isEmpty || mustWait(context) else { return take(part, context) }
         if waiting.isEmpty { setReading(false, context) }
         waiting.append(part)
     }
 
-    /// Whether the next part has to wait: for the answer at hand, or for the client to take those it has been given.
-    private func isHeldBack(_ context: ChannelHandlerContext) -> Bool {
+    /// Returns `true` if the next part must wait: for the current answer, or for the client to accept earlier answers.
+    private func mustWait(_ context: ChannelHandlerContext) -> Bool {
         if case .answering = phase { return true }
         return !context.channel.isWritable
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        takeWaiting(context)
+        takeNext(context)
         context.fireChannelWritabilityChanged()
     }
 
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch phase {
-        case .draining, .leaving: return
+        case .draining, .closing: return
         case .idle, .arriving, .answering: break
         }
         switch part {
@@ -118,10 +118,10 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// Goes on with what came before its turn.
-    private func takeWaiting(_ context: ChannelHandlerContext) {
+    /// Processes parts that arrived before their turn.
+    private func takeNext(_ context: ChannelHandlerContext) {
         guard !waiting.isEmpty else { return }
-        while !isHeldBack(context), let part = waiting.popFirst() { take(part, context) }
+        while !mustWait(context), let part = waiting.popFirst() { take(part, context) }
         if waiting.isEmpty { setReading(true, context) }
     }
 
@@ -133,20 +133,20 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// Comes after every read, also one that completed nothing: a head has begun to arrive then.
+    /// Called after every read, also if it completed no part: a head has then begun to arrive.
     func channelReadComplete(context: ChannelHandlerContext) {
         if case .idle = phase, waiting.isEmpty { enter(.arriving, context) }
         context.fireChannelReadComplete()
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // Exactly one, and what has none or several is no HTTP/1.1 (RFC 9112 §3.2).
+        // Exactly one: a request with none or several is not HTTP/1.1 (RFC 9112 §3.2).
         guard head.version == .http1_0 || head.headers["Host"].count == 1 else {
             return writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
         }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
-        // HTTP/1.0 knows no transfer codings: where such a message ends is anyone's guess (RFC 9112 §6.1).
+        // HTTP/1.0 has no transfer codings, so the end of such a message is uncertain (RFC 9112 §6.1).
         let hasDoubtfulEnd = head.version == .http1_0 && head.headers.contains(name: "Transfer-Encoding")
         keepsAlive = head.isKeepAlive && !isEnding && !hasDoubtfulEnd
         body = nil
@@ -155,7 +155,7 @@ final class RequestHandler: ChannelInboundHandler {
         if let length = head.headers.first(name: "Content-Length"), let bytes = Int(length) {
             isTooLarge = bytes > limits.bodyBytesMax
         }
-        // What HTTP/1.0 expects is not looked at (RFC 9110 §10.1.1).
+        // `Expect` of HTTP/1.0 is ignored (RFC 9110 §10.1.1).
         let expects = head.headers.first(name: "Expect")?.lowercased()
         guard head.version != .http1_0, expects == "100-continue" else { return }
         if isTooLarge {
@@ -167,7 +167,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// What is too large is read to its end all the same: a client that is still sending would not see the answer.
+    /// A body that is too large is read to its end nevertheless: a client that still sends would not see the answer.
     private func append(_ part: ByteBuffer) {
         guard !isTooLarge else { return }
         guard (body?.readableBytes ?? 0) + part.readableBytes <= limits.bodyBytesMax else {
@@ -215,18 +215,18 @@ final class RequestHandler: ChannelInboundHandler {
         guard keepsAlive else { return writeLast(bytes, drains: isAnsweredEarly, context) }
         enter(.idle, context)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-        takeWaiting(context)
+        takeNext(context)
     }
 
-    /// - `drains`: true if the client may still be sending.
+    /// - `drains`: `true` if the client may still be sending.
     private func writeLast(_ bytes: ByteBuffer, drains: Bool, _ context: ChannelHandlerContext) {
-        enter(drains ? .draining : .leaving, context)
+        enter(drains ? .draining : .closing, context)
         let isWritten = context.eventLoop.makePromise(of: Void.self)
         isWritten.futureResult.assumeIsolated().whenComplete { _ in
             context.close(mode: drains ? .output : .all, promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: isWritten)
-        if drains { takeWaiting(context) }
+        if drains { takeNext(context) }
     }
 
     // MARK: It ends
@@ -234,7 +234,7 @@ final class RequestHandler: ChannelInboundHandler {
     private var waitsForClient: Bool {
         switch phase {
         case .idle, .arriving, .draining: true
-        case .answering, .leaving: false
+        case .answering, .closing: false
         }
     }
 
@@ -247,9 +247,9 @@ final class RequestHandler: ChannelInboundHandler {
             keepsAlive = false
             switch phase {
             case .idle, .draining: leave(context)
-            case .arriving, .answering, .leaving: break
+            case .arriving, .answering, .closing: break
             }
-        } else if event is MakeRoomEvent {
+        } else if event is CloseIfIdleEvent {
             if waitsForClient { leave(context) }
         }
         context.fireUserInboundEventTriggered(event)
@@ -260,17 +260,17 @@ final class RequestHandler: ChannelInboundHandler {
         case .idle, .arriving:
             guard error is HTTPParserError else { return leave(context) }
             writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
-        case .draining, .leaving:
+        case .draining, .closing:
             break
         case .answering:
-            // What was understood is answered first.
+            // Valid earlier requests are answered first.
             keepsAlive = false
         }
     }
 
     private func leave(_ context: ChannelHandlerContext) {
         if case .answering(let task) = phase { task.cancel() }
-        phase = .leaving
+        phase = .closing
         context.close(promise: nil)
     }
 
@@ -281,11 +281,11 @@ final class RequestHandler: ChannelInboundHandler {
         switch next {
         case .idle, .draining: idleClock.start(at: now, inRequest: false)
         case .arriving: idleClock.start(at: now, inRequest: true)
-        case .answering, .leaving: idleClock.stop()
+        case .answering, .closing: idleClock.stop()
         }
         phase = next
         deadline = now + timeout
-        untakenBytes = .max
+        unacceptedBytes = .max
     }
 
     private func watch(_ context: ChannelHandlerContext) {
@@ -302,14 +302,14 @@ final class RequestHandler: ChannelInboundHandler {
         case .arriving:
             leave(context)
         case .answering(let task):
-            // Answered like a service that is away, as soon as the task has noticed.
+            // The task answers 503 as soon as it notices the cancellation.
             task.cancel()
             deadline = .distantFuture
-        case .idle, .draining, .leaving:
-            let untaken = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-            guard untaken > 0, untaken < untakenBytes else { return leave(context) }
-            // Slow, but not gone.
-            untakenBytes = untaken
+        case .idle, .draining, .closing:
+            let unaccepted = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            guard unaccepted > 0, unaccepted < unacceptedBytes else { return leave(context) }
+            // The client is slow but still reads.
+            unacceptedBytes = unaccepted
             deadline = context.eventLoop.now + timeout
         }
     }
@@ -339,7 +339,7 @@ extension HTTPRequest.Method {
         case .DELETE: self = .delete
         case .HEAD: self = .head
         case .OPTIONS: self = .options
-        // The decoder lets only tokens through, and every token is a method (RFC 9110 §9.1).
+        // The decoder accepts only tokens, and every token is a method (RFC 9110 §9.1).
         default: self = HTTPRequest.Method(method.rawValue) ?? .trace
         }
     }

@@ -1,15 +1,15 @@
 import HTTPTypes
 import NIOCore
 
-/// Puts answers into the form they have on the wire (RFC 9112 §4).
+/// Serializes answers (RFC 9112 §4).
 enum ResponseWriter {
-    /// What an answer says about the connection where that is not what HTTP/1.1 takes for granted.
+    /// The `Connection` field, where the answer differs from HTTP/1.1's default.
     enum Connection: String {
         case close
         case keepAlive = "keep-alive"
     }
 
-    /// Head and body in one buffer: copying a body costs less than a second buffer does.
+    /// Returns head and body in one buffer: copying a body costs less than a second buffer.
     static func bytes(
         of response: ServerResponse,
         isHead: Bool,
@@ -19,7 +19,7 @@ enum ResponseWriter {
         // Neither has a body, so neither has a length (RFC 9110 §8.6).
         let isWithoutBody = response.status.code == 204 || response.status.code == 304
         let bodyLength = response.body.readableBytes
-        // As an array first: a buffer checks its bounds and its owner for each piece.
+        // An array first, because a buffer checks its bounds and its owner for each piece.
         var head: [UInt8] = []
         head.reserveCapacity(headCapacity)
         head.append(contentsOf: "HTTP/1.1 ".utf8)
@@ -38,15 +38,15 @@ enum ResponseWriter {
         return bytes
     }
 
-    /// The answer to what is not HTTP.
+    /// Returns the answer to bytes that are not HTTP.
     static func badRequest(_ allocator: ByteBufferAllocator) -> ByteBuffer {
         bytes(of: ServerResponse(status: .badRequest), isHead: false, .close, allocator)
     }
 
     private static let headCapacity = 512
 
-    /// Whether `value` can stand in a field without ending it: what a request put into it must not begin another
-    /// (RFC 9110 §5.5). A field that cannot is left out.
+    /// Returns `true` if `value` cannot end its field: a value from a request must not begin another field (RFC 9110
+    /// §5.5). Other values are left out.
     private static func isFieldValue(_ value: String) -> Bool {
         !value.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
     }

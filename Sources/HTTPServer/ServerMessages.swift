@@ -5,9 +5,9 @@ package import NIOHTTP1
 /// A request that has arrived in full.
 package struct ServerRequest: Sendable {
     package enum Body: Sendable {
-        /// Everything that was sent; empty where there was no body.
+        /// The whole body; empty if there was none.
         case complete(ByteBuffer)
-        /// More was sent than `ServerLimits.bodyBytesMax`, and thrown away.
+        /// The body was larger than `ServerLimits.bodyBytesMax` and was dropped.
         case tooLarge
     }
 
@@ -16,7 +16,7 @@ package struct ServerRequest: Sendable {
     package let target: String
     package let headers: HTTPHeaders
     package let body: Body
-    /// The other end of the connection: a client, or a proxy. `nil` where it has no address.
+    /// The other end of the connection: a client, or a proxy. `nil` if it has no address.
     package let peer: SocketAddress?
 
     package init(
@@ -34,7 +34,7 @@ package struct ServerRequest: Sendable {
     }
 }
 
-/// An answer. `Content-Length`, `Date` and `Connection` are the server's to add.
+/// An answer. The server adds `Content-Length`, `Date` and `Connection`.
 package struct ServerResponse: Sendable {
     package var status: HTTPResponse.Status
     package var headers: HTTPHeaders
@@ -47,19 +47,19 @@ package struct ServerResponse: Sendable {
     }
 }
 
-/// What a server answers with.
+/// Answers the requests of a server.
 package protocol Responder: Sendable {
-    /// Answers `request`, whatever it is. The task is cancelled when the request's time is over or the client has gone;
-    /// an answer is expected soon after.
+    /// Answers `request`, even if it is invalid. The task is cancelled if the request's time is over or the client has
+    /// gone; an answer is expected soon after.
     func respond(to request: ServerRequest) async -> ServerResponse
 }
 
-/// Bounds on what a connection may cost.
+/// Bounds on the cost of a connection.
 package struct ServerLimits: Sendable {
-    /// Bytes of a request's body.
+    /// Most bytes of a request's body.
     package var bodyBytesMax: Int
-    /// From the first byte of a request to its last; again from there to its answer; and how long a connection may be
-    /// silent between two requests or take none of an answer.
+    /// Longest time from a request's first byte to its last, and from there to its answer. Also the longest time that a
+    /// connection may be idle between two requests, or that a client may accept no byte of an answer.
     package var requestTimeout: Duration
 
     package init(bodyBytesMax: Int, requestTimeout: Duration) {
@@ -67,6 +67,6 @@ package struct ServerLimits: Sendable {
         self.requestTimeout = requestTimeout
     }
 
-    /// Those of a connection that takes a spare place: it is to be soon over, and no body is read.
+    /// The limits of a connection in a spare place: it ends soon, and no body is read.
     var spare: ServerLimits { ServerLimits(bodyBytesMax: 0, requestTimeout: min(requestTimeout, .seconds(2))) }
 }

@@ -58,6 +58,7 @@ package final class HostResolver: Sendable {
     /// - Parameters:
     ///   - failureLifetime: time for which a failure is cached.
     ///   - lateAnswerLifetime: time for which an address is cached that no caller waited for.
+    ///   - submit: runs a look-up on a thread that it may block.
     ///   - lookUp: the system's resolver, except in tests.
     package init(
         failureLifetime: Duration,

@@ -59,7 +59,7 @@ struct ListenerLog: ListenerObserver {
         metrics?.open.set(count)
     }
 
-    func connectionsShort(_ shortage: ConnectionShortage) {
+    func shortageBegan(_ shortage: ConnectionShortage) {
         switch shortage {
         case .limit(let max):
             metrics?.shortages[.limit]?.increment()
@@ -76,7 +76,7 @@ struct ListenerLog: ListenerObserver {
         }
     }
 
-    func connectionsPlenty() {
+    func shortageEnded() {
         logger.warning("accepting connections without a wait again")
     }
 }

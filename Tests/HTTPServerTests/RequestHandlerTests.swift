@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// One connection, under an event loop whose time the test moves.
+/// One connection, on an event loop whose time the test controls.
 @Suite struct RequestHandlerTests {
     /// A connection to a server with limits of 10 seconds and 100 bytes.
     private struct Connection {
@@ -30,13 +30,13 @@ import Testing
             channel.embeddedEventLoop.run()
         }
 
-        /// Answers the oldest request that waits for an answer.
+        /// Answers the oldest request that waits.
         func answer(_ body: String = "ok", status: HTTPResponse.Status = .ok, headers: HTTPHeaders = [:]) {
             responder.answer(ServerResponse(status: status, headers: headers, body: ByteBuffer(string: body)))
             channel.embeddedEventLoop.run()
         }
 
-        /// Everything written since the last call.
+        /// Returns the output since the last call.
         func written() throws -> String {
             var text = ""
             while let buffer = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: buffer) }
@@ -50,7 +50,7 @@ import Testing
         var isOpen: Bool { channel.isActive }
     }
 
-    /// Answers when the test says so; a cancelled request at once, with 503.
+    /// Answers when the test calls it; a cancelled request at once, with 503.
     private final class HeldResponder: Responder {
         private struct State {
             var requests: [ServerRequest] = []
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Requests and answers
 
-    @Test func `a request is handed on in full and its answer written`() throws {
+    @Test func `a request is passed on in full and its answer written`() throws {
         let connection = try Connection()
         try connection.send(String(whole.dropLast()))
         #expect(connection.responder.requests.isEmpty)
@@ -118,7 +118,7 @@ import Testing
         #expect(connection.responder.requests.last?.target == "/4")
     }
 
-    @Test func `who asks again before taking an answer waits until it has been taken, and no longer than allowed`()
+    @Test func `a request waits until the client has accepted the answer before it, or its time is over`()
         throws
     {
         let connection = try Connection()
@@ -144,7 +144,7 @@ import Testing
         ("GET / HTTP/1.0\r\n\r\n", "close", false),
         ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
     ])
-    func `a connection is kept as the client asks`(request: String, header: String?, isKept: Bool) throws {
+    func `a connection stays open if the client wants it`(request: String, header: String?, isKept: Bool) throws {
         let connection = try Connection()
         try connection.send(request)
         connection.answer()
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b"])
-    func `a value that could end its field is left out`(_ value: String) throws {
+    func `a field whose value could end it is left out`(_ value: String) throws {
         let connection = try Connection()
         try connection.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         connection.answer(headers: ["X-A": value, "X-B": "b"])
@@ -187,7 +187,7 @@ import Testing
     // MARK: Bad input
 
     @Test(arguments: ["content-length: 101\r\n\r\n", "transfer-encoding: chunked\r\n\r\n65\r\n"])
-    func `a body that is too large is read to its end and not kept`(_ rest: String) throws {
+    func `a body that is too large is read to its end and dropped`(_ rest: String) throws {
         let connection = try Connection()
         let body = String(repeating: "x", count: 101)
         let end = rest.hasPrefix("transfer") ? "\r\n0\r\n\r\n" : ""
@@ -199,7 +199,7 @@ import Testing
         #expect(connection.responder.requests.count == 2)
     }
 
-    @Test func `Expect: 100-continue is answered 100, or at once 413`() throws {
+    @Test func `Expect: 100-continue is answered with 100, or at once with 413`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
         #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
@@ -212,7 +212,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `Expect of a client of version 1-0 is ignored`() throws {
+    @Test func `Expect of an HTTP version 1-0 client is ignored`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
         #expect(try connection.written().isEmpty)
@@ -228,14 +228,15 @@ import Testing
         "GET / HTTP/1.1\r\nhost: a\r\nx: " + String(repeating: "x", count: 40_000) + "\r\n\r\n",
         "GET / HTTP/1.1\r\nhost: a\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n",
     ])
-    func `what is not HTTP, or too much of it, is answered 400 and cut`(_ text: String) throws {
+    func `invalid HTTP and a head that is too large are answered with 400 and end the connection`(_ text: String) throws
+    {
         let connection = try Connection()
         try? connection.send(text)
         #expect(try connection.written().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         #expect(!connection.isOpen && connection.responder.requests.isEmpty)
     }
 
-    @Test func `nonsense behind a request does not take its answer`() throws {
+    @Test func `invalid bytes after a request do not prevent its answer`() throws {
         let connection = try Connection()
         try? connection.send("GET / HTTP/1.1\r\nhost: a\r\n\r\nnonsense\r\n\r\n")
         connection.answer()
@@ -243,14 +244,14 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `half a request is none`() throws {
+    @Test func `half a request is not answered`() throws {
         let connection = try Connection()
         try connection.send(String(whole.dropLast()))
         connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(connection.responder.requests.isEmpty && !connection.isOpen)
     }
 
-    @Test func `who closes its half after asking gets its answer`() throws {
+    @Test func `a client that closes its half after a request gets its answer`() throws {
         let connection = try Connection()
         try connection.send(whole)
         connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -282,14 +283,14 @@ import Testing
         #expect(!arriving.isOpen)
     }
 
-    @Test func `who is asked to make room leaves, unless a request is being answered`() throws {
+    @Test func `a connection that is asked to make room closes, unless a request is being answered`() throws {
         let idle = try Connection()
         let arriving = try Connection()
         try arriving.send(String(whole.dropLast()))
         let answering = try Connection()
         try answering.send(whole)
         for connection in [idle, arriving, answering] {
-            connection.channel.pipeline.fireUserInboundEventTriggered(MakeRoomEvent())
+            connection.channel.pipeline.fireUserInboundEventTriggered(CloseIfIdleEvent())
             connection.channel.embeddedEventLoop.run()
         }
         #expect(!idle.isOpen && !arriving.isOpen && answering.isOpen)
@@ -297,7 +298,8 @@ import Testing
         #expect(try answering.written().hasPrefix("HTTP/1.1 200") && answering.isOpen)
     }
 
-    @Test func `the silent rank before those who are still asking, by how long they are, and who waits does not`()
+    @Test
+    func `idle connections rank before arriving requests, the longest idle first, and waiting clients have no rank`()
         throws
     {
         let connections = try (0..<4).map { _ in try Connection() }
@@ -326,7 +328,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `a head that trickles in is cut, however steadily it comes`() throws {
+    @Test func `a head that arrives in trickles is cut off at the time limit`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.1\r\n")
         for _ in 0..<9 {
@@ -338,7 +340,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `a body that trickles in is cut`() throws {
+    @Test func `a body that arrives in trickles is cut off at the time limit`() throws {
         let connection = try Connection()
         try connection.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n")
         for _ in 0..<9 {
@@ -350,7 +352,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `each request on a connection has its own time`() throws {
+    @Test func `each request on a connection has its own time limit`() throws {
         let connection = try Connection()
         try connection.send(whole)
         connection.answer()
@@ -362,7 +364,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func `silence between two requests ends a connection`() throws {
+    @Test func `a connection that is idle between two requests is closed`() throws {
         let connection = try Connection()
         try connection.send(whole)
         connection.answer()
@@ -372,26 +374,26 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    /// A client that takes nothing: what is written stays in the channel.
+    /// A client that accepts nothing: written bytes stay in the channel.
     private final class TakesNothing: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
         func flush(context: ChannelHandlerContext) {}
     }
 
-    @Test func `an answer that is being taken may take longer, one that is not may not`() throws {
+    @Test func `an answer may take longer while the client accepts bytes, and is cut off otherwise`() throws {
         let connection = try Connection()
         try connection.send(whole)
         try connection.channel.pipeline.syncOperations.addHandler(TakesNothing(), position: .first)
         connection.answer()
-        // The first look finds less than was there to be taken, the second as much as the first.
+        // At the first check the client has accepted something, at the second nothing more.
         connection.pass(10)
         #expect(connection.isOpen)
         connection.pass(10)
         #expect(!connection.isOpen)
     }
 
-    @Test func `a request whose time is over is cancelled, and its answer written`() throws {
+    @Test func `a request whose time is over is cancelled, and its answer is written`() throws {
         let connection = try Connection()
         try connection.send(whole)
         connection.pass(9)
@@ -411,7 +413,7 @@ import Testing
         (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
         (1_709_164_799, "Wed, 28 Feb 2024 23:59:59 GMT"), (1_709_208_000, "Thu, 29 Feb 2024 12:00:00 GMT"),
     ])
-    func `a date has the form that RFC 9110 fixes`(second: Int, text: String) {
+    func `a date has the form of RFC 9110`(second: Int, text: String) {
         #expect(DateHeader.text(of: second) == text)
     }
 }
