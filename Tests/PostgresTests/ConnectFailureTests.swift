@@ -2,9 +2,9 @@ import Testing
 
 @testable import Postgres
 
-/// What is said of a connection that could not be made.
+/// The message of a failed connection.
 @Suite(.timeLimit(.minutes(20))) struct ConnectFailureTests {
-    @Test func `a message of libpq is taken apart, whatever language the server speaks`() {
+    @Test func `a message of libpq is split into its parts in every language of the server`() {
         let rows: [(text: String, line: String, state: SQLState?, reason: String)] = [
             (
                 """
@@ -80,8 +80,8 @@ import Testing
         )
     }
 
-    /// libpq takes what follows the first @ for the host, and says that it cannot find it.
-    @Test func `a password that is not percent-encoded is refused, so that no message shows the rest of it`() throws {
+    /// libpq takes the text after the first @ for the host, and reports that it cannot find it.
+    @Test func `a password that is not percent-encoded is refused, so that no message shows a part of it`() throws {
         for text in [
             "postgresql://u:s3@cret@db.example.com/d", "postgresql://u:s3/cret@db.example.com/d",
             "postgresql://u:s3@cret@db.example.com,other/d",
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration tells its place, and options that are not secret`() throws {
+    @Test func `a configuration shows its address and the options that are not secret`() throws {
         let configuration = try PostgresConfiguration(
             connectionString: "postgresql://u:s3cret@a,b:5433/d?sslmode=verify-full"
         )

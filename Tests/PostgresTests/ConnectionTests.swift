@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `connecting to nothing fails with a reason and without the password`() async throws {
+    @Test func `connecting to no server fails with a reason and without the password`() async throws {
         let configuration = try PostgresConfiguration(
             connectionString: "postgresql://user:s3cret@%2Fnowhere%2Fat%2Fall/database"
         )
@@ -85,7 +85,7 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `a server that can be written to is asked for in words that a read-only connection can keep`() throws {
+    @Test func `a read-only connection asks for a primary instead of a writable server`() throws {
         let configuration = try PostgresConfiguration(connectionString: "host=a,b target_session_attrs=read-write")
         func asked(_ role: PostgresConfiguration.Role) -> String? {
             configuration.connectionParameters(for: role).first { $0.keyword == "target_session_attrs" }?.value
@@ -95,7 +95,7 @@ import Testing
         #expect(asked(.unlimited) == "read-write")
     }
 
-    @Test func `settings travel with the connection, or with each transaction`() throws {
+    @Test func `settings are sent with the connection, or with each transaction`() throws {
         var configuration = try PostgresConfiguration(connectionString: "host=h options='-c search_path=x'")
         let named = configuration.connectionParameters(for: .read)
         #expect(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// Conversations with a server: what was sent, what came back, and who is told what.
+/// Conversations with a server: the statements sent, the results received, and the consequences for callers.
 @Suite struct ConversationTests {
     private typealias Talk = Conversation<FakeJob, String>
 
@@ -57,7 +57,7 @@ import Testing
 
     // MARK: Reads
 
-    @Test func `reads are answered as their results come`() {
+    @Test func `reads are answered as their results arrive`() {
         var talk = reads(3)
         #expect(hear(&talk, rows("a"), rows("b")) == ["answer 0: [\"a\"]", "answer 1: [\"b\"]"])
         #expect(talk.unsettled.map(\.id) == [2])
@@ -67,7 +67,7 @@ import Testing
         #expect(talk.isFinished)
     }
 
-    @Test func `success without a tag is a connection that broke, not an answer without rows`() {
+    @Test func `success without a command tag is a broken connection, not an answer without rows`() {
         var talk = reads(2)
         #expect(hear(&talk, command("")) == ["broken"])
         #expect(lose(&talk) == ["again 0", "again 1"])
@@ -87,7 +87,7 @@ import Testing
         #expect(talk.prepared == [1])
     }
 
-    @Test func `a failing read fails alone, and those it took with it are sent again`() {
+    @Test func `a failing read fails alone, and the reads that were skipped with it are sent again`() {
         var talk = reads(4)
         #expect(
             hear(&talk, rows("a"), failure("22012"), .skipped, .skipped, .synced)
@@ -111,7 +111,7 @@ import Testing
         #expect(talk.prepared.isEmpty)
     }
 
-    @Test func `each with its own Sync, one failure leaves the next alone`() {
+    @Test func `with a Sync each, a failure does not affect the next statement`() {
         var talk = Talk(.reads, jobs(2))
         for exchange in 0..<2 {
             talk.expect(.settings(exchange: exchange))
@@ -123,7 +123,7 @@ import Testing
         #expect(talk.isFinished)
     }
 
-    @Test func `settings that fail for the whole batch make it go again one by one`() {
+    @Test func `if settings for the whole batch fail, its jobs are sent again one by one`() {
         var talk = Talk(.reads, jobs(2))
         talk.expect(.settings(exchange: nil))
         talk.expect(.statement(exchange: 0, isLast: true))
@@ -137,7 +137,10 @@ import Testing
         (state: "42P05", function: nil),
         (state: "0A000", function: "RevalidateCachedQuery"),
     ])
-    func `a read whose preparation went stale is sent again, but not for ever`(state: SQLState, function: String?) {
+    func `a read with a stale prepared statement is sent again a limited number of times`(
+        state: SQLState,
+        function: String?
+    ) {
         var talk = reads(2)
         #expect(hear(&talk, failure(state, function: function), .skipped, .synced) == ["again 0", "again 1", "-"])
         #expect(talk.hasStalePreparation)
@@ -145,13 +148,13 @@ import Testing
         #expect(hear(&last, failure(state, function: function), .synced) == ["fail 0: server_\(state)", "-"])
     }
 
-    @Test func `what is not supported is not a stale preparation`() {
+    @Test func `an unsupported feature is not a stale prepared statement`() {
         var talk = reads(1)
         #expect(hear(&talk, failure("0A000", function: "transformStmt"), .synced) == ["fail 0: server_0A000", "-"])
         #expect(!talk.hasStalePreparation)
     }
 
-    @Test func `reads without an answer are sent again when the connection is lost, but not for ever`() {
+    @Test func `reads without an answer are sent again a limited number of times if the connection is lost`() {
         var talk = reads(3)
         #expect(hear(&talk, rows("a"), failure("57P01", severity: "FATAL")) == ["answer 0: [\"a\"]", "broken"])
         #expect(lose(&talk) == ["again 1", "again 2"])
@@ -162,7 +165,7 @@ import Testing
 
     // MARK: Writes
 
-    @Test func `a write is answered at its Sync and not before`() {
+    @Test func `a write is answered at its Sync and not earlier`() {
         var talk = write()
         #expect(
             hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("COMMIT"))
@@ -173,7 +176,7 @@ import Testing
         #expect(talk.prepared == [7])
     }
 
-    @Test func `a commit that says ROLLBACK is a failure`() {
+    @Test func `a commit answered with ROLLBACK is a failure`() {
         var talk = write()
         _ = hear(&talk, command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("ROLLBACK"))
         #expect(hear(&talk, .synced) == ["fail 0: rolled_back"])
@@ -193,7 +196,7 @@ import Testing
         #expect(hear(&talk, .synced) == ["fail 0: server_40001"])
     }
 
-    @Test func `a failing preparation skips the write and fails it`() {
+    @Test func `if preparing fails, the write is skipped and fails`() {
         var talk = write()
         #expect(
             hear(&talk, failure("42601"), .skipped, .skipped, .skipped, .skipped, .synced)
@@ -202,14 +205,14 @@ import Testing
         #expect(talk.prepared.isEmpty)
     }
 
-    @Test func `a write whose preparation went stale is sent again, for nothing of it remains`() {
+    @Test func `a write with a stale prepared statement is sent again, because it was rolled back`() {
         var talk = write()
         _ = hear(&talk, command("PREPARE"), command("BEGIN"), failure("0A000", function: "RevalidateCachedQuery"))
         #expect(hear(&talk, .skipped, .skipped, .synced) == ["-", "-", "again 0"])
         #expect(talk.hasStalePreparation)
     }
 
-    @Test func `lost at any point without a word from the server, the outcome is unknown`() {
+    @Test func `if the connection is lost without an error of the server, the outcome is unknown at every point`() {
         let answers: [Talk.Event] = [command("PREPARE"), command("BEGIN"), rows("a"), rows("b"), command("COMMIT")]
         for heard in 0...answers.count {
             var talk = write()
@@ -217,7 +220,7 @@ import Testing
             #expect(lose(&talk) == ["fail 0: commit_outcome_unknown"])
             var reported = write()
             for event in answers.prefix(heard) { _ = reported.receive(event) }
-            // libpq's own report of a broken connection carries no state.
+            // libpq's report of a broken connection has no SQLSTATE.
             #expect(hear(&reported, failure(nil)) == ["broken"])
             #expect(lose(&reported) == ["fail 0: commit_outcome_unknown"])
         }
@@ -233,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `lost after a failure, the failure stands`() {
+    @Test func `if the connection is lost after a failure, the caller gets that failure`() {
         var talk = write()
         _ = hear(&talk, command("PREPARE"), command("BEGIN"), failure("23505"))
         #expect(lose(&talk) == ["fail 0: server_23505"])
@@ -241,7 +244,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `a result that nothing asked for breaks the connection`() {
+    @Test func `an unexpected result breaks the connection`() {
         var talk = reads(1)
         _ = hear(&talk, rows("a"), .synced)
         #expect(hear(&talk, rows("b")) == ["broken"])
@@ -251,7 +254,7 @@ import Testing
         #expect(hear(&late, rows("a"), rows("b")) == ["answer 0: [\"a\"]", "broken"])
     }
 
-    @Test func `cleaning up must succeed`() {
+    @Test func `a failing clean-up breaks the connection`() {
         var talk = Talk(.reads, [])
         talk.expect(.cleanUp)
         talk.expect(.sync(exchange: nil))

@@ -6,13 +6,13 @@ import Testing
 @testable import NameResolution
 @testable import Postgres
 
-/// How a client finds the servers that its connection string names.
+/// A client finds the servers that its connection string names.
 @Suite(.timeLimit(.minutes(20))) struct DatabaseHostTests {
     private func hosts(_ connectionString: String) throws -> [DatabaseHost] {
         DatabaseHost.all(of: try PostgresConfiguration(connectionString: connectionString).parameters)
     }
 
-    @Test func `hosts are read as libpq reads them`() throws {
+    @Test func `hosts are parsed as libpq parses them`() throws {
         #expect(
             try hosts("postgresql://u@a.example,10.0.0.2:5433/x") == [
                 DatabaseHost(name: "a.example"), DatabaseHost(name: "10.0.0.2", port: "5433"),
@@ -24,7 +24,7 @@ import Testing
                 DatabaseHost(name: "c", port: "5433"),
             ]
         )
-        // What libpq refuses, and what it goes by its environment for.
+        // Strings that libpq refuses, or completes from its environment.
         for text in ["host=a,b hostaddr=10.0.0.1", "host=a,b port=1,2,3", "hostaddr=10.0.0.1", "dbname=x"] {
             #expect(try hosts(text) == [], "\(text)")
         }
@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    @Test func `callers share one look-up of a host, and an address that comes too late serves the next`() async throws
+    @Test func `callers share one look-up of a host, and an address that arrives too late serves the next`()
+        async throws
     {
         let resolver = Resolver()
         var configuration = try PostgresConfiguration(connectionString: "host=a")
@@ -84,7 +85,7 @@ import Testing
         #expect(throws: HostResolver.HostNotFound.self) { try HostResolver.system("no.such.host.invalid") }
     }
 
-    @Test func `while name servers are silent, statements go on over the connections that stand`() async throws {
+    @Test func `while name servers do not answer, statements go on over open connections`() async throws {
         let port = try freePort()
         let cluster = try TestCluster(settings: ["listen_addresses=127.0.0.1", "port=\(port)"])
         defer { cluster.dispose() }
@@ -99,7 +100,7 @@ import Testing
             try await client.transaction("nothing") { tx throws(PostgresError) in _ = try tx.execute("SELECT 1") }
             try await eventually { client.state.reachability == .connected && client.state.read.connections == 2 }
             resolver.hang()
-            // One of each lane goes; the next look-up does not end.
+            // Kills one connection of each lane. The next look-up does not end.
             let process: Query<Int32> = "SELECT pg_backend_pid()"
             var batch = WriteBatch("process")
             batch.append(process.sql)
@@ -125,7 +126,7 @@ import Testing
         }
     }
 
-    /// A name server that can fall silent.
+    /// A name server that can stop answering.
     private final class Resolver: Sendable {
         private struct State {
             var asked = 0

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Postgres
 
-/// What callers see when time runs out, tasks are cancelled, connections break and the server goes away.
+/// The errors of callers after timeouts, cancellation, broken connections and a stopped server.
 @Suite(.timeLimit(.minutes(20))) struct FailureTests {
-    /// Two backends at most, easy to find and to kill.
+    /// At most two backends, easy to find and to kill.
     private func withSmallClient(
         _ adjustment: Adjustment = .none,
         of configuration: PostgresConfiguration? = nil,
@@ -51,7 +51,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `a caller stops waiting when the server does not answer in time, and the connection is replaced`()
+    @Test func `a caller stops waiting if the server does not answer in time, and the connection is replaced`()
         async throws
     {
         try await withSmallClient(
@@ -60,7 +60,7 @@ import Testing
                 $0.answerGrace = .seconds(2)
             }
         ) { client, configuration in
-            // The setting is per session; this makes the server forget its own limit, as a stopped server would.
+            // The setting is per session. It disables the server's own limit, as if the server had stopped.
             _ = await failure { try await client.read("SET statement_timeout = 0" as Query<Int64>) }
             let error = await failure { try await client.read(sleep) }
             #expect(error?.code == .statementTimeout)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a statement that nobody could send in time fails as such`() async throws {
+    @Test func `a statement that is not sent in time fails with a queue timeout`() async throws {
         try await withSmallClient(.adjusted { $0.queueWait = .seconds(2) }) { client, configuration in
             try await eventually { client.state.reachability == .connected }
             let sleeper = Task { await failure { try await client.read(sleep) } }
@@ -120,7 +120,7 @@ import Testing
 
     // MARK: Cancellation
 
-    @Test func `cancelling a caller neither waits for nor harms its neighbours`() async throws {
+    @Test func `cancelling a caller returns at once and does not affect other callers`() async throws {
         try await withSmallClient { client, configuration in
             for _ in 0..<20 {
                 let sleeper = Task {
@@ -140,7 +140,9 @@ import Testing
         }
     }
 
-    @Test func `a write cancelled before it is sent is not applied; after, its outcome is unknown`() async throws {
+    @Test func `a write cancelled before it is sent is not applied, and one cancelled later has an unknown outcome`()
+        async throws
+    {
         try await withSmallClient { client, configuration in
             try await execute("CREATE TABLE t (x int8)", on: configuration)
             func batch(_ x: Int64) -> WriteBatch {
@@ -169,13 +171,13 @@ import Testing
             #expect(sentError?.code == .commitOutcomeUnknown)
             release.signal()
             try await holder
-            // The one that was sent is applied in the end, the other never.
+            // The batch that was sent is applied in the end, the other one is not.
             _ = try await client.write(batch(3))
             try await client.expect("SELECT x FROM t ORDER BY x" as Query<Int64>, returns: [1, 3])
         }
     }
 
-    @Test func `a task cancelled before it calls is told so`() async throws {
+    @Test func `a call from a cancelled task fails at once`() async throws {
         try await withSmallClient { client, _ in
             try await client.expect(one, returns: [1])
             let task = Task {
@@ -212,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `a read that kills its own backend is given up after a few times`() async throws {
+    @Test func `a read that kills its own backend is given up after a few attempts`() async throws {
         try await withSmallClient { client, _ in
             let suicide: Query<Bool> = "SELECT pg_terminate_backend(pg_backend_pid())"
             let error = await failure { try await client.read(suicide) }
@@ -234,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `idle connections that are killed are replaced before anybody notices`() async throws {
+    @Test func `killed idle connections are replaced without a failing call`() async throws {
         try await withSmallClient { client, configuration in
             try await client.expect(one, returns: [1])
             for round in 1...5 {
@@ -257,7 +259,7 @@ import Testing
 
     // MARK: The server goes away
 
-    @Test func `callers fail at once while the server is away, and are served when it is back`() async throws {
+    @Test func `callers fail at once while the server is stopped, and are served after it restarts`() async throws {
         let cluster = try TestCluster()
         defer { cluster.dispose() }
         try await withSmallClient(of: try cluster.configuration()) { client, configuration in
@@ -265,7 +267,7 @@ import Testing
             for mode in ["fast", "immediate"] {
                 try cluster.stop(mode: mode)
                 try await eventually { if case .unreachable = client.state.reachability { true } else { false } }
-                // Both lanes find out for themselves.
+                // Each lane notices the failure separately.
                 var codes: Set<PostgresError.Code> = []
                 while !codes.contains(.unavailable) {
                     if let error = await failure({ try await client.read(one) }) { codes.insert(error.code) }
@@ -284,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `a server that was never there makes callers fail`() async throws {
+    @Test func `callers fail if the server was never reachable`() async throws {
         let configuration = try PostgresConfiguration(connectionString: "host=/nowhere/at/all dbname=x")
         try await withClient(of: configuration) { client, _ in
             let read = await failure { try await client.read(one) }
@@ -299,7 +301,7 @@ import Testing
         }
     }
 
-    @Test func `an observer hears of connections made and lost, and of attempts that fail`() async throws {
+    @Test func `an observer gets events of new and lost connections and of failed attempts`() async throws {
         let cluster = try TestCluster()
         defer { cluster.dispose() }
         let listener = Listener()
@@ -319,7 +321,7 @@ import Testing
 
     // MARK: Shutting down
 
-    @Test func `shutting down answers what was accepted and refuses what comes later`() async throws {
+    @Test func `shutting down finishes accepted work and refuses new work`() async throws {
         try await withSmallClient { client, configuration in
             try await client.expect(one, returns: [1])
             let readers = (0..<50).map { n in
@@ -338,7 +340,7 @@ import Testing
         }
     }
 
-    @Test func `shutting down waits no longer than the drain for a statement that does not end`() async throws {
+    @Test func `shutting down waits at most the drain time for a statement that does not end`() async throws {
         try await withSmallClient(.adjusted { $0.drainWait = .milliseconds(50) }) { client, configuration in
             try await client.expect(one, returns: [1])
             let sleeper = Task { await failure { try await client.read(sleep) } }
@@ -367,7 +369,7 @@ import Testing
         }
     }
 
-    @Test func `a client that never ran leaves nobody waiting`() async throws {
+    @Test func `shutting down a client that never ran fails its waiting callers`() async throws {
         let client = PostgresClient(configuration: try TestCluster.shared.get().configuration())
         let waiter = Task { await failure { try await client.read(one) } }
         try await eventually { client.state.read.queued > 0 }

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Postgres
 
-/// A job that is only a number.
+/// A job that is a number.
 struct FakeJob: LaneJob {
     var id: Int
     var statementCount = 1
-    /// Whether somebody still waits for it.
+    /// `true` while its caller waits.
     var isWanted = true
-    /// Jobs of one kind can be one; `nil`: it stands alone.
+    /// Jobs of one kind can be merged; `nil` for a job that cannot be.
     var kind: Int?
 
     func start() -> Bool { isWanted }
@@ -16,7 +16,7 @@ struct FakeJob: LaneJob {
     func canMerge(with other: FakeJob) -> Bool { kind != nil && kind == other.kind }
 }
 
-/// Conversations with a lane: what happened and when, and what is to be done.
+/// Sequences of events and the actions that a lane returns for them.
 @Suite struct LaneStateTests {
     private let start = currentInstant()
 
@@ -45,7 +45,7 @@ struct FakeJob: LaneJob {
         )
     }
 
-    /// A lane all of whose connections stand.
+    /// A lane with all connections open.
     private func connectedLane(
         connections: Int = 2,
         _ adjust: (inout LaneState<FakeJob>) -> Void = { _ in }
@@ -57,7 +57,7 @@ struct FakeJob: LaneJob {
         return lane
     }
 
-    /// Duties as one reads them aloud.
+    /// Actions as text.
     private func reported(_ actions: [LaneState<FakeJob>.Action]) -> [String] {
         actions.map { action in
             switch action {
@@ -80,7 +80,7 @@ struct FakeJob: LaneJob {
         for id in ids { _ = lane.submit([FakeJob(id: id)], now: at(seconds)) }
     }
 
-    @Test func `all connections are made at the start, and what waits is sent when they stand`() {
+    @Test func `all connections are opened at the start, and queued jobs are sent once they are open`() {
         var lane = lane()
         #expect(lane.submit([FakeJob(id: 1)], now: at(0)) == .queued(wakes: false))
         #expect(actions(&lane, at: 0) == ["connect 0", "connect 1"])
@@ -110,7 +110,7 @@ struct FakeJob: LaneJob {
         #expect(lane.submit([FakeJob(id: 1003)], now: at(0)) == .queued(wakes: true))
     }
 
-    @Test func `what gathered while a connection was busy goes out together`() {
+    @Test func `jobs queued while a connection was busy are sent together`() {
         var lane = connectedLane(connections: 1)
         submit(1...1, to: &lane, at: 0)
         #expect(actions(&lane, at: 0) == ["send 0: [1]"])
@@ -122,7 +122,7 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 0.3) == ["send 0: [12, 13]"])
     }
 
-    @Test func `jobs that can be one go out together, as many as make a power of two`() {
+    @Test func `mergeable jobs are sent together, in a number that is a power of two`() {
         var lane = lane(connections: 1, jobsPerBatchMax: 1, mergedJobsMax: 8)
         _ = lane.actions(now: at(0))
         lane.connected(slot: 0)
@@ -137,7 +137,8 @@ struct FakeJob: LaneJob {
             sent += actions(&lane, at: 0)
             lane.finished(slot: 0)
         }
-        // Of the five of kind 7 four go at once; who joins comes from further back, so order among them is free.
+        // Of the five jobs of kind 7 four are merged at once. Merged jobs come from further back, so their order is
+        // free.
         #expect(sent == ["send 0: [1, 6, 5, 3]", "send 0: [2]", "send 0: [4, 7]", "send 0: [8]"])
         for id in 11...30 { submit(id, kind: 1) }
         #expect(actions(&lane, at: 0) == ["send 0: [11, 18, 17, 16, 15, 14, 13, 12]"], "no more than are allowed")
@@ -154,7 +155,7 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 0) == ["send 0: [31, 34, 33]"], "one whose caller has gone is left out")
     }
 
-    @Test func `free connections share those that can be one, and what is repeated goes alone`() {
+    @Test func `free connections share mergeable jobs, and retries are sent alone`() {
         var lane = lane(connections: 2, jobsPerBatchMax: 1, mergedJobsMax: 8)
         _ = lane.actions(now: at(0))
         for slot in 0..<2 { lane.connected(slot: slot) }
@@ -168,13 +169,13 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 0) == ["send 0: [1] separately"])
     }
 
-    @Test func `free connections share what waits`() {
+    @Test func `free connections share the queued jobs`() {
         var lane = connectedLane(connections: 3)
         submit(1...7, to: &lane, at: 0)
         #expect(actions(&lane, at: 0) == ["send 0: [1, 2, 3]", "send 1: [4, 5]", "send 2: [6, 7]"])
     }
 
-    @Test func `a batch takes no more statements than allowed, but at least one job`() {
+    @Test func `a batch has at most the allowed number of statements, but at least one job`() {
         var lane = connectedLane(connections: 1)
         for (id, count) in [(1, 25), (2, 6), (3, 4), (4, 1)] {
             _ = lane.submit([FakeJob(id: id, statementCount: count)], now: at(0))
@@ -187,7 +188,7 @@ struct FakeJob: LaneJob {
         #expect(lane.statistics.statements == 36)
     }
 
-    @Test func `what nobody waits for is not sent and does not take another's place`() {
+    @Test func `abandoned jobs are not sent and take no place in a batch`() {
         var lane = connectedLane(connections: 1)
         for id in 1...12 { _ = lane.submit([FakeJob(id: id, isWanted: id > 10)], now: at(0)) }
         #expect(actions(&lane, at: 0) == ["send 0: [11, 12]"])
@@ -197,7 +198,7 @@ struct FakeJob: LaneJob {
         #expect(lane.isIdle)
     }
 
-    @Test func `abandoned repeats do not keep the queue from a free connection`() {
+    @Test func `abandoned retries do not keep queued jobs from a free connection`() {
         var lane = connectedLane(connections: 1)
         lane.requeue([QueuedJob(job: FakeJob(id: 1, isWanted: false), deadline: at(1))], now: at(0))
         submit(2...2, to: &lane, at: 0)
@@ -212,7 +213,7 @@ struct FakeJob: LaneJob {
         #expect(lane.queuedCount == 2)
     }
 
-    @Test func `what waits too long expires in order`() {
+    @Test func `jobs that wait too long expire in order`() {
         var lane = lane(connections: 1)
         submit(1...1, to: &lane, at: 0)
         submit(2...2, to: &lane, at: 0.5)
@@ -223,7 +224,7 @@ struct FakeJob: LaneJob {
         #expect(lane.statistics.queueTimeouts == 2)
     }
 
-    @Test func `what is sent again goes first, with Syncs of its own, and counts its sendings`() {
+    @Test func `retries are sent first, with a Sync each, and are counted`() {
         var lane = connectedLane(connections: 1)
         submit(1...3, to: &lane, at: 0)
         guard case .send(_, let batch) = lane.actions(now: at(0)).first else {
@@ -245,7 +246,7 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 0.5) == ["send 0: [4]"])
     }
 
-    @Test func `callers are released when the answer is late, and the connection dropped when it stays silent`() {
+    @Test func `callers are released if the answer is late, and the connection is dropped if nothing arrives`() {
         var lane = connectedLane(connections: 1)
         submit(1...2, to: &lane, at: 0)
         #expect(actions(&lane, at: 0) == ["send 0: [1, 2]"])
@@ -260,11 +261,11 @@ struct FakeJob: LaneJob {
         #expect(lane.statistics.connectionsLost == 1)
     }
 
-    @Test func `after a failed attempt one at a time is made, ever more rarely, and callers fail at once`() {
+    @Test func `after a failed attempt one runs at a time, with growing delays, and callers fail at once`() {
         var lane = lane(connections: 3)
         submit(1...2, to: &lane, at: 0)
         #expect(actions(&lane, at: 0) == ["connect 0", "connect 1", "connect 2"])
-        // Attempts that run side by side count as one, and while one is left there is hope.
+        // Attempts that run at the same time count as one, and callers wait while one of them still runs.
         let first = lane.connectFailed(slot: 0, now: at(0), jitter: 0)
         #expect(first.retryIn == .seconds(1))
         #expect(first.failed.isEmpty)
@@ -282,7 +283,7 @@ struct FakeJob: LaneJob {
         }
         #expect(lane.unreachableSince == at(0.1))
         #expect(lane.statistics.connectFailures == 7)
-        // One success and the others follow at once.
+        // After one success the others follow at once.
         #expect(actions(&lane, at: 19) == ["connect 0"])
         lane.connected(slot: 0)
         #expect(lane.unreachableSince == nil)
@@ -313,7 +314,7 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 5) == ["abandon 0"])
     }
 
-    @Test func `a closed lane refuses, and lets what it accepted finish`() {
+    @Test func `a closed lane refuses new jobs and finishes accepted ones`() {
         var lane = connectedLane(connections: 1)
         submit(1...2, to: &lane, at: 0)
         lane.close()
@@ -325,7 +326,7 @@ struct FakeJob: LaneJob {
         #expect(lane.isIdle)
     }
 
-    @Test func `a lane at rest waits for nothing, any other looks up within the queue's wait`() {
+    @Test func `an idle lane has no deadline, and any other has one within the queue's wait`() {
         var lane = connectedLane(connections: 2)
         #expect(lane.nextDeadline(now: at(0)) == nil)
         submit(1...1, to: &lane, at: 0)

@@ -30,7 +30,7 @@ import Testing
         try await client.transaction("thing-change") { tx throws(PostgresError) in
             _ = try tx.execute("UPDATE things SET n = n + 10")
         }
-        // What fails is measured too.
+        // Failures are measured too.
         await #expect(throws: PostgresError.self) {
             var batch = WriteBatch("thing-add")
             batch.append("INSERT INTO things VALUES (10)")
@@ -53,7 +53,7 @@ import Testing
         await running
     }
 
-    @Test func `what waits for a connection waited that long`() async throws {
+    @Test func `the wait for a connection is measured`() async throws {
         let recorded = TestMetrics()
         var configuration = try await TestCluster.shared.get().makeDatabase()
         configuration.writeConnections = 1
@@ -75,7 +75,7 @@ import Testing
             client.shutDown()
             try await group.waitForAll()
         }
-        // The last waited for the naps of the two before it, all of which the server took to the full.
+        // The last call waited for the naps of the two before it.
         let waits = try recorded.expectTimer(PostgresMetrics.queueWaitSeconds, [("queue", "write")]).values
         #expect(waits.count == 3 && waits.allSatisfy { $0 >= 0 })
         #expect(waits.max() ?? 0 >= 400_000_000)

@@ -3,13 +3,12 @@ import Testing
 
 @testable import Postgres
 
-/// The hunt for answers that reach the wrong caller: statements that carry a number of their own, while backends are
-/// killed under them.
+/// A search for answers that reach the wrong caller: each statement carries a number, while backends are killed.
 @Suite(.timeLimit(.minutes(30))) struct MixUpTests {
     private struct Counts: Sendable {
         var answered = 0
         var failed: [String: Int] = [:]
-        /// What was asked and what came, for every answer that was another's.
+        /// The request and the answer, for every answer that belonged to another caller.
         var mixedUp: [String] = []
         var unknown = 0
         var applied: Set<Int64> = []
@@ -24,7 +23,7 @@ import Testing
     private let statementsMin = 100_000
     private let killsMin = 50
 
-    @Test func `no caller gets another's answer, whatever happens to the connections`() async throws {
+    @Test func `no caller gets another's answer while backends are killed`() async throws {
         try await withClient(
             .adjusted {
                 $0.reconnectDelayMin = .milliseconds(1)
@@ -63,14 +62,14 @@ import Testing
             #expect(result.mixedUp == [])
             #expect(tally.sent.value >= statementsMin)
             #expect(tally.killed.value >= killsMin)
-            // What was answered with success is there; what was lost is not; what is unknown may be.
+            // Successful writes are stored, failed ones are not, and unknown ones may be.
             let stored = Set(try await client.read("SELECT nonce FROM writes" as Query<Int64>))
             #expect(result.applied.isSubset(of: stored))
             #expect(stored.count - result.applied.count <= result.unknown)
         }
     }
 
-    /// One call of one of several kinds, and a check that the answer is its own.
+    /// Makes a call of one of several kinds, and checks that the answer belongs to it.
     private func call(
         _ client: PostgresClient,
         _ nonce: Int64,
@@ -130,12 +129,12 @@ import Testing
                 counts.failed[error.codeName, default: 0] += 1
                 if error.code == .commitOutcomeUnknown { counts.unknown += 1 }
             }
-            // A lane without a connection refuses at once; whoever is refused should not spin.
+            // A lane without a connection refuses at once: avoids spinning.
             if error.code == .unavailable { try? await Task.sleep(for: .milliseconds(1)) }
         }
     }
 
-    /// Kills backends of the client while they run a statement, one after the other.
+    /// Kills backends of the client one after the other while they run a statement.
     private func kill(
         _ configuration: PostgresConfiguration,
         _ killed: Counter,

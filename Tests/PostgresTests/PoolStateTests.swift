@@ -23,13 +23,13 @@ import Testing
         #expect(pool.lease(5, now: at(0)) == .granted(worker: 0), "the one released last")
     }
 
-    @Test func `one too many is refused`() {
+    @Test func `a caller beyond the queue's limit is refused`() {
         var pool = PoolState<Int>(workers: 0, waitersMax: 1, wait: .seconds(1))
         #expect(pool.lease(1, now: at(0)) == .waits)
         #expect(pool.lease(2, now: at(0)) == .refused(.queueFull))
     }
 
-    @Test func `those that waited long enough are taken out`() {
+    @Test func `callers that have waited too long are removed`() {
         var pool = PoolState<Int>(workers: 0, waitersMax: 10, wait: .seconds(1))
         _ = pool.lease(1, now: at(0))
         _ = pool.lease(2, now: at(0.5))
@@ -41,7 +41,7 @@ import Testing
         #expect(pool.nextDeadline == nil)
     }
 
-    @Test func `a closed pool refuses, and hands over those that wait`() {
+    @Test func `a closed pool refuses new callers and returns the waiting ones`() {
         var pool = PoolState<Int>(workers: 1, waitersMax: 10, wait: .seconds(1))
         _ = pool.lease(1, now: at(0))
         _ = pool.lease(2, now: at(0))
@@ -54,7 +54,7 @@ import Testing
 }
 
 @Suite struct ReplyTests {
-    @Test func `the first answer counts and the others are told so`() async {
+    @Test func `the first answer counts, and later ones are reported as too late`() async {
         let reply = Reply<Int>()
         #expect(reply.start())
         #expect(reply.finish { _ in 1 })
@@ -65,7 +65,7 @@ import Testing
         #expect(!reply.finish { _ in 4 })
     }
 
-    @Test func `one who waits is woken by the answer`() async {
+    @Test func `a waiting caller is woken by the answer`() async {
         let reply = Reply<Int>()
         async let value = reply.value { _ in 3 }
         await Task.yield()
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `cancellation is an answer that knows whether work had begun`(isStarted: Bool) async {
+    func `cancellation is an answer that depends on whether work had begun`(isStarted: Bool) async {
         let reply = Reply<Bool>()
         if isStarted { _ = reply.start() }
         let task = Task { await reply.value { $0 } }
@@ -85,7 +85,7 @@ import Testing
         #expect(!reply.start())
     }
 
-    @Test func `of many answers at once exactly one is taken`() async {
+    @Test func `if many answers race, exactly one counts`() async {
         for round in 0..<200 {
             let reply = Reply<Int>()
             let waiter = Task { await reply.value { _ in -1 } }

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `several queries travel together and keep their types`() async throws {
+    @Test func `several queries are sent together and keep their types`() async throws {
         try await withClient { client, _ in
             let (numbers, texts, pairs) = try await client.read(
                 "SELECT \(Int64(7))" as Query<Int64>,
@@ -57,7 +57,7 @@ import Testing
                 for task in 0..<64 {
                     group.addTask {
                         for turn in 0..<50 {
-                            // Some keys have no row, one row, or several, and some callers ask for the same key.
+                            // Some keys have no row, one row or several, and some callers use the same key.
                             let key = Int32((task * 7 + turn) % 40)
                             let rows = try await client.read(multiples(of: key))
                             #expect(rows.map(\.first) == Array(repeating: key, count: Int(key) % 4))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `lookups and other queries of one call keep their places`() async throws {
+    @Test func `lookups and other queries of one call return their rows in the order of the call`() async throws {
         try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<64 {
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `lookups keep their other values apart, merged or not`(isMerging: Bool) async throws {
+    func `lookups with different other values get their own rows, with and without merging`(isMerging: Bool) async throws {
         @Sendable func adjust(_ configuration: inout PostgresConfiguration) {
             configuration.readConnections = 1
             configuration.mergesStatements = isMerging
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `a failing statement does no harm to its neighbours`() async throws {
+    @Test func `a failing statement does not affect other callers`() async throws {
         try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
             let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for task in 0..<400 {
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction left open by a read is ended before the connection is used again`() async throws {
+    @Test func `a transaction that a read leaves open is ended before the connection is used again`() async throws {
         try await withClient(.adjusted { $0.readConnections = 1 }) { client, _ in
             let session: Query<Pair<Int32, PostgresTimestamp>> = "SELECT pg_backend_pid(), now()"
             _ = await failure { try await client.read("BEGIN" as Query<Int32>) }
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a result of more rows than allowed is an error`() async throws {
+    @Test func `a result with more rows than allowed is an error`() async throws {
         try await withClient(.adjusted { $0.rowsMax = 10 }) { client, _ in
             let query: Query<Int64> = "SELECT n FROM generate_series(1, \(Int64(10))) n"
             try await client.expect(query, returns: Array(1...10))
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `large parameters and large results pass in both directions at once`() async throws {
+    @Test func `large parameters and large results are transferred at the same time`() async throws {
         try await withClient { client, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<16 {
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func `statements beyond what is prepared are parsed each time`() async throws {
+    @Test func `statements beyond the limit of prepared ones are parsed each time`() async throws {
         try await withClient(
             .adjusted {
                 $0.preparedStatementsMax = 3
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func `COPY cannot go through a lane and does no lasting harm`() async throws {
+    @Test func `COPY fails on a lane, and the lane recovers`() async throws {
         try await withClient { client, _ in
             let error = await failure { try await client.read("COPY (SELECT 1) TO STDOUT" as Query<Int64>) }
             #expect(error != nil)
@@ -317,7 +317,7 @@ import Testing
     }
 }
 
-/// As many rows as the key leaves when divided by four.
+/// Returns `key % 4` rows.
 private func multiples(of key: Int32) -> Query<Pair<Int32, String>> {
     Query(
         keyColumn: 0,

@@ -12,7 +12,7 @@ import Testing
         #expect(statement.parameters.map(\.valueLength) == [3, 8])
     }
 
-    @Test func `nil binds NULL with the type of the value it might have been`() {
+    @Test func `nil binds NULL with the type of its optional`() {
         let none: Int32? = nil
         let statement: SQL = "VALUES (\(none), \(Int32?.some(1)))"
         #expect(statement.text == "VALUES ($1, $2)")
@@ -20,7 +20,7 @@ import Testing
         #expect(statement.parameters.map(\.valueLength) == [nil, 4])
     }
 
-    @Test func `statements that insert a row each are one that inserts all the rows`() throws {
+    @Test func `statements that insert one row each are merged into one that inserts all rows`() throws {
         func insert(_ id: Int16, _ name: String?) -> SQL {
             "INSERT INTO t (id, name) VALUES \(row: "(\(id), lower(\(name)))") ON CONFLICT DO NOTHING"
         }
@@ -52,7 +52,7 @@ import Testing
         #expect(statement.parameters.map(\.valueOffset) == [0, 1, 3, 6])
     }
 
-    @Test func `a fragment spliced into a fragment keeps track of its placeholders`() {
+    @Test func `placeholders are renumbered in nested fragments`() {
         let inner: SQL = "é = \(Int16(1))"
         let middle: SQL = "\(inner) OR \(inner)"
         let outer: SQL = "q = \(Int16(0)) AND \(middle) AND \(middle)"
@@ -77,7 +77,7 @@ import Testing
         #expect(twice.parameters.map(\.valueOffset) == (0..<24).map { Int32($0 * 2) })
     }
 
-    @Test func `a dollar sign in a literal is left alone`() {
+    @Test func `a dollar sign in a literal is unchanged`() {
         let fragment: SQL = "note = '$1' AND x = \(Int16(1))"
         let statement: SQL = "y = \(Int16(2)) AND \(fragment)"
         #expect(statement.text == "y = $1 AND note = '$1' AND x = $2")
@@ -96,7 +96,7 @@ import Testing
         #expect(catalog.name(of: first)?.text == "c0")
     }
 
-    @Test func `equal text is one prepared statement, in however many pieces it comes`() {
+    @Test func `equal text is one prepared statement for any division into pieces`() {
         let catalog = StatementCatalog(namesMax: 10)
         let whole: SQL = "SELECT a FROM t WHERE b = \(Int64(1))"
         let columns: SQL = "a FROM t"
@@ -105,11 +105,11 @@ import Testing
         appended.append("\(Int64(3))")
         #expect(spliced.shape != whole.shape)
         #expect([whole, spliced, appended].map { catalog.name(of: $0)?.number } == [0, 0, 0])
-        // A second time they are found by their pieces.
+        // The second look-up finds them by their pieces.
         #expect([whole, spliced, appended].map { catalog.name(of: $0)?.number } == [0, 0, 0])
     }
 
-    @Test func `a statement is told from one that only begins like it`() {
+    @Test func `a statement differs from a longer one with the same beginning`() {
         let catalog = StatementCatalog(namesMax: 10)
         let statements: [SQL] = [
             "SELECT a", "SELECT a\(Int64(1))", "SELECT a\(Int32(1))", "\(Int64(1))SELECT a",
@@ -120,7 +120,7 @@ import Testing
         #expect(statements.map { catalog.name(of: $0)?.number } == numbers)
     }
 
-    @Test func `a full catalog keeps answering for what it knows, in however many pieces it comes`() {
+    @Test func `a full catalog still finds its statements for any division into pieces`() {
         let catalog = StatementCatalog(namesMax: 1)
         #expect(catalog.name(of: "1 1 1 1 1")?.number == 0)
         let one: SQL = "1"

@@ -3,17 +3,17 @@ import Postgres
 import Synchronization
 import Testing
 
-/// A PostgreSQL server of the tests' own: in a new directory, on a Unix socket only, gone when the process ends.
+/// A PostgreSQL server for tests: in a new directory, on a Unix socket, removed when the process ends.
 final class TestCluster: Sendable {
     let directory: String
     private let binaries: String
     private let extraSettings: [String]
     private let databaseNumber = Atomic(0)
 
-    /// The one that most tests share, each in a database of its own.
+    /// The cluster that most tests share, each in its own database.
     static let shared = Result { try TestCluster() }
 
-    /// Makes and starts a cluster.
+    /// Creates and starts a cluster.
     init(settings: [String] = []) throws {
         directory = Self.temporaryPath("pg")
         binaries = try Self.output("pg_config", ["--bindir"])
@@ -42,7 +42,7 @@ final class TestCluster: Sendable {
         try run("pg_ctl", ["-D", data, "-w", "-t", "60", "-l", "\(directory)/log", "-o", options, "start"])
     }
 
-    /// In the mode `immediate` the server drops everything as in a crash.
+    /// In the mode `immediate` the server stops as in a crash.
     func stop(mode: String = "fast") throws {
         try run("pg_ctl", ["-D", data, "-w", "-t", "60", "-m", mode, "stop"])
     }
@@ -52,12 +52,12 @@ final class TestCluster: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// For the database that every cluster has.
+    /// The configuration of the database that every cluster has.
     func configuration(database: String = "postgres") throws -> PostgresConfiguration {
         try PostgresConfiguration(connectionString: "host=\(directory) user=postgres dbname=\(database)")
     }
 
-    /// A new, empty database.
+    /// Creates an empty database.
     func makeDatabase() async throws -> PostgresConfiguration {
         let number = databaseNumber.add(1, ordering: .relaxed).newValue
         let name = "test_\(number)"
@@ -67,7 +67,7 @@ final class TestCluster: Sendable {
         return try configuration(database: name)
     }
 
-    /// Runs one of the server's programs, as `postgres` when the tests run as root, which the server refuses to.
+    /// Runs one of the server's programs. If the tests run as root, which the server refuses, it runs as `postgres`.
     private func run(_ program: String, _ arguments: [String]) throws {
         let command = ["\(binaries)/\(program)"] + arguments
         if getuid() == 0 {
@@ -78,7 +78,7 @@ final class TestCluster: Sendable {
         }
     }
 
-    /// Short, for the path of a Unix socket has at most 107 bytes.
+    /// Short, because the path of a Unix socket has at most 107 bytes.
     private static func temporaryPath(_ kind: String) -> String {
         let name = "concord-\(kind)-\(getpid())-\(UInt16.random(in: .min ... .max))"
         return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
@@ -90,7 +90,7 @@ final class TestCluster: Sendable {
     }
 
     private static func output(_ program: String, _ arguments: [String]) throws -> String {
-        // A file, because a server that goes on running would keep a pipe open.
+        // A file, because a server that keeps running would keep a pipe open.
         let path = temporaryPath("out")
         defer { try? FileManager.default.removeItem(atPath: path) }
         let quoted = ([program] + arguments).map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")
@@ -113,7 +113,7 @@ private func registerRemoval() {
     }
 }
 
-/// What a test wants other than the rest.
+/// Settings and metrics of one test.
 struct Adjustment: Sendable {
     var apply: @Sendable (inout PostgresConfiguration) -> Void
 
@@ -137,7 +137,7 @@ func withClient<Output: Sendable>(
     } else {
         settings = try await TestCluster.shared.get().makeDatabase()
     }
-    // Tests run beside others on a busy machine.
+    // Tests share a busy machine.
     settings.readConnections = 2
     settings.writeConnections = 2
     settings.leasedConnections = 2
@@ -162,7 +162,7 @@ func withClient<Output: Sendable>(
     }
 }
 
-/// Runs a script on a connection of its own.
+/// Runs a script on a new connection.
 func execute(_ script: String, on configuration: PostgresConfiguration) async throws {
     try await PostgresConnection.withConnection(configuration) { try $0.execute(script: script) }
 }
@@ -178,7 +178,7 @@ extension PostgresClient {
     }
 }
 
-/// Keeps what a client tells of itself.
+/// Stores the events of a client.
 final class Listener: PostgresObserver {
     private let events = Mutex<[PostgresEvent]>([])
 
@@ -193,7 +193,7 @@ final class Listener: PostgresObserver {
     }
 }
 
-/// A number that several tasks count up.
+/// A counter for several tasks.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
@@ -216,12 +216,12 @@ struct Pair<First: PostgresValue, Second: PostgresValue>: RowDecodable {
     }
 }
 
-/// Waits until `condition` holds; the suite's time limit ends a wait in vain.
+/// Waits until `condition` holds. The suite's time limit ends the wait otherwise.
 func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
 }
 
-/// What `body` throws.
+/// Returns the error of `body`.
 func failure<Output: Sendable>(
     _ body: () async throws -> Output
 ) async -> PostgresError? {

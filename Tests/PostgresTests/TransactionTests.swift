@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction whose body throws leaves nothing`() async throws {
+    @Test func `a transaction whose body throws is rolled back`() async throws {
         try await withClient(.adjusted { $0.leasedConnections = 1 }) { client, configuration in
             try await execute("CREATE TABLE t (x int8 PRIMARY KEY)", on: configuration)
             let error = await failure {
@@ -28,7 +28,7 @@ import Testing
             }
             #expect(error?.code == .server(.uniqueViolation))
             try await client.expect("SELECT count(*) FROM t" as Query<Int64>, returns: [0])
-            // The same connection serves the next one.
+            // The same connection serves the next transaction.
             try await client.transaction("once") { tx throws(PostgresError) in
                 _ = try tx.execute("INSERT INTO t VALUES (1)")
             }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a body that swallows a failure cannot commit`() async throws {
+    @Test func `a body that ignores a failure cannot commit`() async throws {
         try await withClient { client, configuration in
             try await execute("CREATE TABLE t (x int8 PRIMARY KEY)", on: configuration)
             let error = await failure {
@@ -85,7 +85,7 @@ import Testing
                         try await client.transaction("crossing") { tx throws(PostgresError) in
                             let run = runs.increment()
                             try tx.execute("UPDATE t SET x = x + 1 WHERE id = \(first)")
-                            // The first two runs wait for each other to hold their first row.
+                            // The first two runs each wait until the other holds its first row.
                             if run <= 2 { try tx.execute(script: "SELECT pg_sleep(0.2)") }
                             try tx.execute("UPDATE t SET x = x + 1 WHERE id = \(second)")
                         }
@@ -164,7 +164,7 @@ import Testing
         try await holder
     }
 
-    @Test func `a lease that nobody returns in time is a queue timeout`() async throws {
+    @Test func `a lease that is not returned in time is a queue timeout`() async throws {
         try await withClient(
             .adjusted {
                 $0.leasedConnections = 1
@@ -179,7 +179,9 @@ import Testing
         }
     }
 
-    @Test func `one who waits for a lease gets it, or gives up, and one too many is refused at once`() async throws {
+    @Test func `a caller that waits for a lease gets it or gives up, and one beyond the limit is refused at once`()
+        async throws
+    {
         try await withClient(
             .adjusted {
                 $0.leasedConnections = 1
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `bodies that block do not take the program's threads`() async throws {
+    @Test func `bodies that block do not block the program's threads`() async throws {
         let bodies = 8
         try await withClient(.adjusted { $0.leasedConnections = bodies }) { client, _ in
             let arrived = Counter()
@@ -211,7 +213,7 @@ import Testing
                     group.addTask {
                         try await client.transaction("meets") { _ throws(PostgresError) in
                             arrived.increment()
-                            // Each waits for all: more than the machine has cores.
+                            // Each waits for all others, which are more than the machine has cores.
                             while arrived.value < bodies { usleep(1000) }
                         }
                     }

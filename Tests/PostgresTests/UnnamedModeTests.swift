@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// The mode for connection poolers that know neither prepared statements nor startup options.
+/// The mode for connection poolers that support neither prepared statements nor startup options.
 @Suite(.timeLimit(.minutes(20))) struct UnnamedModeTests {
     private func withUnnamedClient(
         _ adjustment: Adjustment = .none,
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `limits hold within a transaction and leave no trace in the session`() async throws {
+    @Test func `limits hold within a transaction and do not change the session`() async throws {
         try await withUnnamedClient(
             .adjusted {
                 $0.readConnections = 1
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a read that writes is refused here too`() async throws {
+    @Test func `a read that writes is refused in this mode`() async throws {
         try await withUnnamedClient { client, configuration in
             try await execute("CREATE TABLE t (x int8)", on: configuration)
             let error = await failure { try await client.read("INSERT INTO t VALUES (1) RETURNING x" as Query<Int64>) }
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `neighbours, batches and transactions work as in the other mode`() async throws {
+    @Test func `concurrent calls, batches and transactions work as in the other mode`() async throws {
         try await withUnnamedClient { client, configuration in
             try await execute("CREATE TABLE t (x int8 PRIMARY KEY)", on: configuration)
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// Values go out as parameters and come back as columns, both in binary.
+/// Round trips of values as parameters and columns, in binary format.
 @Suite(.timeLimit(.minutes(20))) struct ValueTests {
     private func roundTrip<Value: PostgresValue & Equatable>(_ values: [Value]) async throws {
         let configuration = try TestCluster.shared.get().configuration()
@@ -27,12 +27,12 @@ import Testing
         try await roundTrip([[], elements.map(Optional.some), [nil] + elements.map(Optional.some) + [nil, nil]])
     }
 
-    @Test func `Booleans return as they went`() async throws {
+    @Test func `Booleans survive a round trip`() async throws {
         try await roundTrip([true, false])
         try await roundTrip(arraysOf: [true, false])
     }
 
-    @Test func `integers return as they went, extremes included`() async throws {
+    @Test func `integers survive a round trip, extremes included`() async throws {
         try await roundTrip([Int16.min, -1, 0, 1, .max])
         try await roundTrip([Int32.min, -1, 0, 1, .max])
         try await roundTrip([Int64.min, -1, 0, 1, .max])
@@ -41,7 +41,7 @@ import Testing
         try await roundTrip(arraysOf: [Int64.min, .max])
     }
 
-    @Test func `doubles return as they went, extremes included`() async throws {
+    @Test func `doubles survive a round trip, extremes included`() async throws {
         try await roundTrip([
             0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity,
         ])
@@ -53,19 +53,19 @@ import Testing
         }
     }
 
-    @Test func `text returns as it went`() async throws {
+    @Test func `text survives a round trip`() async throws {
         try await roundTrip([
             "", "a", "'; DROP TABLE users; --", "Zażółć 🦊 \u{10FFFF}\n\t", String(repeating: "x", count: 100_000),
         ])
         try await roundTrip(arraysOf: ["", "a", "NULL", "{\"}", "🦊"])
     }
 
-    @Test func `bytes return as they went`() async throws {
+    @Test func `bytes survive a round trip`() async throws {
         try await roundTrip([Bytes(), [0], Array(0...255), Bytes(repeating: 0, count: 70_000)])
         try await roundTrip([[Bytes](), [[]], [[0, 1], [], [255]]])
     }
 
-    @Test func `timestamps return as they went, infinities and the year 1 included`() async throws {
+    @Test func `timestamps survive a round trip, infinities and the year 1 included`() async throws {
         let values = [0, 1, -1, 946_684_800_000_000, 1_700_000_000_123_456, -62_135_596_800_000_000]
             .map { PostgresTimestamp(microsecondsSinceEpoch: $0) }
         try await roundTrip(values + [.infinity, .minusInfinity])
@@ -86,14 +86,14 @@ import Testing
         }
     }
 
-    @Test func `identifiers and documents return as they went`() async throws {
+    @Test func `UUIDs and JSON documents survive a round trip`() async throws {
         try await roundTrip([PostgresUUID(high: 0, low: 0), PostgresUUID(high: .max, low: 1)])
         try await roundTrip(arraysOf: [PostgresUUID(high: 1, low: 2)])
         try await roundTrip([JSONText("null"), JSONText("{\"a\": [1, 2.5, \"é\"]}")])
         try await roundTrip(arraysOf: [JSONText("1"), JSONText("\"x\"")])
     }
 
-    @Test func `the other text types decode as text`() async throws {
+    @Test func `other text types decode as text`() async throws {
         let configuration = try TestCluster.shared.get().configuration()
         try await PostgresConnection.withConnection(configuration) { connection in
             let texts: [String] = try connection.query("SELECT 'a'::varchar(5) UNION ALL SELECT 'a'::name::varchar")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a value cut short is an error and not a crash`() throws {
+    @Test func `a truncated value is an error and not a crash`() throws {
         func decode<Value: PostgresValue>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
             try Value(decoding: bytes.span.bytes)
         }
@@ -149,7 +149,7 @@ import Testing
         #expect(throws: PostgresError.self) { try decode(PostgresUUID.self, [1]) }
         #expect(throws: PostgresError.self) { try decode(JSONText.self, []) }
         #expect(throws: PostgresError.self) { try decode(JSONText.self, [2, 0x31]) }
-        // A count that promises more elements than there are bytes must not reserve memory for them.
+        // A count of more elements than there are bytes must not reserve memory for them.
         let boasting: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 1]
         #expect(throws: PostgresError.self) { try decode([Int64].self, boasting) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Postgres
 
-/// What a client notices and tells of a server that takes no writes.
+/// A client detects and reports a server that refuses writes.
 @Suite(.timeLimit(.minutes(20))) struct WriteRefusalTests {
     private static let start = currentInstant()
     private static let readOnly = PostgresError(.server(.readOnlyTransaction), "read-only")
@@ -28,7 +28,7 @@ import Testing
         #expect(refusals.taken(changedRows: false, now: at(14)), "would have been refused whatever it changes")
     }
 
-    @Test func `what refuses writes is told from what is wrong with one`() {
+    @Test func `an error that refuses all writes differs from the failure of one write`() {
         func refuses(_ state: SQLState, in function: String) -> Bool {
             ServerFailure(severity: "ERROR", sqlState: state, message: "", sourceFunction: function).error.refusesWrites
         }
@@ -50,8 +50,8 @@ import Testing
         _ = try await client.write(batch)
     }
 
-    /// Its sessions stay as they were made: without new ones the client would be refused for good.
-    @Test func `a database that was read-only is written to again, over connections made anew`() async throws {
+    /// Sessions keep their read-only state, so only new connections can write again.
+    @Test func `a database that was read-only accepts writes again over new connections`() async throws {
         let configuration = try await TestCluster.shared.get().makeDatabase()
         try await execute("CREATE TABLE things (n int8)", on: configuration)
         let database = try await PostgresConnection.withConnection(configuration) {
@@ -74,7 +74,7 @@ import Testing
             #expect(client.state.areWritesRefused)
             #expect(listener.count { if case .writesRefused = $0 { true } else { false } } == 1)
 
-            // From elsewhere: this one is read-only for the test too.
+            // From another database, because this one is read-only for the test too.
             try await execute(
                 "ALTER DATABASE \(database) RESET default_transaction_read_only",
                 on: TestCluster.shared.get().configuration()
@@ -89,11 +89,11 @@ import Testing
             }
             #expect(client.writeRefusal == nil && !client.state.areWritesRefused)
             #expect(listener.count { $0 == .writesTaken } == 1)
-            #expect(client.state.write.statistics.connectionsLost == 0, "nobody is told that connections were lost")
+            #expect(client.state.write.statistics.connectionsLost == 0, "no lost connections are reported")
         }
     }
 
-    @Test func `a full disk is told, and measured, until something finds room again`() async throws {
+    @Test func `a full disk is reported and measured until a write succeeds again`() async throws {
         var configuration = try await TestCluster.shared.get().makeDatabase()
         configuration.queueWait = .seconds(60)
         configuration.writeStatementTimeout = .seconds(60)

@@ -14,7 +14,7 @@ import Testing
 
     private let usersCount: Query<Int64> = "SELECT count(*) FROM users"
 
-    @Test func `a batch is applied and says what each statement did`() async throws {
+    @Test func `a batch is applied and returns the result of each statement`() async throws {
         try await withClient { client, configuration in
             try await execute(schema, on: configuration)
             var batch = WriteBatch("test")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a late failure undoes an earlier success, and the caller sees the failure`() async throws {
+    @Test func `a late failure rolls back earlier statements, and the caller gets the failure`() async throws {
         try await withClient { client, configuration in
             try await execute(schema, on: configuration)
             var batch = WriteBatch("test")
@@ -81,14 +81,13 @@ import Testing
         }
     }
 
-    /// The form of guard that every write to a user carries: it must raise when the row has moved on and when it is
-    /// gone.
+    /// The guard of every write to a user: it must raise if the row has changed or is gone.
     @Test(arguments: [
         (expected: Int64(1), id: Int64(1), state: nil as SQLState?),
         (expected: 7, id: 1, state: .notNullViolation),
         (expected: 1, id: 2, state: .divisionByZero),
     ])
-    func `a version guard raises on a stale row and on a row that is gone`(
+    func `a version guard raises on a stale row and on a missing row`(
         expected: Int64,
         id: Int64,
         state: SQLState?
@@ -110,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `of many batches that claim the same key one wins`() async throws {
+    @Test func `if many batches claim the same key, one wins`() async throws {
         try await withClient { client, configuration in
             try await execute(schema, on: configuration)
             for round in 0..<20 {
@@ -146,7 +145,7 @@ import Testing
         return batch
     }
 
-    /// What became of each of `batches`, all written at once.
+    /// The outcome of each of `batches`, all written at once.
     private func outcomes(_ batches: [WriteBatch], _ client: PostgresClient) async -> [PostgresError?] {
         await withTaskGroup(of: (Int, PostgresError?).self) { group in
             for (index, batch) in batches.enumerated() {
@@ -156,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `shared batches that wait are applied in one transaction`() async throws {
+    @Test func `waiting shared batches are applied in one transaction`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
             try await execute(schema, on: configuration)
             let outcomes = await outcomes((0..<300).map { shared($0, name: "n\($0)") }, client)
@@ -188,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `shared batches that are one transaction follow each other in their order`() async throws {
+    @Test func `shared batches in one transaction are applied in their order`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
             try await execute(schema + "CREATE TABLE steps (n bigserial, place int8)", on: configuration)
             let batches = (0..<300).map { number in
@@ -212,9 +211,9 @@ import Testing
         }
     }
 
-    @Test func `of shared batches one that fails fails alone`() async throws {
+    @Test func `a failing shared batch fails alone`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
-            // 40 has a child that stands in its way; each tenth has the name of another.
+            // 40 has a child that prevents its deletion; each tenth has the name of another.
             try await execute(schema + "INSERT INTO users VALUES (1000, 1, 'taken'), (40, 1, NULL)", on: configuration)
             try await execute("INSERT INTO children VALUES (1000, 41)", on: configuration)
             let batches = (0..<200).map { shared($0, name: $0 % 10 == 0 ? "taken" : nil) }
@@ -234,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `of shared batches one that ends its connection ends nobody else`() async throws {
+    @Test func `a shared batch that ends its connection does not fail the others`() async throws {
         try await withClient(.adjusted { $0.writeConnections = 1 }) { client, configuration in
             try await execute(schema, on: configuration)
             var batches = (0..<64).map { shared($0) }
@@ -251,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func `a batch waiting for a lock longer than allowed fails and leaves nothing`() async throws {
+    @Test func `a batch that waits too long for a lock fails and is rolled back`() async throws {
         try await withClient(.adjusted { $0.lockTimeout = .milliseconds(50) }) { client, configuration in
             try await execute(schema + "INSERT INTO users VALUES (1, 1, 'x')", on: configuration)
             let held = Wakeup()
