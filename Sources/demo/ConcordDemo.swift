@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// The provider conflict, played from end to end: an identity provider in a process of its own, and a client that knows
-/// nothing of Concord but its URL. `scripts/demo` puts the two and a development server together.
+/// Plays a provider conflict from end to end: an identity provider in a separate process, and a client that has only
+/// Concord's URL. `scripts/demo` starts both and a development server.
 @main
 struct ConcordDemo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

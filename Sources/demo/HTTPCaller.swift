@@ -3,17 +3,17 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// Calls that send and receive JSON.
+/// Sends and receives JSON over HTTP.
 struct HTTPCaller: Sendable {
-    /// Where paths are appended, without a slash at the end.
+    /// The address to which paths are appended, without a slash at the end.
     let url: String
 
     struct Answer: Sendable {
         let status: Int
-        /// The body; `null` when it is not JSON.
+        /// The body; `null` if it is not JSON.
         let json: JSONValue
 
-        /// What came, in a few words: the error's own message where there is one.
+        /// The answer in a few words: the error's message, if there is one.
         var summary: String {
             let message = json["error"]?["message"]?.string ?? json["errorMessage"]?.string
             return message.map { "\(status) \($0)" }
@@ -21,7 +21,7 @@ struct HTTPCaller: Sendable {
         }
     }
 
-    /// - Throws: when no answer comes back.
+    /// - Throws: if no answer arrives.
     func send(
         _ method: HTTPMethod,
         _ path: String,

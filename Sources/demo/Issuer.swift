@@ -2,13 +2,13 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// An issuer's keys and what it makes with them (OpenID Connect Core 1.0 §2, Discovery 1.0 §3).
+/// An issuer's keys, and the tokens and documents that it signs (OpenID Connect Core 1.0 §2, Discovery 1.0 §3).
 struct Issuer: Sendable {
     private let published = P256.Signing.PrivateKey()
     private let signing: P256.Signing.PrivateKey
     private static let keyID = "demo-1"
 
-    /// - Parameter signsWithUnpublishedKey: whether signatures come from another key than the published one, under its
+    /// - Parameter signsWithUnpublishedKey: if `true`, signatures use another key than the published one, under its
     ///   name.
     init(signsWithUnpublishedKey: Bool) {
         signing = signsWithUnpublishedKey ? P256.Signing.PrivateKey() : published
@@ -44,7 +44,7 @@ struct Issuer: Sendable {
         ])
     }
 
-    /// An ID token with `claims`, issued now for five minutes.
+    /// Returns an ID token with `claims`, issued now for five minutes.
     func sign(_ claims: [String: JSONValue], url: String) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         var claims = claims

@@ -8,7 +8,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// `concord-demo issuer`: an OpenID Connect provider that takes anybody's word for who they are.
+/// `concord-demo issuer`: an OpenID Connect provider that signs in any user without proof.
 struct IssuerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "issuer",
@@ -22,7 +22,7 @@ struct IssuerCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The port to listen on; 0 lets the system choose.", valueName: "number"))
     var port = 0
 
-    @Flag(help: "Sign with a key that is not published, as somebody who only pretends to be this issuer would.")
+    @Flag(help: "Sign with a key that is not published, as an impostor of this issuer would.")
     var wrongKey = false
 
     func run() async throws {
@@ -37,7 +37,7 @@ struct IssuerCommand: AsyncParsableCommand {
                 let running = "http://127.0.0.1:\(address?.port ?? 0)"
                 issuer.url.withLock { $0 = running }
                 print("issuer ready at \(running)")
-                // Whoever started this process waits for the line, and a pipe holds it back.
+                // The process that started this one waits for the line, and a pipe buffers it.
                 fflush(nil)
             }
         )
@@ -47,7 +47,7 @@ struct IssuerCommand: AsyncParsableCommand {
 
 private final class IssuerResponder: Responder {
     private let issuer: Issuer
-    /// Where the issuer is reached, once it is.
+    /// The issuer's address, once it listens.
     let url = Mutex("")
 
     init(issuer: Issuer) {

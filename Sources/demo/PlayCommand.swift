@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// `concord-demo play`: the story, one line a step.
+/// `concord-demo play`: plays the story, one line for each step.
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "play",

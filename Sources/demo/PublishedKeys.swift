@@ -2,12 +2,11 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// A server's published key set, used as any relying party would: the server's word about its own tokens counts for
-/// nothing.
+/// A server's published key set. The demo verifies tokens with it, like any relying party.
 struct PublishedKeys {
     private let keys: [String: P256.Signing.PublicKey]
 
-    /// Reads a JSON Web Key Set (RFC 7517 §5); other keys than ES256's are left out.
+    /// Reads a JSON Web Key Set (RFC 7517 §5), without keys that are not for ES256.
     init(keySet: JSONValue) throws {
         var keys: [String: P256.Signing.PublicKey] = [:]
         for key in keySet["keys"]?.array ?? [] {
@@ -20,7 +19,7 @@ struct PublishedKeys {
         self.keys = keys
     }
 
-    /// The claims of `token`, or what is wrong with it.
+    /// Returns the claims of `token`, or the problem with it.
     func claims(of token: String, issuer: String, audience: String) -> Result<JSONValue, Problem> {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(in: parts[0]), let claims = object(in: parts[1]),

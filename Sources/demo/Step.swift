@@ -1,11 +1,11 @@
 import JSON
 import NIOHTTP1
 
-/// One step of the story: what is done, and what must come of it.
+/// One step of the story: an action and its expected result.
 struct Step: Sendable {
     let name: String
-    /// - Returns: what happened, for the line that is shown.
-    /// - Throws: `UnexpectedAnswer` when something else happened.
+    /// - Returns: the result, for the line that is shown.
+    /// - Throws: `UnexpectedAnswer` if the result is another one.
     let play: @Sendable (inout Story) async throws -> String
 
     /// The story, in order.
@@ -41,7 +41,7 @@ struct Step: Sendable {
         return "account \(story.userID), ID token verified"
     }
 
-    private static let conflict = Step(name: "She comes back by the provider, same address, unverified") { story in
+    private static let conflict = Step(name: "She signs in with the provider: same address, unverified") { story in
         let answer = try await story.signInWithProvider()
         guard answer.json["needConfirmation"]?.bool == true, let handle = answer.json["pendingToken"]?.string else {
             throw UnexpectedAnswer(expected: "needConfirmation and a pendingToken", came: answer.summary)
@@ -58,7 +58,7 @@ struct Step: Sendable {
         return "password is its only provider"
     }
 
-    private static let waysIn = Step(name: "The app asks how Ada gets in") { story in
+    private static let waysIn = Step(name: "The app asks for Ada's sign-in methods") { story in
         let answer = try await story.asClient(
             "createAuthUri",
             ["identifier": .string(story.email), "continueUri": .string("http://localhost")]
@@ -86,7 +86,7 @@ struct Step: Sendable {
         return providers.joined(separator: " and ")
     }
 
-    private static let eitherWay = Step(name: "Either way in leads to the same account") { story in
+    private static let eitherWay = Step(name: "Both methods lead to the same account") { story in
         let byPassword = try await story.session(in: story.signInWithPassword(), with: "password")
         try expect(byPassword.userID, story.userID, as: "account by password")
         let byProvider = try await story.session(in: story.signInWithProvider(), with: Story.provider)
@@ -100,7 +100,7 @@ struct Step: Sendable {
         return "INVALID_PENDING_TOKEN"
     }
 
-    private static let shorterWindow = Step(name: "The administrator shortens the recent sign-in") { story in
+    private static let shorterWindow = Step(name: "The administrator shortens the time of a recent sign-in") { story in
         let before = try await story.asAdministrator(.GET, "/config")
         try expectSuccess(before)
         guard let window = before.json["concord"]?["recentSignInSeconds"] else {
@@ -132,7 +132,7 @@ struct Step: Sendable {
         return "done"
     }
 
-    private static let gone = Step(name: "It is gone") { story in
+    private static let gone = Step(name: "The account is gone") { story in
         try expectRefusal(try await story.asClient("lookup", ["idToken": .string(story.idToken)]), "USER_NOT_FOUND")
         try expectRefusal(try await story.signInWithPassword(), "EMAIL_NOT_FOUND")
         try expectRefusal(try await story.signInWithProvider(["autoCreate": .bool(false)]), "USER_NOT_FOUND")
@@ -150,7 +150,7 @@ struct Step: Sendable {
         return "a new account, \(session.userID)"
     }
 
-    private static let tidyingUp = Step(name: "Everything is put back") { story in
+    private static let tidyingUp = Step(name: "The settings are restored") { story in
         try expectSuccess(try await story.asClient("delete", ["idToken": .string(story.idToken)]))
         try expectSuccess(try await story.asAdministrator(.DELETE, "/oauthIdpConfigs/\(Story.provider)"))
         try expectSuccess(try await setRecentSignIn(story.recentSignInSeconds, story))

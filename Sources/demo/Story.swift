@@ -2,13 +2,13 @@ import Crypto
 import JSON
 import NIOHTTP1
 
-/// What the player knows so far, and how it calls the two servers.
+/// The state of the player, and its calls to the two servers.
 struct Story {
     let concord: HTTPCaller
     let issuer: HTTPCaller
     let project: String
 
-    /// Fresh in every run, so that the story can be played again on the same server.
+    /// New in every run, so that the story can be played again on the same server.
     let email: String
     let subject: String
     let password = "correct horse battery staple"
@@ -16,7 +16,7 @@ struct Story {
     var userID = ""
     var idToken = ""
     var pendingToken = ""
-    /// What the window of a recent sign-in was before the story shortened it.
+    /// The window of a recent sign-in before the story shortened it.
     var recentSignInSeconds: JSONValue = .integer(300)
 
     static let provider = "oidc.demo"
@@ -36,7 +36,7 @@ struct Story {
         try await concord.send(.POST, "/identitytoolkit.googleapis.com/v1/accounts:\(path)?key=demo", body)
     }
 
-    /// Calls as an administrator, under the project.
+    /// Calls as an administrator, below the project's path.
     func asAdministrator(
         _ method: HTTPMethod,
         _ path: String,
@@ -46,7 +46,7 @@ struct Story {
         return try await concord.send(method, root + path, body, bearer: "owner")
     }
 
-    /// Signs in with the provider as Ada; what the client adds to the request is in `extra`.
+    /// Signs in with the provider as Ada. `extra` is added to the request.
     func signInWithProvider(_ extra: [String: JSONValue] = [:]) async throws -> HTTPCaller.Answer {
         let nonce = SymmetricKey(size: .bits128).withUnsafeBytes { Base64URL.encode($0) }
         let digest = Hexadecimal.encode(Array(SHA256.hash(data: Array(nonce.utf8))))
@@ -77,7 +77,7 @@ struct Story {
         )
     }
 
-    /// The session of a successful sign-in with `method`, its ID token verified against Concord's published keys.
+    /// Returns the session of a successful sign-in with `method`. Verifies its ID token with Concord's published keys.
     func session(in answer: HTTPCaller.Answer, with method: String) async throws -> (userID: String, idToken: String) {
         guard answer.status == 200, let userID = answer.json["localId"]?.string,
             let idToken = answer.json["idToken"]?.string
@@ -101,7 +101,7 @@ struct Story {
         }
     }
 
-    /// The providers of the account behind `idToken`, as the account itself shows them.
+    /// Returns the providers of the account of `idToken`, as the account's own lookup shows them.
     func linkedProviders(_ idToken: String) async throws -> [String] {
         let answer = try await asClient("lookup", ["idToken": .string(idToken)])
         guard let user = answer.json["users"]?.array?.first else {
@@ -111,7 +111,7 @@ struct Story {
     }
 }
 
-/// Something came out otherwise than the story says.
+/// A result that differs from the story.
 struct UnexpectedAnswer: Error {
     let expected: String
     let came: String
@@ -123,7 +123,7 @@ func expect<Value: Equatable>(_ came: Value?, _ expected: Value, as what: String
     }
 }
 
-/// A refusal with `code`; what follows the code is for people.
+/// Expects a refusal with `code`. The text after the code is for people.
 func expectRefusal(_ answer: HTTPCaller.Answer, _ code: String) throws(UnexpectedAnswer) {
     let message = answer.json["error"]?["message"]?.string ?? answer.json["errorMessage"]?.string
     guard message == code || message?.hasPrefix(code + " : ") == true, answer.json["idToken"] == nil else {

@@ -4,7 +4,7 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// `scripts/demo` with the programs that were built beside these tests: three processes that talk HTTP.
+/// `scripts/demo` with the built programs: three processes that communicate over HTTP.
 @Suite struct DemoTests {
     @Test func `the story plays to its end`() async throws {
         let run = try await demo()
@@ -16,7 +16,7 @@ import Testing
         #expect(run.output.contains("steps went as they should"))
     }
 
-    @Test func `an issuer that signs with a key it does not publish is found out`() async throws {
+    @Test func `an issuer that signs with an unpublished key is refused`() async throws {
         let run = try await demo("--wrong-key")
         #expect(run.exitCode == 1, "\(run.output)")
         let wrong = run.output.split(separator: "\n").filter { $0.contains("✗") }
@@ -25,7 +25,7 @@ import Testing
         #expect(wrong.first?.contains("400 INVALID_IDP_RESPONSE : ") == true)
     }
 
-    @Test func `without the programs it says what to do`() async throws {
+    @Test func `without the built programs the script names the command to build them`() async throws {
         let run = try await demo("--binaries", "nowhere")
         #expect(run.exitCode == 69)
         #expect(run.errors.contains("make demo"))
@@ -51,7 +51,7 @@ import Testing
         return Run(exitCode: code, output: result.standardOutput, errors: result.standardError)
     }
 
-    /// Where the build put this test program, and the others beside it.
+    /// Returns the folder of this test program and the other programs.
     private func folderOfThisProgram() throws -> String {
         let program = try #require(realpath("/proc/self/exe", nil))
         defer { free(program) }

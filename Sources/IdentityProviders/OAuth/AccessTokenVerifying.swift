@@ -1,17 +1,17 @@
 import AccountLinking
 
-/// Finds out whom an access token belongs to, and that it was issued to this project: a token that was given to another
-/// client proves nothing about who brings it here.
+/// Verifies that an access token was issued to this project, and finds its user. A token that was issued to another
+/// client does not authenticate its sender.
 protocol AccessTokenVerifying: Sendable {
-    /// - Throws: `ProviderUnavailable` when the provider gives no usable answer.
+    /// - Throws: `ProviderUnavailable` if the provider gives no usable answer.
     func verify(
         _ credential: ProviderCredential,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> CredentialVerification
 }
 
 extension String {
-    /// Whether this can be a token that a provider is shown: printable and without blanks (RFC 6749 appendix A.12), so that
-    /// it says nothing but itself in a field, and no longer than 4 KiB.
+    /// `true` if this can be a token: printable, without blanks (RFC 6749 appendix A.12), and at most 4 KiB. It then
+    /// cannot inject anything into a field.
     var isAccessToken: Bool { utf8.count <= 4096 && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -3,9 +3,9 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// A provider's authorization server (RFC 6749): the values in which it differs from its like.
+/// A provider's authorization server (RFC 6749): the values in which it differs from others.
 struct AuthorizationServer: Sendable {
-    /// How the client shows that it is the registered one (RFC 6749 §2.3.1).
+    /// The method of client authentication (RFC 6749 §2.3.1).
     enum ClientAuthentication: Sendable {
         /// In the `Authorization` field.
         case basic
@@ -15,27 +15,27 @@ struct AuthorizationServer: Sendable {
 
     let authorizationURL: String
     let tokenURL: String
-    /// Without these there is no sign-in.
+    /// The scopes that a sign-in needs.
     let scopes: [String]
     var responseType = "code"
-    /// What the consent page is told besides.
+    /// Further parameters of the consent page.
     var parameters: [(name: String, value: String)] = []
-    /// What tells the consent page that the user has to sign in anew (OpenID Connect Core 1.0 §3.1.2.1). `max_age` makes
-    /// the provider say in the ID token when that was.
+    /// The parameters that make the consent page require a new authentication (OpenID Connect Core 1.0 §3.1.2.1). With
+    /// `max_age` the ID token contains its time.
     var reauthentication: [(name: String, value: String)] = [("prompt", "login"), ("max_age", "0")]
     var authentication = ClientAuthentication.form
-    /// What stands in the place of an address for codes that were asked for without one; `nil`: nothing does.
+    /// The redirect address for codes that an SDK requested without one; `nil` for none.
     var nativeRedirectURI: String?
-    /// Whether codes are bound to a verifier (RFC 7636).
+    /// If `true`, codes are bound to a verifier (RFC 7636).
     var usesCodeVerifiers = true
-    /// Whether an ID token will be bound to a nonce.
+    /// If `true`, ID tokens are bound to a nonce.
     var usesNonces = true
-    /// The secret of the client at an instant; `nil` where the project registered none.
+    /// Returns the client's secret at an instant; `nil` if the project registered none.
     var clientSecret: @Sendable (ProviderConfiguration, Timestamp) -> String? = { configuration, _ in
         configuration.clientSecret
     }
 
-    /// The consent page's address for `request`.
+    /// Returns the consent page's address for `request`.
     func authorization(
         for request: AuthorizationRequest,
         configuration: ProviderConfiguration
@@ -71,22 +71,22 @@ struct AuthorizationServer: Sendable {
         )
     }
 
-    /// Replaces the code of `credential` with the tokens that the provider exchanges it for (RFC 6749 §4.1.3). A code is
-    /// good once, and so is this.
+    /// Exchanges the code of `credential` for the provider's tokens (RFC 6749 §4.1.3). A code can be exchanged once.
     /// - Returns: the reason why the code is refused; `nil` if the credential has the tokens.
-    /// - Throws: `ProviderUnavailable` when the provider gives no usable answer.
+    /// - Throws: `ProviderUnavailable` if the provider gives no usable answer.
     func exchange(
         _ code: String,
         of credential: inout ProviderCredential,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> InvalidCredential? {
-        let configuration = inquiry.configuration
-        guard let clientID = configuration.clientIDs.first, let secret = clientSecret(configuration, inquiry.now) else {
+        let configuration = requests.configuration
+        guard let clientID = configuration.clientIDs.first, let secret = clientSecret(configuration, requests.now)
+        else {
             return .incompleteConfiguration
         }
         var form: [(name: String, value: String)] = [("grant_type", "authorization_code"), ("code", code)]
-        // One that comes without its flow is exchanged without an address: an app's own SDK asked for it without one, and a
-        // code that was asked for with one, as every flow's is, is refused so (§4.1.3), whoever has stolen it.
+        // A code without its flow is exchanged without an address: an app's SDK requested it without one. A stolen code
+        // of a flow is refused this way, because flows always request codes with an address (§4.1.3).
         if let address = credential.flow.map(\.redirectURI) ?? nativeRedirectURI {
             form.append(("redirect_uri", address))
         }
@@ -97,7 +97,7 @@ struct AuthorizationServer: Sendable {
         case .basic: fields.append(.basicAuthorization(clientID, secret))
         }
         let address = configuration.address(.token, usual: tokenURL)
-        switch try Self.read(await inquiry.answer(to: .form(form, to: address, fields: fields))) {
+        switch try Self.read(await requests.answer(to: .form(form, to: address, fields: fields))) {
         case .invalid(let reason): return reason
         case .tokens(let tokens): credential = credential.exchanged(for: tokens)
         }
@@ -109,8 +109,8 @@ struct AuthorizationServer: Sendable {
         case invalid(InvalidCredential)
     }
 
-    /// Reads the answer of a token endpoint (RFC 6749 §5). Some providers tell of errors with a success, some successes
-    /// lack a token.
+    /// Reads the answer of a token endpoint (RFC 6749 §5). Some providers report errors with a success status, and some
+    /// successes have no token.
     private static func read(_ answer: ProviderAnswer) throws(ProviderUnavailable) -> Exchange {
         guard let json = answer.json else {
             throw answer.isSuccess ? .malformedAnswer : .unexpectedStatus

@@ -2,9 +2,9 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// Signs requests as OAuth 1.0a has it, with HMAC-SHA1 (RFC 5849 §3). Pure: nonce and time come from outside.
+/// Signs requests for OAuth 1.0a, with HMAC-SHA1 (RFC 5849 §3). Pure: nonce and time are inputs.
 struct OAuth1: Sendable {
-    /// An identifier with its shared secret: the client's own, a flow's temporary ones, or an access token.
+    /// An identifier with its shared secret: the client's, a flow's temporary credentials, or an access token.
     struct Credentials: Sendable, Hashable {
         let identifier: String
         let secret: String
@@ -13,15 +13,15 @@ struct OAuth1: Sendable {
     typealias Parameter = (name: String, value: String)
 
     let client: Credentials
-    /// On whose behalf; `nil` for a request for temporary credentials.
+    /// The user's token; `nil` for a request for temporary credentials.
     var token: Credentials?
     /// Unique among the requests of one client and token in one second (§3.3).
     let nonce: String
     let secondsSinceEpoch: Int64
 
-    /// `request` with the `Authorization` field that makes it ours (§3.5.1).
+    /// Returns `request` with the `Authorization` field that signs it (§3.5.1).
     ///
-    /// `parameters`: of the protocol, beyond those that every request has, such as `oauth_verifier`.
+    /// `parameters`: those of the protocol beyond the ones that every request has, such as `oauth_verifier`.
     func authorizing(_ request: ProviderRequest, with parameters: [Parameter] = []) -> ProviderRequest {
         var parameters =
             parameters + [
@@ -37,14 +37,14 @@ struct OAuth1: Sendable {
         return request.adding("authorization", "OAuth " + fields.joined(separator: ", "))
     }
 
-    /// What is signed (§3.4.1): the method, where the request goes, and every parameter in query, form and protocol.
+    /// Returns the text to sign (§3.4.1): the method, the address, and every parameter of query, form and protocol.
     static func baseString(of request: ProviderRequest, with parameters: [Parameter]) -> String {
         let query = request.address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
         let isForm = request.fields.contains {
             $0.name == "content-type" && $0.value == "application/x-www-form-urlencoded"
         }
         let all = parameters + pairs(Array(query)) + (isForm ? pairs(request.body) : [])
-        // §3.4.1.3.2: sorted as they are encoded, byte by byte.
+        // §3.4.1.3.2: sorted in encoded form, byte by byte.
         let normalized = all.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
             .sorted { $0 < $1 }
             .map { $0 + "=" + $1 }
@@ -63,7 +63,7 @@ struct OAuth1: Sendable {
         return Data(code).base64EncodedString()
     }
 
-    /// §3.4.1.2: scheme and authority in lower case, no port that goes without saying, no query.
+    /// §3.4.1.2: scheme and authority in lower case, without a default port and without the query.
     private static func baseAddress(_ address: String) -> String {
         let parts = address.prefix { $0 != "?" && $0 != "#" }.split(
             separator: "/",
@@ -79,7 +79,7 @@ struct OAuth1: Sendable {
         return scheme + "//" + authority + "/" + (parts.count > 3 ? parts[3] : "")
     }
 
-    /// Every pair of a query or a form, decoded; repeated names stay (§3.4.1.3.1).
+    /// Returns all pairs of a query or a form, decoded, with repeated names (§3.4.1.3.1).
     private static func pairs(_ text: [UInt8]) -> [Parameter] {
         text.split(separator: UInt8(ascii: "&")).compactMap { pair in
             let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,24 +1,24 @@
 import FoundationEssentials
 import Synchronization
 
-/// Keeps a provider that does not answer from costing more than its own users.
+/// Limits the effect of an unresponsive provider to its own users.
 ///
-/// Each host has its own count: so many calls at once and no more, and after so many failures in a row none for a while,
-/// but for one that finds out whether it is back. Who is turned away is so at once. Documents pass as they are: their cache
-/// remembers failures by itself.
+/// Each host has a limit of concurrent calls and a circuit breaker: after several failures in a row it refuses calls
+/// for a while, except one that tests the host. Refused calls fail at once. Documents are exempt, because their cache
+/// stores failures itself.
 ///
-/// A failure is a connection that breaks or an answer that does not come in time. An answer is no failure whatever it says:
-/// a client chooses the codes and tokens that a provider is asked about, and a provider that answers 500 to a crafted one
-/// would be switched off for everybody.
+/// A failure is a broken connection or an answer that does not arrive in time. An answer of any status is no failure:
+/// clients choose the codes and tokens that a provider is asked about, and a crafted one that causes a 500 would turn
+/// the provider off for all users.
 package final class ProviderGuard: HTTPFetching {
     package struct Limits: Sendable, Hashable {
-        /// Calls under way at one host.
+        /// Most concurrent calls to one host.
         package var callsMax = 256
-        /// Failures in a row after which a host is left alone.
+        /// Failures in a row after which a host gets no calls for a while.
         package var failuresMax = 5
-        /// How long it is left alone.
+        /// The length of that pause.
         package var pause = Duration.seconds(10)
-        /// Hosts that are remembered.
+        /// Most hosts that are tracked.
         package var hostsMax = 1024
 
         package init() {}
@@ -30,7 +30,7 @@ package final class ProviderGuard: HTTPFetching {
     private let hosts = Mutex<[String: CircuitBreaker]>([:])
 
     /// - Parameters:
-    ///   - http: how providers are reached.
+    ///   - http: sends the requests.
     ///   - limits: bounds for each host.
     ///   - now: the clock.
     package init(
@@ -61,7 +61,7 @@ package final class ProviderGuard: HTTPFetching {
             leave(host, wasAnswered: true)
             return answer
         } catch {
-            // A caller that went away says nothing of the host: else five of them could have it left alone.
+            // A cancelled caller says nothing about the host. Otherwise five of them could pause it.
             leave(host, wasAnswered: Task.isCancelled ? nil : error.isAnswer)
             throw error
         }
@@ -78,7 +78,7 @@ package final class ProviderGuard: HTTPFetching {
         hosts.withLock { $0[host]?.leave(wasAnswered: wasAnswered, limits, at: now()) }
     }
 
-    /// Scheme, host and port.
+    /// Returns scheme, host and port.
     private static func host(of address: String) -> String? {
         guard let url = URL(string: address), let host = url.host(), let scheme = url.scheme else { return nil }
         return "\(scheme)://\(host):\(url.port ?? 0)"
@@ -86,7 +86,7 @@ package final class ProviderGuard: HTTPFetching {
 }
 
 extension ProviderUnavailable {
-    /// Whether the other end said something, if nothing of use; or whether it was never asked.
+    /// `true` if the host sent an answer, usable or not, or was not asked.
     fileprivate var isAnswer: Bool {
         switch self {
         case .unreachable, .timedOut: false
@@ -98,18 +98,18 @@ extension ProviderUnavailable {
     }
 }
 
-/// What is known of one host.
+/// The state of one host.
 struct CircuitBreaker: Sendable {
     private var callCount = 0
     private var failureCount = 0
-    /// When somebody may try again; `nil` while nobody is kept from it.
+    /// The end of the pause; `nil` without a pause.
     private var pausedUntil: ContinuousClock.Instant?
     private var isBeingTried = false
 
-    /// Nothing is lost with it.
+    /// `true` if the state can be dropped.
     var isIdle: Bool { callCount == 0 && failureCount == 0 }
 
-    /// Counts a call in; the reason why it may not be made.
+    /// Counts a call that begins. Returns the reason to refuse it.
     mutating func enter(_ limits: ProviderGuard.Limits, at now: ContinuousClock.Instant) -> ProviderUnavailable? {
         if let pausedUntil, now < pausedUntil || isBeingTried { return .suspended }
         guard callCount < limits.callsMax else { return .tooManyCalls }
@@ -118,7 +118,7 @@ struct CircuitBreaker: Sendable {
         return nil
     }
 
-    /// Counts a call out; `wasAnswered` is `nil` where nobody waited to see.
+    /// Counts a call that ends. `wasAnswered` is `nil` if the caller left before the answer.
     mutating func leave(wasAnswered: Bool?, _ limits: ProviderGuard.Limits, at now: ContinuousClock.Instant) {
         callCount -= 1
         isBeingTried = false

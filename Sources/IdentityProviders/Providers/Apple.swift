@@ -3,8 +3,8 @@ import Crypto
 import JSON
 
 extension KnownIssuer {
-    /// `apple.com`: identity tokens of Sign in with Apple, from apps (audience: the bundle id) and the web (the services
-    /// id). The name travels beside the token.
+    /// `apple.com`: identity tokens of Sign in with Apple, from apps (audience: the bundle id) and the web (the
+    /// services id). The name arrives beside the token.
     static let apple = KnownIssuer(
         provider: .apple,
         keySetURL: "https://appleid.apple.com/auth/keys",
@@ -13,9 +13,9 @@ extension KnownIssuer {
             authorizationURL: "https://appleid.apple.com/auth/authorize",
             tokenURL: "https://appleid.apple.com/auth/token",
             scopes: ["name", "email"],
-            // Apple sends names no other way.
+            // Apple sends names only this way.
             parameters: [("response_mode", "form_post")],
-            // Apple asks each time, and documents no parameter for it.
+            // Apple always asks for authentication, and documents no parameter for it.
             reauthentication: [],
             clientSecret: { configuration, now in
                 guard let clientID = configuration.clientIDs.first else { return nil }
@@ -38,8 +38,8 @@ extension KnownIssuer {
         verified.incoming.profile.displayName = full
     }
 
-    /// The name the client says Apple gave it. Nothing signs it, so nothing but the name is taken from there (not its
-    /// `email`), and a text that cannot be read is no reason to refuse the sign-in.
+    /// Returns the name that the client received from Apple. It is not signed, so only the name is used (not its
+    /// `email`), and unreadable text does not refuse the sign-in.
     private static func name(in user: String?) -> JSONValue? {
         guard let user, user.utf8.count <= 4096,
             let document = try? JSONValue(parsing: Array(user.utf8), depthMax: 4)
@@ -49,11 +49,11 @@ extension KnownIssuer {
 }
 
 extension AppleKey {
-    /// How long a secret is good: for the request that it is made for. Apple allows six months.
+    /// The lifetime of a client secret, which is made for one request. Apple allows six months.
     static let secretSeconds: Int64 = 300
 
-    /// What a client shows instead of a secret: a token it signs itself (Sign in with Apple REST API, "Creating a client
-    /// secret"). `nil` when the key is none.
+    /// Returns the client secret: a token that the client signs itself (Sign in with Apple REST API, "Creating a client
+    /// secret"). `nil` if the key is invalid.
     func clientSecret(of clientID: String, at now: Timestamp) -> String? {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKey) else { return nil }
         return try? key.signedToken(keyID: keyID) { writer in
@@ -66,25 +66,24 @@ extension AppleKey {
     }
 }
 
-/// Takes back what Apple gave out, as apps have to when an account is deleted (Sign in with Apple REST API, "Revoke
-/// tokens").
+/// Revokes Apple's tokens, as apps must when an account is deleted (Sign in with Apple REST API, "Revoke tokens").
 struct AppleRevocation: Sendable {
     let network: ProviderNetwork
 
     /// - Parameters:
-    ///   - token: what to take back; a code is exchanged first, because Apple takes back tokens only.
-    ///   - bundleID: the app that got it, where it was one; the services id otherwise.
-    ///   - configuration: what the project registered about Apple.
+    ///   - token: the token to revoke. A code is exchanged first, because Apple revokes only tokens.
+    ///   - bundleID: the app that got it; `nil` for the services id.
+    ///   - configuration: the project's registration of Apple.
     ///   - now: the instant of the request.
-    /// - Returns: why not; `nil` when it is done.
-    /// - Throws: `ProviderUnavailable` when Apple gives no usable answer; it may have been done.
+    /// - Returns: the reason of a refusal; `nil` if the token is revoked.
+    /// - Throws: `ProviderUnavailable` if Apple gives no usable answer. The token may be revoked nevertheless.
     func revoke(
         _ token: RevocableToken,
         ofApp bundleID: String?,
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> InvalidCredential? {
-        var inquiry = network.inquiry(under: configuration, at: now)
+        var requests = network.requests(under: configuration, at: now)
         let clientID = bundleID.flatMap { configuration.appleBundleIDs.contains($0) ? $0 : nil }
         guard let clientID = clientID ?? configuration.clientIDs.first,
             let secret = configuration.appleKey?.clientSecret(of: clientID, at: now)
@@ -95,10 +94,10 @@ struct AppleRevocation: Sendable {
         case .access(let access): (hint, text) = ("access_token", access)
         case .refresh(let refresh): (hint, text) = ("refresh_token", refresh)
         case .code(let code, let redirectURI):
-            inquiry.configuration.clientIDs = [clientID]
+            requests.configuration.clientIDs = [clientID]
             var credential = ProviderCredential(provider: .apple, authorizationCode: code)
             credential.flow = redirectURI.map { AuthorizationFlow(redirectURI: $0) }
-            if let reason = try await KnownIssuer.apple.server.exchange(code, of: &credential, inquiry) {
+            if let reason = try await KnownIssuer.apple.server.exchange(code, of: &credential, requests) {
                 return reason
             }
             if let refresh = credential.refreshToken {
@@ -109,7 +108,7 @@ struct AppleRevocation: Sendable {
                 throw .malformedAnswer
             }
         }
-        let answer = try await inquiry.answer(
+        let answer = try await requests.answer(
             to: .form(
                 [("client_id", clientID), ("client_secret", secret), ("token", text), ("token_type_hint", hint)],
                 to: configuration.address(.revocation, usual: "https://appleid.apple.com/auth/revoke")

@@ -3,8 +3,8 @@ import Crypto
 import JSON
 
 extension KnownIssuer {
-    /// `facebook.com`: classic Login, whose access tokens belong to an app-scoped user of Graph, and Limited Login, whose
-    /// ID tokens its iOS SDK receives instead. Both name the user alike.
+    /// `facebook.com`: classic Login with access tokens for an app-scoped user of Graph, and Limited Login with ID
+    /// tokens for its iOS SDK. Both use the same user id.
     static let facebook = KnownIssuer(
         provider: .facebook,
         keySetURL: "https://limited.facebook.com/.well-known/oauth/openid/jwks/",
@@ -21,26 +21,26 @@ extension KnownIssuer {
     )
 }
 
-/// Access tokens of Facebook Login, as its SDKs and `FacebookAuthProvider.credential(accessToken)` bring them.
+/// Access tokens of Facebook Login, from its SDKs and `FacebookAuthProvider.credential(accessToken)`.
 private struct FacebookAccessTokens: AccessTokenVerifying {
     func verify(
         _ credential: ProviderCredential,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let configuration = inquiry.configuration
+        let configuration = requests.configuration
         guard let token = credential.accessToken else { return .invalid(.missingCredential) }
         guard token.isAccessToken else { return .invalid(.malformed) }
-        // It becomes part of an address.
+        // The token becomes part of an address.
         guard PercentEncoding.encode(token).utf8.count <= 1536 else { return .invalid(.tooLarge) }
         guard let app = configuration.clientIDs.first.nonEmpty, let secret = configuration.clientSecret.nonEmpty else {
             return .invalid(.incompleteConfiguration)
         }
         let owner: String
-        switch try await check(token, app: app, secret: secret, inquiry) {
+        switch try await check(token, app: app, secret: secret, requests) {
         case .invalid(let reason): return .invalid(reason)
         case .issued(let user): owner = user
         }
-        let answer = try await inquiry.answer(
+        let answer = try await requests.answer(
             to: ProviderRequest(
                 .get,
                 PercentEncoding.adding(
@@ -60,26 +60,27 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
     }
 
     private enum Check {
-        /// To this project's app, for the user with this id.
+        /// The token was issued to this project's app, for the user with this id.
         case issued(String)
         case invalid(InvalidCredential)
     }
 
-    /// Whether `token` was issued to this project's app, for a user, and is good (developers.facebook.com, "debug_token").
+    /// Checks that `token` is valid and was issued to this project's app for a user (developers.facebook.com,
+    /// "debug_token").
     ///
-    /// The app's own credentials go in a field, because addresses are logged on the way.
+    /// The app's credentials are sent in a field, because intermediaries log addresses.
     private func check(
         _ token: String,
         app: String,
         secret: String,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> Check {
-        let answer = try await inquiry.answer(
+        let answer = try await requests.answer(
             to: ProviderRequest(
                 .get,
                 PercentEncoding.adding(
                     [("input_token", token)],
-                    to: inquiry.configuration.address(.tokenInfo, usual: "https://graph.facebook.com/debug_token")
+                    to: requests.configuration.address(.tokenInfo, usual: "https://graph.facebook.com/debug_token")
                 ),
                 fields: [.bearer(app + "|" + secret)]
             )
@@ -98,7 +99,7 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
         return .issued(user)
     }
 
-    /// Facebook tells of an address only when it was confirmed once; whether it still is, nobody says.
+    /// Returns the result. Facebook gives an address only if it was confirmed once; it may have changed since.
     private func verification(
         of credential: ProviderCredential,
         subject: String,
@@ -113,7 +114,8 @@ private struct FacebookAccessTokens: AccessTokenVerifying {
         }
     }
 
-    /// That whoever asks with `token` knows the app's secret (developers.facebook.com, "Secure Graph API calls").
+    /// Returns the proof that the sender of `token` has the app's secret (developers.facebook.com, "Secure Graph API
+    /// calls").
     private static func proof(of token: String, under secret: String) -> String {
         let key = SymmetricKey(data: Array(secret.utf8))
         return Hexadecimal.encode(Array(HMAC<SHA256>.authenticationCode(for: Array(token.utf8), using: key)))

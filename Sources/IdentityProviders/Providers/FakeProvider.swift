@@ -1,23 +1,23 @@
 package import AccountLinking
 import JSON
 
-/// Accepts tokens that anyone can write, so that apps and tests can sign in without a provider: plain JSON such as
-/// `{"sub":"1","email":"a@example.com"}`, or a token with `alg` `none` and no signature.
+/// Accepts unsigned tokens, so that apps and tests can sign in without a provider: plain JSON such as
+/// `{"sub":"1","email":"a@example.com"}`, or a token with `alg` `none`.
 ///
-/// Development only. `concord dev` constructs it and nothing else does: without one, such tokens reach the real
-/// verifiers, which refuse them. A signed token is not this type's business even in development.
+/// Development only: only `concord dev` constructs it. Without it such tokens reach the real verifiers, which refuse
+/// them. It never handles signed tokens.
 package struct FakeProvider: Sendable {
     /// Providers that development enables without configuration (docs/reference/differences.md).
     package static let providers: Set<ProviderID> = [
         .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn,
     ]
 
-    /// Where the consent page of every made-up provider stands, on the host that the browser is sent back to.
+    /// The path of the consent page of all fake providers, on the host to which the browser returns.
     package static let pagePath = "/emulator/auth/provider"
 
     package init() {}
 
-    /// The consent page on which somebody makes a user up; `nil` for a provider that has to be registered.
+    /// Returns the consent page where the user chooses an identity; `nil` for a provider that must be registered.
     func authorization(for request: AuthorizationRequest, at provider: ProviderID) -> PreparedAuthorization? {
         guard Self.providers.contains(provider) else { return nil }
         // `https:`, nothing, the host.
@@ -32,10 +32,10 @@ package struct FakeProvider: Sendable {
         )
     }
 
-    /// The verdict on a fake token; `nil` when the credential carries none and has to be judged for real.
+    /// Returns the verdict on a fake token; `nil` if the credential has none and needs real verification.
     ///
-    /// The token may stand in place of the ID token or, for providers that have none, of the access token. One for an
-    /// `oidc.*` provider must name the registered issuer and client, because a project may have several.
+    /// The token may replace the ID token or, for providers without one, the access token. A token for an `oidc.*`
+    /// provider must name the registered issuer and client, because a project may have several.
     func verification(
         of credential: ProviderCredential,
         configuration: ProviderConfiguration?
@@ -68,15 +68,15 @@ package struct FakeProvider: Sendable {
             }
             return Self.verification(by: known, of: completed, claims: claims)
         }
-        // The rest have no ID tokens and so no issuer.
+        // Other providers have no ID tokens and so no issuer.
         return .verified(of: completed, claims: claims, issuer: nil) { _, _ in }
     }
 
-    /// The credential with an access token, which the provider would have given as well.
+    /// Returns the credential with an access token, as the provider would have sent one.
     ///
     /// SDKs rebuild a credential from the answer, and for GitHub, Facebook and Twitter from its access token alone
-    /// (`GithubAuthProvider.credentialFromError`), for Twitter from its secret too. The made-up token itself stands in for
-    /// a missing access token, so that the rebuilt credential signs in as well. Twitter has no ID tokens.
+    /// (`GithubAuthProvider.credentialFromError`), for Twitter also from its secret. The fake token itself replaces a
+    /// missing access token, so that the rebuilt credential signs in as well. Twitter has no ID tokens.
     private static func completed(_ credential: ProviderCredential) -> ProviderCredential {
         var completed = credential
         completed.accessToken = credential.accessToken ?? credential.idToken
@@ -89,8 +89,8 @@ package struct FakeProvider: Sendable {
 
     private static let madeUpSecret = "made-up"
 
-    /// The verdict of `known`, with a locale in Google's `rawUserInfo`: the emulator has one for every user. The account itself
-    /// gets no language by it.
+    /// Returns the verdict of `known`, with a locale in Google's `rawUserInfo`, as the emulator has one for every user.
+    /// The account gets no language from it.
     private static func verification(
         by known: KnownIssuer,
         of credential: ProviderCredential,
@@ -108,8 +108,8 @@ package struct FakeProvider: Sendable {
         return .verified(verified)
     }
 
-    /// Why an ID token that is neither made up nor of the form of a real one is refused, where a made-up one would have
-    /// been taken; `nil`: nothing is wrong with the form.
+    /// Returns the reason to refuse an ID token that is neither fake nor well formed, where a fake one would be
+    /// accepted; `nil` if its form is valid.
     func objection(to credential: ProviderCredential) -> InvalidCredential? {
         guard Self.providers.contains(credential.provider), let token = credential.idToken,
             case .invalid(let reason) = JSONWebToken.parse(token)
@@ -117,7 +117,7 @@ package struct FakeProvider: Sendable {
         return reason
     }
 
-    /// A made-up token that carries a nonce is bound by it as a real one is; without one it is bound to nothing.
+    /// Checks the nonce of a fake token that has one, like that of a real token.
     private static func nonceViolation(
         by claims: JSONValue,
         of credential: ProviderCredential,

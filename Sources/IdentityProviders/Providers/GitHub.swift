@@ -1,8 +1,8 @@
 import AccountLinking
 import JSON
 
-/// `github.com`: OAuth 2.0 without ID tokens (docs.github.com, "Authorizing OAuth apps"). GitHub tells whose an access token
-/// is, and to its own app alone, whether it was given to that.
+/// `github.com`: OAuth 2.0 without ID tokens (docs.github.com, "Authorizing OAuth apps"). GitHub returns the user of an
+/// access token, and returns to its own app alone if the token was issued to it.
 struct GitHub: IdentityProvider {
     let network: ProviderNetwork
 
@@ -22,7 +22,7 @@ struct GitHub: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
-        // Without the secret nobody would come back from there.
+        // Without the secret the flow could not be finished.
         guard configuration.clientSecret.nonEmpty != nil else { return .invalid(.incompleteConfiguration) }
         return Self.server.authorization(for: request, configuration: configuration)
     }
@@ -32,15 +32,15 @@ struct GitHub: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let inquiry = network.inquiry(under: configuration, at: now)
+        let requests = network.requests(under: configuration, at: now)
         var credential = credential
-        // Whose the token is, where GitHub has told it already.
+        // The token's user, if GitHub has already returned it.
         var owner: JSONValue?
         if let code = credential.authorizationCode {
-            if let reason = try await Self.server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
+            if let reason = try await Self.server.exchange(code, of: &credential, requests) { return .invalid(reason) }
         } else if let token = credential.accessToken, credential.flow == nil {
             guard token.isAccessToken else { return .invalid(.malformed) }
-            switch try await check(token, inquiry) {
+            switch try await check(token, requests) {
             case .invalid(let reason): return .invalid(reason)
             case .issued(let id): owner = id
             }
@@ -48,24 +48,24 @@ struct GitHub: IdentityProvider {
             return .invalid(.missingCredential)
         }
         guard let token = credential.accessToken, token.isAccessToken else { throw .malformedAnswer }
-        return try await verification(of: credential, token: token, owner: owner, inquiry)
+        return try await verification(of: credential, token: token, owner: owner, requests)
     }
 
     private enum Check {
-        /// To this project's app, for the user with this id.
+        /// The token was issued to this project's app, for the user with this id.
         case issued(JSONValue)
         case invalid(InvalidCredential)
     }
 
-    /// Whether `token` was issued to this project's app (docs.github.com, "Check a token").
+    /// Checks that `token` was issued to this project's app (docs.github.com, "Check a token").
     private func check(
         _ token: String,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> Check {
-        let configuration = inquiry.configuration
+        let configuration = requests.configuration
         guard let client = configuration.clientIDs.first.nonEmpty, let secret = configuration.clientSecret.nonEmpty
         else { return .invalid(.incompleteConfiguration) }
-        let answer = try await inquiry.answer(
+        let answer = try await requests.answer(
             to: ProviderRequest(
                 .post,
                 configuration.address(
@@ -78,7 +78,7 @@ struct GitHub: IdentityProvider {
         )
         switch answer.status {
         case 401: return .invalid(.clientRefused)
-        // Another app's tokens are as unknown as made-up ones.
+        // GitHub answers alike for tokens of other apps and for invented ones.
         case 404, 422: return .invalid(.refusedByProvider)
         default: break
         }
@@ -92,10 +92,10 @@ struct GitHub: IdentityProvider {
         of credential: ProviderCredential,
         token: String,
         owner: JSONValue?,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let profileAddress = inquiry.configuration.address(.profile, usual: "https://api.github.com/user")
-        let answer = try await ask(profileAddress, token, inquiry)
+        let profileAddress = requests.configuration.address(.profile, usual: "https://api.github.com/user")
+        let answer = try await ask(profileAddress, token, requests)
         guard answer.status != 401 else { return .invalid(.refusedByProvider) }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let profile = answer.json, let id = profile["id"]?.integer, owner ?? .integer(id) == .integer(id) else {
@@ -107,8 +107,8 @@ struct GitHub: IdentityProvider {
         ] {
             claims[claim] = profile[name]
         }
-        let emailsAddress = inquiry.configuration.address(.emails, usual: "https://api.github.com/user/emails")
-        if let primary = try await primaryEmail(at: emailsAddress, token, inquiry) {
+        let emailsAddress = requests.configuration.address(.emails, usual: "https://api.github.com/user/emails")
+        if let primary = try await primaryEmail(at: emailsAddress, token, requests) {
             claims["email"] = primary["email"]
             claims["email_verified"] = primary["verified"]
         }
@@ -117,14 +117,14 @@ struct GitHub: IdentityProvider {
         }
     }
 
-    /// The user's primary address (docs.github.com, "List email addresses for the authenticated user"); `nil` where the
-    /// token may not read it, which 403 or 404 tell: then there is what the profile makes public.
+    /// Returns the user's primary address (docs.github.com, "List email addresses for the authenticated user"); `nil`
+    /// if the token may not read it (403 or 404). The public address of the profile is used then.
     private func primaryEmail(
         at address: String,
         _ token: String,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> JSONValue? {
-        let answer = try await ask(address, token, inquiry)
+        let answer = try await ask(address, token, requests)
         guard answer.status != 403, answer.status != 404 else { return nil }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let emails = answer.jsonArray else { throw .malformedAnswer }
@@ -134,9 +134,9 @@ struct GitHub: IdentityProvider {
     private func ask(
         _ address: String,
         _ token: String,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> ProviderAnswer {
-        try await inquiry.answer(
+        try await requests.answer(
             to: ProviderRequest(
                 .get,
                 address,

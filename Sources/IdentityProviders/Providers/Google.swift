@@ -12,7 +12,7 @@ extension KnownIssuer {
             authorizationURL: "https://accounts.google.com/o/oauth2/v2/auth",
             tokenURL: "https://oauth2.googleapis.com/token",
             scopes: ["openid", "email", "profile"],
-            // Google knows no prompt of that name and shows an error (developers.google.com/identity, "prompt").
+            // Google has no prompt of that name and shows an error (developers.google.com/identity, "prompt").
             reauthentication: [("max_age", "0")],
             nativeRedirectURI: ""
         ),
@@ -32,7 +32,7 @@ extension KnownIssuer {
         verified.rawUserInfo = rawUserInfo(subject: subject, claims: claims, email: verified.incoming.email)
     }
 
-    /// The profile under the keys that Google's own answer has. The scopes are those that the claims give away.
+    /// Returns the profile under the keys of Google's own answer. The scopes are inferred from the claims.
     private static func rawUserInfo(subject: String, claims: JSONValue, email: EmailAssertion) -> String {
         var scopes = ["openid", "https://www.googleapis.com/auth/userinfo.profile"]
         var isVerified: Bool?
@@ -57,17 +57,17 @@ extension KnownIssuer {
     }
 }
 
-/// Access tokens of Google, as its web client library and `GoogleAuthProvider.credential(null, accessToken)` bring them.
+/// Google's access tokens, from its web client library and `GoogleAuthProvider.credential(null, accessToken)`.
 private struct GoogleAccessTokens: AccessTokenVerifying {
     func verify(
         _ credential: ProviderCredential,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let configuration = inquiry.configuration
+        let configuration = requests.configuration
         guard let token = credential.accessToken else { return .invalid(.missingCredential) }
-        // developers.google.com/identity/protocols/oauth2, "tokeninfo": `aud` is whom the token was issued to. In a form,
-        // because addresses are logged on the way.
-        let info = try await inquiry.answer(
+        // developers.google.com/identity/protocols/oauth2, "tokeninfo": `aud` is the client that the token was issued
+        // to. Sent in a form, because intermediaries log addresses.
+        let info = try await requests.answer(
             to: .form(
                 [("access_token", token)],
                 to: configuration.address(.tokenInfo, usual: "https://oauth2.googleapis.com/tokeninfo")
@@ -79,7 +79,7 @@ private struct GoogleAccessTokens: AccessTokenVerifying {
         guard let audience = tokenInfo["aud"]?.string, configuration.audiences.contains(audience) else {
             return .invalid(.wrongAudience)
         }
-        let profile = try await inquiry.answer(
+        let profile = try await requests.answer(
             to: ProviderRequest(
                 .get,
                 configuration.address(.profile, usual: "https://openidconnect.googleapis.com/v1/userinfo"),

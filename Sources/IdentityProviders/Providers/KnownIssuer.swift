@@ -1,27 +1,27 @@
 import AccountLinking
 import JSON
 
-/// A provider that everybody knows: the values in which its ID tokens differ from those of its like.
+/// A well-known provider: the values in which its ID tokens differ from those of others.
 struct KnownIssuer: Sendable {
-    /// Names its issuers in `KnownProvider`.
+    /// The provider's id. `KnownProvider` has its issuers.
     let provider: ProviderID
     let keySetURL: String
-    /// How it signs.
+    /// The algorithms of its signatures.
     var algorithms: Set<SignatureAlgorithm> = [.rs256]
-    /// Where every tenant of it is an issuer: how they are named.
+    /// The names of its issuers, if each tenant is one.
     var tenants: TenantIssuers?
     /// See `IDTokenRequirements`.
     var checksEveryAuthorizedParty = true
     let nonceRule: IDTokenRequirements.NonceRule
-    /// Its consent page and token endpoint.
+    /// The addresses of its consent page and token endpoint.
     let server: AuthorizationServer
-    /// The same provider for the users of one tenant, as apps name tenants; `nil` for what cannot be one.
+    /// Returns the same provider for the users of one tenant, as apps name tenants; `nil` for an invalid name.
     var ofTenant: (@Sendable (_ name: String) -> KnownIssuer?)?
-    /// By which of its claims a user is known.
+    /// Returns the subject: the claim that identifies the user.
     var subject: @Sendable (JSONValue) -> String? = { $0["sub"]?.string }
-    /// Takes over what only this provider says, or says in a form of its own.
+    /// Adds claims that only this provider has, or has in its own form.
     var refine: @Sendable (inout VerifiedCredential, StandardClaims, ProviderCredential) -> Void = { _, _, _ in }
-    /// Judges an access token that comes without an ID token; `nil` where that proves nothing.
+    /// Verifies an access token without an ID token; `nil` if that proves nothing.
     var accessTokens: (any AccessTokenVerifying)?
 
     static let all: [KnownIssuer] = [
@@ -29,16 +29,16 @@ struct KnownIssuer: Sendable {
         // The next one goes here.
     ]
 
-    /// Every name that its tokens give it.
+    /// All issuer names in its tokens.
     var issuers: [String] { KnownProvider.byID[provider]?.issuers ?? [] }
 
-    /// The issuer as Concord records it.
+    /// The issuer that Concord records.
     var issuer: String { issuers.first ?? "" }
 
-    /// Whether it is the one that calls itself `name` in an answer.
+    /// Returns `true` if the provider uses the issuer `name`.
     func isNamed(_ name: String) -> Bool { tenants?.contains(name) ?? issuers.contains(name) }
 
-    /// What claims that are believed say.
+    /// Returns the verdict for verified claims.
     func verification(of credential: ProviderCredential, claims: JSONValue) -> CredentialVerification {
         .verified(
             of: credential,
@@ -49,7 +49,8 @@ struct KnownIssuer: Sendable {
     }
 }
 
-/// Verifies the credentials of one known issuer: ID tokens, codes, and access tokens where it tells whom it gave them to.
+/// Verifies the credentials of one known issuer: ID tokens, codes, and access tokens if the provider returns the client
+/// that they were issued to.
 struct KnownIssuerProvider: IdentityProvider {
     let known: KnownIssuer
     let verifier: IDTokenVerifier
@@ -62,7 +63,7 @@ struct KnownIssuerProvider: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let inquiry = network.inquiry(under: configuration, at: now)
+        let requests = network.requests(under: configuration, at: now)
         var known = known
         if let tenant = credential.flow?.tenant {
             guard let chosen = known.ofTenant?(tenant) else { return .invalid(.unknownTenant) }
@@ -71,13 +72,13 @@ struct KnownIssuerProvider: IdentityProvider {
         if let name = credential.answeringIssuer, !known.isNamed(name) { return .invalid(.wrongIssuer) }
         var credential = credential
         if let code = credential.codeToExchange {
-            if let reason = try await known.server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
+            if let reason = try await known.server.exchange(code, of: &credential, requests) { return .invalid(reason) }
         }
-        // An access token cannot show that it was given out in a flow; an ID token with its nonce can.
+        // An access token cannot prove that it was issued in a flow. An ID token with its nonce can.
         if credential.idToken == nil, credential.accessToken != nil, credential.flow?.nonce == nil,
             let accessTokens = known.accessTokens
         {
-            return try await accessTokens.verify(credential, inquiry)
+            return try await accessTokens.verify(credential, requests)
         }
         let outcome = try await verifier.verify(
             credential,
@@ -106,7 +107,7 @@ struct KnownIssuerProvider: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
-        // Without the secret nobody would come back from there.
+        // Without the secret the flow could not be finished.
         guard known.server.clientSecret(configuration, now) != nil else { return .invalid(.incompleteConfiguration) }
         guard let ofTenant = known.ofTenant, let tenant = request.customParameters["tenant"] else {
             return known.server.authorization(for: request, configuration: configuration)

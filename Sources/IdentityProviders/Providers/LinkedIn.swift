@@ -4,8 +4,8 @@ extension KnownIssuer {
     /// `linkedin.com`: ID tokens of Sign In with LinkedIn (learn.microsoft.com/linkedin, "Sign In with LinkedIn using
     /// OpenID Connect"). Tokens and the discovery document have not always named the same issuer.
     ///
-    /// Its ID tokens carry no nonce, and its token endpoint refuses web clients that send a code verifier, so that a code
-    /// is bound to its flow by `state` and the session alone.
+    /// Its ID tokens have no nonce, and its token endpoint refuses web clients that send a code verifier. So only
+    /// `state` and the session bind a code to its flow.
     static let linkedIn = KnownIssuer(
         provider: .linkedIn,
         keySetURL: "https://www.linkedin.com/oauth/openid/jwks",

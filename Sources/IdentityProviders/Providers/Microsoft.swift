@@ -2,8 +2,8 @@ import AccountLinking
 import JSON
 
 extension KnownIssuer {
-    /// `microsoft.com`: personal accounts and those of every Entra tenant, each of which is an issuer of its own; the
-    /// custom parameter `tenant` names one (learn.microsoft.com, "ID token claims reference").
+    /// `microsoft.com`: personal accounts and accounts of every Entra tenant. Each tenant is an issuer; the custom
+    /// parameter `tenant` names one (learn.microsoft.com, "ID token claims reference").
     static let microsoft = microsoft(of: "common") { _ in true }
 
     private static func microsoft(
@@ -31,7 +31,8 @@ extension KnownIssuer {
     /// The tenant of all personal accounts.
     private static let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-    /// A tenant is named by its id, by a domain of it, or as `common`, `organizations` or `consumers`.
+    /// Returns the issuer of a tenant, which is named by its id, by one of its domains, or as `common`, `organizations`
+    /// or `consumers`.
     @Sendable private static func microsoftTenant(_ name: String) -> KnownIssuer? {
         let name = name.lowercased()
         let isName = name.utf8.allSatisfy { byte in
@@ -49,8 +50,8 @@ extension KnownIssuer {
         }
     }
 
-    /// The id that Microsoft Graph has for a user, which is the same for every app (ADR 0036): `oid`, of which
-    /// personal accounts use the last 16 digits. `sub` is another one for each app.
+    /// Returns the user's id in Microsoft Graph, which is the same for every app (ADR 0036): `oid`, of which personal
+    /// accounts use the last 16 digits. `sub` differs for each app.
     @Sendable private static func microsoftSubject(_ claims: JSONValue) -> String? {
         // Fake tokens have no tenant.
         guard let tenant = claims["tid"]?.string else { return claims["sub"]?.string }
@@ -59,8 +60,8 @@ extension KnownIssuer {
         return String(object.filter { $0 != "-" }.suffix(16))
     }
 
-    /// Whoever administers a tenant writes what he likes into `email`. `xms_edov` says whether the tenant owns the
-    /// address's domain; it counts where an operator's policy takes the tenant's word.
+    /// A tenant's administrator can write any address into `email`. `xms_edov` is true if the tenant owns the address's
+    /// domain; it counts if an operator's policy trusts the tenant.
     @Sendable private static func refineMicrosoft(
         _ verified: inout VerifiedCredential,
         _ standard: StandardClaims,

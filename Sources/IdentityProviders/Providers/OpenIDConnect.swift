@@ -1,7 +1,8 @@
 import AccountLinking
 import JSON
 
-/// Any `oidc.*` provider: an issuer the project registered, found by discovery (OpenID Connect Core and Discovery 1.0).
+/// An `oidc.*` provider: an issuer that the project registered, found by discovery (OpenID Connect Core and Discovery
+/// 1.0).
 struct OpenIDConnect: IdentityProvider {
     let verifier: IDTokenVerifier
     let network: ProviderNetwork
@@ -14,7 +15,7 @@ struct OpenIDConnect: IdentityProvider {
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
         guard let issuer = configuration.issuer.nonEmpty else { return .invalid(.providerNotConfigured) }
-        let inquiry = network.inquiry(under: configuration, at: now)
+        let requests = network.requests(under: configuration, at: now)
         let source = Self.source(of: issuer, configuration)
         if let answering = credential.answeringIssuer, answering != issuer { return .invalid(.wrongIssuer) }
         var metadata: IssuerMetadata?
@@ -29,7 +30,7 @@ struct OpenIDConnect: IdentityProvider {
             let said: IssuerMetadata
             if let metadata { said = metadata } else { said = try await statement(from: source, at: now) }
             let server = Self.server(said, configuration)
-            if let reason = try await server.exchange(code, of: &credential, inquiry) { return .invalid(reason) }
+            if let reason = try await server.exchange(code, of: &credential, requests) { return .invalid(reason) }
             profileURL = configuration.addresses[.profile] ?? said.profileURL
         } else if !configuration.acceptsIDTokens {
             return .invalid(.unsupportedKind)
@@ -48,9 +49,9 @@ struct OpenIDConnect: IdentityProvider {
         switch outcome {
         case .invalid(let reason): return .invalid(reason)
         case .claims(var claims):
-            // Many issuers put nothing about the user into the ID tokens that codes are exchanged for.
+            // Many issuers put no claims about the user into the ID tokens of code exchanges.
             if claims["email"] == nil, let profileURL, let token = credential.accessToken {
-                guard let completed = try await complete(claims, with: token, at: profileURL, inquiry) else {
+                guard let completed = try await complete(claims, with: token, at: profileURL, requests) else {
                     return .invalid(.refusedByProvider)
                 }
                 claims = completed
@@ -91,7 +92,8 @@ struct OpenIDConnect: IdentityProvider {
         return metadata
     }
 
-    /// The issuer as an authorization server: asked for codes where the project takes them, else for ID tokens.
+    /// Returns the issuer's authorization server. Its consent page returns codes if the project accepts them, otherwise
+    /// ID tokens.
     private static func server(
         _ metadata: IssuerMetadata,
         _ configuration: ProviderConfiguration
@@ -107,15 +109,15 @@ struct OpenIDConnect: IdentityProvider {
         )
     }
 
-    /// `claims` with what the issuer's profile says besides; `nil` when it is somebody else's (OpenID Connect Core 1.0
-    /// §5.3.2) or the token is refused.
+    /// Returns `claims` with those of the issuer's profile; `nil` if the profile belongs to another user (OpenID
+    /// Connect Core 1.0 §5.3.2) or the token is refused.
     private func complete(
         _ claims: JSONValue,
         with token: String,
         at address: String,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> JSONValue? {
-        let answer = try await inquiry.answer(to: ProviderRequest(.get, address, fields: [.bearer(token)]))
+        let answer = try await requests.answer(to: ProviderRequest(.get, address, fields: [.bearer(token)]))
         guard answer.status != 401, answer.status != 403 else { return nil }
         guard answer.isSuccess else { throw .unexpectedStatus }
         guard let profile = answer.json?.object else { throw .malformedAnswer }
@@ -123,19 +125,19 @@ struct OpenIDConnect: IdentityProvider {
         return .object(profile.merging(claims.object ?? [:]) { $1 })
     }
 
-    /// What sign-in attributes may take as JSON. They are in every ID token of the session, and a token goes into a field of a
-    /// request's head.
+    /// Most bytes of sign-in attributes as JSON. They are in every ID token of the session, which has to fit into a
+    /// request's header.
     static let attributesBytesMax = 12_288
 
-    /// What claims that are believed say; everything the issuer says about the user becomes a sign-in attribute, unless it is
-    /// too much: then nothing does, for half of somebody's groups would be a lie.
+    /// Returns the verdict for verified claims. All claims about the user become sign-in attributes. If they are too
+    /// large, none does: an incomplete list of groups would be wrong.
     static func verification(
         of credential: ProviderCredential,
         claims: JSONValue,
         issuer: String
     ) -> CredentialVerification {
         .verified(of: credential, claims: claims, issuer: issuer) { verified, standard in
-            // Google's rules of trust look at the Workspace domain, whatever the provider is called.
+            // Google's rules of trust use the Workspace domain, under every name of the provider.
             if ProviderID.known(forIssuer: issuer) == .google {
                 verified.incoming.email = standard.email(hostedDomain: claims["hd"]?.string.nonEmpty)
             }
@@ -146,7 +148,7 @@ struct OpenIDConnect: IdentityProvider {
         }
     }
 
-    /// Claims about the token, not about the user. `sub` is left out too: it is in `firebase.identities` already.
+    /// Claims about the token, not about the user. `sub` is already in `firebase.identities`.
     private static let protocolClaims: Set<String> = [
         "iss", "sub", "aud", "azp", "exp", "iat", "nbf", "jti", "nonce", "at_hash", "c_hash", "s_hash",
     ]

@@ -1,11 +1,11 @@
 import AccountLinking
 import JSON
 
-/// `twitter.com`: OAuth 1.0a (RFC 5849; docs.x.com, "Log in with X"). Twitter says whom an access token belongs to, and only
-/// to the app that it was given to: one of another app does not go with this project's key.
+/// `twitter.com`: OAuth 1.0a (RFC 5849; docs.x.com, "Log in with X"). Twitter returns the user of an access token, and
+/// only to the app that it was issued to: a token of another app does not work with this project's key.
 struct Twitter: IdentityProvider {
     let network: ProviderNetwork
-    /// Never the same twice (RFC 5849 §3.3).
+    /// Returns a new value each time (RFC 5849 §3.3).
     var newNonce: @Sendable () -> String = {
         String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }
@@ -18,10 +18,10 @@ struct Twitter: IdentityProvider {
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> AuthorizationPreparation {
         guard let client = Self.client(of: configuration) else { return .invalid(.incompleteConfiguration) }
-        // The answer comes back without anything of the flow but what this address carries.
+        // The answer contains nothing of the flow except the parameters of this address.
         let callback = PercentEncoding.adding([("state", request.state)], to: request.redirectURI)
-        let inquiry = network.inquiry(under: configuration, at: now)
-        let answer = try await inquiry.answer(
+        let requests = network.requests(under: configuration, at: now)
+        let answer = try await requests.answer(
             to: signing(client, token: nil, at: now).authorizing(
                 ProviderRequest(
                     .post,
@@ -36,7 +36,7 @@ struct Twitter: IdentityProvider {
         default: break
         }
         let form = try Self.form(answer)
-        // Whoever does not confirm the callback may send the browser elsewhere (RFC 5849 §2.1).
+        // A server that does not confirm the callback may send the browser elsewhere (RFC 5849 §2.1).
         guard form["oauth_callback_confirmed"] == "true", let token = Self.credentials(in: form) else {
             throw .malformedAnswer
         }
@@ -68,13 +68,13 @@ struct Twitter: IdentityProvider {
         configuration: ProviderConfiguration,
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> CredentialVerification {
-        let inquiry = network.inquiry(under: configuration, at: now)
+        let requests = network.requests(under: configuration, at: now)
         guard let client = Self.client(of: configuration) else { return .invalid(.incompleteConfiguration) }
         let token: OAuth1.Credentials
         var subject: String?
         if let flow = credential.flow {
             guard credential.deniedToken == nil else { return .invalid(.cancelledByUser) }
-            switch try await exchange(credential, of: flow, client, inquiry) {
+            switch try await exchange(credential, of: flow, client, requests) {
             case .invalid(let reason): return .invalid(reason)
             case .token(let exchanged, let owner): (token, subject) = (exchanged, owner)
             }
@@ -90,7 +90,7 @@ struct Twitter: IdentityProvider {
             usual: "https://api.twitter.com/1.1/account/verify_credentials.json"
         )
         let options = [("include_email", "true"), ("include_entities", "false"), ("skip_status", "true")]
-        let answer = try await inquiry.answer(
+        let answer = try await requests.answer(
             to: signing(client, token: token, at: now).authorizing(
                 ProviderRequest(.get, PercentEncoding.adding(options, to: profile))
             )
@@ -106,7 +106,7 @@ struct Twitter: IdentityProvider {
     }
 
     private enum Exchange {
-        /// With the id of its owner, where Twitter tells it.
+        /// The access token, with its user's id if Twitter returned it.
         case token(OAuth1.Credentials, owner: String?)
         case invalid(InvalidCredential)
     }
@@ -116,7 +116,7 @@ struct Twitter: IdentityProvider {
         _ credential: ProviderCredential,
         of flow: AuthorizationFlow,
         _ client: OAuth1.Credentials,
-        _ inquiry: ProviderInquiry
+        _ requests: ProviderRequests
     ) async throws(ProviderUnavailable) -> Exchange {
         guard let identifier = flow.requestToken, let secret = flow.requestTokenSecret,
             credential.requestToken == identifier
@@ -124,11 +124,11 @@ struct Twitter: IdentityProvider {
         guard let verifier = credential.verifier else { return .invalid(.missingCredential) }
         guard verifier.isAccessToken else { return .invalid(.malformed) }
         let temporary = OAuth1.Credentials(identifier: identifier, secret: secret)
-        let answer = try await inquiry.answer(
-            to: signing(client, token: temporary, at: inquiry.now).authorizing(
+        let answer = try await requests.answer(
+            to: signing(client, token: temporary, at: requests.now).authorizing(
                 ProviderRequest(
                     .post,
-                    inquiry.configuration.address(.token, usual: "https://api.twitter.com/oauth/access_token")
+                    requests.configuration.address(.token, usual: "https://api.twitter.com/oauth/access_token")
                 ),
                 with: [("oauth_verifier", verifier)]
             )
@@ -139,7 +139,7 @@ struct Twitter: IdentityProvider {
         return .token(token, owner: form["user_id"].nonEmpty)
     }
 
-    /// What Twitter says about its user; an address only where the app may ask for it.
+    /// Returns the verdict for the user's profile. It has an address only if the app may request it.
     private static func verification(of credential: ProviderCredential, profile: JSONValue) -> CredentialVerification {
         let names = [
             "id_str": "sub", "name": "name", "screen_name": "screen_name", "profile_image_url_https": "picture",
@@ -166,13 +166,13 @@ struct Twitter: IdentityProvider {
         return OAuth1.Credentials(identifier: key, secret: secret)
     }
 
-    /// The answer to a request for a token (RFC 5849 §2.1).
+    /// Reads the answer to a token request (RFC 5849 §2.1).
     private static func form(_ answer: ProviderAnswer) throws(ProviderUnavailable) -> [String: String] {
         guard answer.isSuccess else { throw .unexpectedStatus }
         return PercentEncoding.pairs(answer.body, plusIsSpace: true)
     }
 
-    /// `nil` also for texts of a size that no token has: they are kept, and sent back.
+    /// Returns `nil` also for texts longer than any token, because they are stored and sent back.
     private static func credentials(in form: [String: String]) -> OAuth1.Credentials? {
         guard let identifier = form["oauth_token"].nonEmpty, let secret = form["oauth_token_secret"].nonEmpty,
             identifier.utf8.count <= 1024, secret.utf8.count <= 1024

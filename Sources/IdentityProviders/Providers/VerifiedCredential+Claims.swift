@@ -2,7 +2,7 @@ import AccountLinking
 import JSON
 
 extension CredentialVerification {
-    /// As below, about whom `sub` names.
+    /// Returns the result for verified claims about the subject in `sub`.
     static func verified(
         of credential: ProviderCredential,
         claims: JSONValue,
@@ -18,9 +18,8 @@ extension CredentialVerification {
         )
     }
 
-    /// The result for claims that are believed, from what all issuers say alike; `refine` adds what one provider says in
-    /// its own way. `subject` is whom the claims are about. Invalid only for a subject that no
-    /// identity can hold.
+    /// Returns the result for verified claims, from those that all issuers share. `refine` adds claims that one
+    /// provider has in its own form. `subject` identifies the user. Invalid only if no identity can hold the subject.
     static func verified(
         of credential: ProviderCredential,
         subject: String?,

@@ -3,7 +3,7 @@ import AccountLinking
 extension KnownIssuer {
     /// `yahoo.com`: ID tokens of Sign In with Yahoo (developer.yahoo.com, "OpenID Connect").
     ///
-    /// Its discovery document names no code challenges, and clients with a secret that send one are turned away.
+    /// Its discovery document lists no code challenges, and its server refuses clients with a secret that send one.
     static let yahoo = KnownIssuer(
         provider: .yahoo,
         keySetURL: "https://api.login.yahoo.com/openid/v1/certs",
