@@ -4,7 +4,7 @@ import AccountStore
 import Crypto
 import JSON
 
-/// The accounts that `load.sql` makes, computed anew: whoever knows a user's number can speak for it.
+/// The accounts that `load.sql` makes, computed from their numbers.
 enum Accounts {
     static let provider = "oidc.bench"
     static let clientID = "concord-bench"
@@ -20,7 +20,7 @@ enum Accounts {
         return id
     }
 
-    /// The record as far as an ID token shows it.
+    /// Returns the part of the record that an ID token shows.
     static func record(_ number: Int, now: Timestamp) throws -> UserRecord {
         var record = UserRecord(
             tenant: .project,
@@ -42,9 +42,9 @@ enum Accounts {
         ).encoded
     }
 
-    /// Different numbers from 1 to `limit` in an order without a pattern; at most `limit`.
+    /// Returns different numbers from 1 to `limit`, at most `limit`, in scattered order.
     static func numbers(_ count: Int, upTo limit: Int) -> [Int] {
-        // Steps of a fixed width that has no factor in common with the limit visit every number once.
+        // Steps of a fixed width without a common factor with the limit visit every number once.
         var step = Int(Double(limit) * 0.618) | 1
         while !isCoprime(step, limit) { step += 2 }
         let start = Int.random(in: 0..<limit)

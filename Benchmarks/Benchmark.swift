@@ -1,4 +1,4 @@
-/// One row or two of the table: what is done, and what it is compared with.
+/// One or two rows of the table: a measurement and its reference.
 struct Benchmark: Sendable {
     let name: String
     let summary: String
@@ -10,7 +10,7 @@ struct Benchmark: Sendable {
         self.measure = measure
     }
 
-    /// Every benchmark, in the order in which they run. The next one goes here.
+    /// All benchmarks, in the order in which they run. The next one goes here.
     static let all: [Benchmark] = [
         .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh, .passwords,
         .passwordsFlooded, .memory, .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration,
@@ -19,13 +19,14 @@ struct Benchmark: Sendable {
     ]
 }
 
-/// What one measurement of the product found.
+/// The result of one measurement of the product.
 struct Sample: Sendable {
     var count: Int
     var seconds: Double
     /// In nanoseconds, ascending.
     var latencies: [UInt64] = []
-    /// Spent by the measured process, by PostgreSQL, and by whoever asks where that is another process, in the time.
+    /// Processor time within the measurement: of the measured process, of PostgreSQL, and of the load if that is
+    /// another process.
     var product = CPUTime.zero
     var postgres = CPUTime.zero
     var load = CPUTime.zero
@@ -33,7 +34,7 @@ struct Sample: Sendable {
 
     var rate: Double { Double(count) / seconds }
 
-    /// In milliseconds.
+    /// Returns a percentile of the latencies in milliseconds.
     func percentile(_ percent: Double) -> Double {
         guard !latencies.isEmpty else { return 0 }
         let index = Int((Double(latencies.count) * percent / 100).rounded(.up)) - 1
@@ -41,11 +42,11 @@ struct Sample: Sendable {
     }
 }
 
-/// What `pgbench` does.
+/// A script for `pgbench`.
 struct Script: Sendable, ExpressibleByStringLiteral {
-    /// The file's, without its ending.
+    /// The name of the file without its extension.
     let name: String
-    /// What it is given beside the plan; asked once the product has been measured for a second.
+    /// Returns the script's variables beside those of the plan. Called after the product was measured for a second.
     let variables: @Sendable (Lab) throws -> [String: String]
 
     init(_ name: String, variables: @escaping @Sendable (Lab) throws -> [String: String]) {
@@ -58,7 +59,7 @@ struct Script: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// What `pgbench` found.
+/// The result of `pgbench`.
 struct Reference: Sendable {
     /// Transactions a second.
     var rate: Double
@@ -66,16 +67,15 @@ struct Reference: Sendable {
     var postgresMicroseconds: Double
 }
 
-/// A benchmark that is set up: what measures the product once, and what clears up behind it.
+/// A prepared benchmark: measures the product once, and cleans up.
 struct Measurement {
     let once: (_ seconds: Double) async throws -> Sample
     var end: () -> Void = {}
 }
 
 extension Benchmark {
-    /// A benchmark that compares a rate with the rate of a `pgbench` script.
-    ///
-    /// - `parts`: what it cannot do without, where that is to be told as well.
+    /// Makes a benchmark that compares a rate with the rate of a `pgbench` script.
+    /// - `parts`: the indispensable parts of the work, if their limit is reported too.
     init(
         _ name: String,
         _ summary: String,
@@ -89,13 +89,13 @@ extension Benchmark {
             lab.note("\(name): \(summary)")
             let measurement = try await setUp(lab)
             defer { measurement.end() }
-            // Caches fill, connections open, statements are prepared.
+            // Fills caches, opens connections and prepares statements.
             _ = try await measurement.once(1)
             let variables = try script.variables(lab)
             var samples: [Sample] = []
             var references: [Reference] = []
             for round in 0..<lab.plan.rounds {
-                // Whoever comes second finds the machine as the other left it, so they take turns.
+                // The first of two measurements changes the machine's state for the second, so they take turns.
                 if round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
                 references.append(try lab.pgbench(script.name, variables))
                 if !round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
@@ -128,7 +128,7 @@ extension Benchmark {
 }
 
 extension [Double] {
-    /// The middle value, or the mean of the two in the middle; 0 when there is none.
+    /// The median; 0 if there is no value.
     var median: Double {
         guard !isEmpty else { return 0 }
         let ordered = sorted()

@@ -2,8 +2,7 @@ import ArgumentParser
 import Glibc
 import JSON
 
-/// `make bench`: what Concord does in a second, measured over a real PostgreSQL beside what `pgbench` does with it in
-/// the same minute.
+/// `make bench`: measures Concord on a real PostgreSQL, and `pgbench` on the same server in the same minute.
 @main
 struct ConcordBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -98,7 +97,7 @@ struct ConcordBench: AsyncParsableCommand {
     }
 }
 
-/// How much is measured.
+/// The amount of work.
 struct Plan: Sendable {
     let users: Int
     let seconds: Double
@@ -106,8 +105,8 @@ struct Plan: Sendable {
     let clients: Int
     let expiredConflicts: Int
 
-    /// How many of the users have an identity at the issuer, and a session.
+    /// Users with an identity at the issuer and a session.
     var linked: Int { users / 5 }
-    /// How many of the users have a password.
+    /// Users with a password.
     var passwords: Int { users / 20 }
 }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Keep-alive connections that carry prepared requests, all driven by the calling thread with as little work as
-/// possible, because the load shares its processors with what it measures.
+/// Keep-alive connections that send prepared requests. The calling thread drives them with little work, because the
+/// load shares its processors with the measured server.
 ///
-/// It understands as much of HTTP/1.1 as the server's answers need: a status and a `Content-Length`.
+/// Of HTTP/1.1 it parses only a status and a `Content-Length`, which the server's answers have.
 ///
-/// `wrk` has no place for what the rows need: every request once and in order, arrivals at a fixed pace, the time of each
-/// request, clients at two addresses, and reading the answers.
+/// `wrk` cannot send each request once and in order, at a fixed pace, from two addresses, or report the time and body
+/// of each answer.
 final class HTTPLoad {
     private struct Connection {
         let socket: Int32
-        /// The request under way.
+        /// The current request.
         var request: Int?
         var startedAt: UInt64 = 0
         var received: [UInt8]
@@ -18,22 +18,21 @@ final class HTTPLoad {
     }
 
     private var connections: [Connection] = []
-    /// What is called with the number of each request and the body of its answer.
+    /// Called with the number of each request and the body of its answer.
     var onAnswer: ((_ request: Int, _ body: ArraySlice<UInt8>) -> Void)?
 
-    /// What every answer has to be.
+    /// The status that every answer must have.
     var expectedStatus = "200"
-    /// True if an answer with another status counts as one that took for ever, and does not end the load.
+    /// If `true`, an answer with another status counts as one that never arrived, and does not end the load.
     var toleratesRefusals = false
 
     /// Connects to a port of this machine.
-    ///
     /// - `host`: last number of the loopback address that the connections come from.
     /// - Throws: `BenchmarkFailure`
     init(port: UInt16, connections count: Int, from host: UInt32 = 1) throws {
         for _ in 0..<count {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            // A set of descriptors to wait for has room for so many.
+            // `fd_set` has room for so many descriptors.
             guard descriptor >= 0, descriptor < FD_SETSIZE else { throw BenchmarkFailure("no socket left") }
             connections.append(Connection(socket: descriptor, received: [UInt8](repeating: 0, count: 65_536)))
             guard Self.loopback(host, port: 0, { bind(descriptor, $0, $1) }) == 0,
@@ -65,8 +64,8 @@ final class HTTPLoad {
     /// Sends `requests` in order and waits for the answers.
     ///
     /// Without `perSecond` each connection sends its next request as soon as it has an answer. With it requests arrive
-    /// at a fixed pace whether or not a connection is free, and the time each takes is counted from its arrival.
-    /// `repeats` starts again at the first request after the last; otherwise the load ends with the requests.
+    /// at a fixed pace, even if no connection is free, and the time of each counts from its arrival. With `repeats` the
+    /// load starts again at the first request after the last; otherwise it ends.
     /// - Throws: `BenchmarkFailure` at the first answer that is not `expectedStatus`.
     func run(
         _ requests: [[UInt8]],
@@ -104,7 +103,7 @@ final class HTTPLoad {
             now = nanoseconds()
             for index in ready where connections[index].request != nil {
                 guard let isExpected = try receive(on: index) else { continue }
-                // What is still on its way at the end has not been done in the time.
+                // Requests without an answer at the end do not count.
                 if now <= end {
                     latencies.append(isExpected ? now - connections[index].startedAt : .max)
                     lastAnswer = now
@@ -125,7 +124,7 @@ final class HTTPLoad {
         guard sent == request.count else { throw BenchmarkFailure("the server closed a connection") }
     }
 
-    /// The connections with something to read, once there is one or the time is up.
+    /// Waits until connections are readable or the time is over. Returns those connections.
     private func wait(nanosecondsMax: UInt64?) -> [Int] {
         var set = fd_set()
         var highest: Int32 = -1
@@ -151,7 +150,7 @@ final class HTTPLoad {
         }
     }
 
-    /// True if the answer is the expected one; `nil` while it is incomplete.
+    /// Returns `true` if the answer is the expected one; `nil` while it is incomplete.
     private func receive(on index: Int) throws -> Bool? {
         let socket = connections[index].socket
         let receivedCount = connections[index].receivedCount
@@ -173,7 +172,7 @@ final class HTTPLoad {
         return isExpected
     }
 
-    /// Where the body stands; `nil` while the answer is incomplete.
+    /// Returns the range of the body; `nil` while the answer is incomplete.
     private func bodyRange(in bytes: Slice<UnsafeRawBufferPointer>) -> Range<Int>? {
         let name = StaticString("content-length:")
         var length = 0
@@ -203,14 +202,14 @@ final class HTTPLoad {
     }
 }
 
-/// A clock that only goes forward.
+/// Returns the monotonic time.
 func nanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// A request with a JSON body, as it stands on the wire. `fields`: more of its header, each with its line break.
+/// Returns a request with a JSON body in wire form. `fields`: further header fields, each with its line break.
 func request(_ path: String, _ body: [UInt8], port: UInt16, fields: String = "") -> [UInt8] {
     let head = """
         POST \(path) HTTP/1.1\r

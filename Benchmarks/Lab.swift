@@ -6,7 +6,7 @@ import Glibc
 import Postgres
 import PostgresCluster
 
-/// Everything the benchmarks share: the cluster with its accounts, the issuer, and what starts servers.
+/// The environment of all benchmarks: the cluster with its accounts, the issuer, and functions that start servers.
 struct Lab: Sendable {
     let plan: Plan
     let directory: String
@@ -20,19 +20,19 @@ struct Lab: Sendable {
     private static let database = "concord"
     static let projectID = "demo-concord"
     static let apiKey = "concord-bench-key"
-    /// The key-encryption key of every server here.
+    /// The key-encryption key of every benchmark server.
     private static let key = [UInt8](repeating: 7, count: 32)
     private static let keyID = "1"
     private static var keySetting: String { "\(keyID):\(Data(key).base64EncodedString())" }
 
     /// Starts cluster and issuer and loads the accounts.
-    /// - Throws: what did not work.
+    /// - Throws: if a step fails.
     static func open(_ plan: Plan, directory: String, binaries: String, scripts: String) async throws -> Lab {
         let cluster = PostgresCluster(
             dataDirectory: "\(directory)/postgres",
             settings: ClusterSettings(
                 endsWithOwner: true,
-                // Room for the tables of a million accounts, and no checkpoint in the middle of a measurement.
+                // Memory for the tables of a million accounts, and no checkpoint during a measurement.
                 additional: [
                     "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
                     "autovacuum_naptime": "10min",
@@ -81,7 +81,7 @@ struct Lab: Sendable {
         note("  in \((Double(nanoseconds() - start) / 1e9).shown(0)) s")
     }
 
-    /// Brings a database to the newest schema and makes the project.
+    /// Migrates a database and makes the project.
     private func prepare(_ url: String) async throws {
         _ = try ChildProcess.run(
             "\(binaries)/concord",
@@ -104,7 +104,7 @@ struct Lab: Sendable {
         try? await cluster.discard()
     }
 
-    /// Tells whoever waits how far it is.
+    /// Reports progress.
     func note(_ text: String) {
         let line = Array((text + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, line, line.count)
@@ -114,10 +114,10 @@ struct Lab: Sendable {
 
     var databaseURL: String { connection.url(database: Self.database) }
     var postmaster: pid_t { pid_t(connection.processID) }
-    /// How many there are, for everything together.
+    /// The number of processors, which everything shares.
     var processors: Double { Double(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// Runs `body` with a client of default settings on the database.
+    /// Runs `body` with a client of default settings.
     func withClient<Output: Sendable>(
         _ url: String? = nil,
         _ body: (PostgresClient) async throws -> Output
@@ -130,7 +130,7 @@ struct Lab: Sendable {
         }
     }
 
-    /// A client of default settings that lives as long as this process.
+    /// Opens a client of default settings for the life of this process.
     func openClient() async throws -> PostgresClient {
         let client = PostgresClient(configuration: try PostgresConfiguration(connectionString: databaseURL))
         Task { await client.run() }
@@ -149,7 +149,7 @@ struct Lab: Sendable {
         )
     }
 
-    /// What `psql` prints, one value a line.
+    /// Returns the output of `psql`, one value a line.
     func psql(_ arguments: [String], on url: String) throws -> String {
         try ChildProcess.run(
             "psql",
@@ -158,10 +158,10 @@ struct Lab: Sendable {
         )
     }
 
-    /// Where the server itself can write.
+    /// A folder that the server can write to.
     private var serverFolder: String { "\(directory)/postgres" }
 
-    /// A migrated database beside the other, with a project.
+    /// Makes another migrated database with a project.
     func makeDatabase(_ name: String) async throws -> String {
         _ = try await cluster.createDatabase(name)
         let url = connection.url(database: name)
@@ -179,32 +179,32 @@ struct Lab: Sendable {
         )
     }
 
-    /// Writes the tables of accounts into files of the server's.
+    /// Copies the tables of accounts into files on the server.
     func copyOut(_ url: String) throws {
         try psql("copy-out", ["folder": serverFolder], on: url)
     }
 
-    /// Reads them into another database.
+    /// Copies these files into another database.
     func copyIn(_ url: String) throws {
         try psql("copy-in", ["folder": serverFolder], on: url)
     }
 
-    /// Adds as many expired conflicts as the plan wants.
+    /// Adds the number of expired conflicts in the plan.
     func addExpiredConflicts() throws {
         try psql("expired-conflicts", ["conflicts": String(plan.expiredConflicts), "users": String(plan.users)])
     }
 
-    /// Deletes what other benchmarks have left in the outbox.
+    /// Deletes the messages of other benchmarks from the outbox.
     func emptyOutbox() throws {
         try psql("outbox-empty")
     }
 
-    /// Makes everything in the outbox due that was tried in vain.
+    /// Makes all failed messages in the outbox due.
     func endPauses() throws {
         try psql("outbox-due")
     }
 
-    /// What `pgbench -M prepared` does of a script with as many clients.
+    /// Runs a script with `pgbench -M prepared` and as many clients.
     func pgbench(_ script: String, _ variables: [String: String]) throws -> Reference {
         let before = ProcessStatus.timeOfFamily(postmaster)
         let output = try ChildProcess.run(
@@ -227,7 +227,7 @@ struct Lab: Sendable {
 
     private var pgbenchSeconds: Int { max(1, Int(plan.seconds)) }
 
-    /// What was kept of how a sign-in was decided, as Concord wrote it last.
+    /// Returns the decisions of the last stored sign-in.
     func lastDecisions() throws -> String {
         let text = try psql(
             ["--command=SELECT decisions FROM account_events WHERE kind = 'signed-in' ORDER BY event_id DESC LIMIT 1"],
@@ -239,7 +239,7 @@ struct Lab: Sendable {
 
     // MARK: Servers
 
-    /// `concord serve` with default settings, but for those in `environment`.
+    /// Starts `concord serve` with default settings, except those in `environment`.
     func serve(_ environment: [String: String] = [:]) async throws -> Server {
         let process = try ChildProcess(
             "\(binaries)/concord",
@@ -257,7 +257,7 @@ struct Lab: Sendable {
         return Server(process: process, port: port, postmaster: postmaster)
     }
 
-    /// `concord dev`, which takes an issuer on this machine where `serve` insists on HTTPS and a public address.
+    /// Starts `concord dev`, which accepts an issuer on this machine. `serve` requires HTTPS and a public address.
     func developmentServer() async throws -> Server {
         try write(Data(Self.key).base64EncodedString() + "\n", to: "\(directory)/key-encryption-key")
         let process = try ChildProcess(
@@ -271,13 +271,13 @@ struct Lab: Sendable {
         return Server(process: process, port: port, postmaster: postmaster)
     }
 
-    /// The number behind the last colon of a line.
+    /// Returns the number after the last colon of a line.
     private static func port(_ line: Substring) -> UInt16? {
         guard let colon = line.lastIndex(of: ":") else { return nil }
         return UInt16(line[line.index(after: colon)...].prefix { $0.isNumber })
     }
 
-    /// Signs as every server here does, with the same key.
+    /// Returns an authority that signs with the key of every benchmark server.
     func tokenAuthority() async throws -> TokenAuthority {
         guard let key = Sealer.Key(id: Self.keyID, bytes: Self.key) else {
             throw BenchmarkFailure("the key-encryption key is none")
@@ -305,7 +305,7 @@ struct Server: Sendable {
 
     private var ownTime: CPUTime { ProcessStatus(getpid())?.time ?? .zero }
 
-    /// Measures a load, with what it costs the server, PostgreSQL and this process.
+    /// Measures a load, with the processor time of the server, PostgreSQL and this process.
     func measure(_ load: () throws -> Sample) throws -> Sample {
         let before = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster), ownTime)
         var sample = try load()
@@ -319,7 +319,7 @@ struct Server: Sendable {
     }
 }
 
-/// `concord-demo issuer`: an OpenID Connect provider in a process of its own.
+/// `concord-demo issuer`: an OpenID Connect provider in a separate process.
 struct Issuer: Sendable {
     let url: String
     private let process: ChildProcess

@@ -2,30 +2,29 @@ import Crypto
 import Glibc
 import Postgres
 
-/// What a request cannot do without, each measured by itself: a server that did nothing else would be as fast as this machine
-/// lets it be with a load of this kind.
+/// The indispensable parts of a request, each measured alone: a server that does nothing else is the fastest possible
+/// on this machine with this load.
 ///
-/// Time to hand over between threads, to read JSON, to decide and to write JSON is no part of it: that is what there is to save.
+/// Switching threads, reading and writing JSON, and deciding are no parts of it: there time can be saved.
 enum Part: Sendable {
-    /// HTTP there and back, the load's part of it included.
+    /// An HTTP request and its answer, with the load's work.
     case request
-    /// A row by its key, PostgreSQL's part of it included.
+    /// Reading a row by its key, with PostgreSQL's work.
     case row
-    /// Checking an ES256 signature.
+    /// Verifying an ES256 signature.
     case verification
-    /// Making one.
+    /// Making an ES256 signature.
     case signature
-    /// The statements of the reference, PostgreSQL's part of it alone.
+    /// PostgreSQL's work for the statements of the reference.
     case statements
 }
 
 extension Lab {
-    /// How long each part is measured, in seconds.
+    /// Seconds for which each part is measured.
     private static var partSeconds: Double { 2 }
 
-    /// Microseconds of processor time that `parts` take together.
-    ///
-    /// - `statements`: those of the reference's.
+    /// Returns the microseconds of processor time that `parts` take together.
+    /// - `statements`: those of the reference.
     func cost(of parts: [Part], statements: Double) async throws -> Double {
         var sum = 0.0
         for part in parts {
@@ -69,7 +68,7 @@ extension Lab {
         return try processorTime { _ = try key.signature(for: text) }
     }
 
-    /// Microseconds of processor time that `work` takes.
+    /// Returns the microseconds of processor time that `work` takes.
     private static func processorTime(_ work: () throws -> Void) throws -> Double {
         let count = 5000
         func now() -> Double {
@@ -84,6 +83,6 @@ extension Lab {
 }
 
 extension Sample {
-    /// Microseconds of processor time for one, of everybody who takes part.
+    /// Microseconds of processor time for one request, in all processes.
     fileprivate var costOfEach: Double { (product + load + postgres).total / Double(count) * 1e6 }
 }

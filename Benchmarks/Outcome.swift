@@ -4,16 +4,15 @@ import JSON
 struct Outcome: Sendable {
     let name: String
     let summary: String
-    /// What it was compared with.
+    /// The name of the reference.
     let reference: String
     var samples: [Sample] = []
     var referenceRates: [Double] = []
-    /// The value of each round, mostly a ratio or MiB.
+    /// The value of each round, usually a ratio or MiB.
     let values: [Double]
-    /// Bound on `value`; `nil` for a row that others are compared with.
+    /// The bound on `value`; `nil` for a row that only serves for comparison.
     var threshold: Threshold?
-    /// What the value would be if nothing were done but what cannot be left out (`Part`); `nil` where that is not
-    /// measured.
+    /// The value if only the indispensable parts were done (`Part`); `nil` if not measured.
     var limit: Double?
 
     var value: Double { values.median }
@@ -33,7 +32,7 @@ struct Outcome: Sendable {
     var loadTime: Double { median { $0.load.total / Double($0.count) * 1_000_000 } }
     var residentMiB: Double { median { Double($0.residentBytes) / 1_048_576 } }
 
-    /// What is said as soon as it is known.
+    /// The text that is shown as soon as the row is measured.
     var line: String {
         "  \(name): \(value.shown(2)), threshold \(thresholdText), \(isMet ? "met" : "MISSED")"
     }
@@ -57,7 +56,7 @@ struct Outcome: Sendable {
         ]
     }
 
-    /// The outcomes as aligned columns.
+    /// Returns the outcomes as aligned columns.
     static func table(_ outcomes: [Outcome]) -> String {
         let rows = [headings] + outcomes.map(\.cells)
         let widths = headings.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -70,7 +69,7 @@ struct Outcome: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// The outcomes for a program.
+    /// Returns the outcomes as JSON.
     static func document(_ outcomes: [Outcome], _ plan: Plan) -> JSONValue {
         .object([
             "users": .integer(Int64(plan.users)),
@@ -108,7 +107,7 @@ struct Outcome: Sendable {
 }
 
 extension Double {
-    /// With so many digits after the point.
+    /// Returns the number with `digits` decimals.
     func shown(_ digits: Int) -> String {
         var scale: Double = 1
         for _ in 0..<digits { scale *= 10 }
@@ -122,7 +121,7 @@ extension Double {
 }
 
 extension String {
-    /// Filled up with spaces, at its end unless at its left.
+    /// Returns the text padded with spaces, at its end or at its left.
     func padded(to width: Int, left: Bool = false) -> String {
         let filling = String(repeating: " ", count: max(0, width - count))
         return left ? filling + self : self + filling

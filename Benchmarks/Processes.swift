@@ -1,6 +1,6 @@
 import Glibc
 
-/// Something the benchmark needs did not work.
+/// A failed step of a benchmark.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -9,17 +9,17 @@ struct BenchmarkFailure: Error, CustomStringConvertible {
     }
 }
 
-/// A program that was started, with what it prints in a file.
+/// A started program whose output goes to a file.
 struct ChildProcess: Sendable {
     let processID: pid_t
     private let outputPath: String
 
     /// - Parameters:
-    ///   - program: A path, or a name to look for in the usual places.
-    ///   - arguments: What it is given.
-    ///   - environment: Everything it finds in its environment but the search path.
-    ///   - output: The file that takes both of its output streams.
-    /// - Throws: `BenchmarkFailure` when it cannot be started.
+    ///   - program: a path, or a name to search for in the usual places.
+    ///   - arguments: the program's arguments.
+    ///   - environment: its environment variables, without the search path.
+    ///   - output: the file for both output streams.
+    /// - Throws: `BenchmarkFailure` if it cannot be started.
     init(_ program: String, _ arguments: [String], environment: [String: String] = [:], output: String) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -27,7 +27,7 @@ struct ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        // A thread here may hold back signals; pgbench ends by one.
+        // This thread may block signals, but pgbench ends by one.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -50,19 +50,19 @@ struct ChildProcess: Sendable {
 
     private static let searchPath = "/usr/local/bin:/usr/bin:/bin"
 
-    /// What it has printed so far.
+    /// The output so far.
     var output: String { contents(of: outputPath) }
 
-    /// Waits for its end; whether it ended well.
+    /// Waits until it ends. Returns `true` if it succeeded.
     func wait() -> Bool {
         var status: Int32 = 0
         while waitpid(processID, &status, 0) == -1, errno == EINTR {}
         return status == 0
     }
 
-    /// The same, with the processor time it took and the memory it had at most, in bytes.
+    /// Waits until it ends. Returns also its processor time and its maximum memory in bytes.
     ///
-    /// That is looked at while it runs: what the kernel tells in the end counts the memory of whoever started it.
+    /// The memory is sampled while it runs: the kernel's final number includes the memory of the parent process.
     func waitForUsage() -> (endedWell: Bool, time: CPUTime, residentBytesMax: Int) {
         var status: Int32 = 0
         var usage = rusage()
@@ -81,8 +81,8 @@ struct ChildProcess: Sendable {
         _ = wait()
     }
 
-    /// Runs a program to its end and returns what it printed.
-    /// - Throws: `BenchmarkFailure` unless it ended well.
+    /// Runs a program to its end and returns its output.
+    /// - Throws: `BenchmarkFailure` if it failed.
     static func run(
         _ program: String,
         _ arguments: [String],
@@ -94,8 +94,8 @@ struct ChildProcess: Sendable {
         return child.output
     }
 
-    /// Waits until `read` finds in the output what it looks for.
-    /// - Throws: `BenchmarkFailure` when the process ends before, or nothing comes.
+    /// Waits until `read` finds a value in the output.
+    /// - Throws: `BenchmarkFailure` if the process ends before, or the time is over.
     func await<Found>(_ what: String, _ read: (String) -> Found?) async throws -> Found {
         for _ in 0..<600 {
             if let found = read(output) { return found }
@@ -125,17 +125,17 @@ struct CPUTime: Sendable {
     }
 }
 
-/// The kernel's account of a process (proc(5)).
+/// The kernel's statistics of a process (proc(5)).
 struct ProcessStatus {
     let parent: pid_t
-    /// Its own, without its children's.
+    /// The time of the process without its children.
     let time: CPUTime
-    /// Of the children that have ended.
+    /// The time of the children that have ended.
     let childTime: CPUTime
 
-    /// `nil` when there is no such process.
+    /// `nil` if there is no such process.
     init?(_ processID: pid_t) {
-        // The name stands in parentheses and may hold anything; the fields follow the last one.
+        // The name is in parentheses and may contain anything. The fields follow the last parenthesis.
         let text = contents(of: "/proc/\(processID)/stat")
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
@@ -147,7 +147,7 @@ struct ProcessStatus {
         childTime = CPUTime(user: seconds(13), system: seconds(14))
     }
 
-    /// The time of a process and of its children, whether they still run or not.
+    /// Returns the time of a process and of its children, running or ended.
     static func timeOfFamily(_ processID: pid_t) -> CPUTime {
         guard let status = ProcessStatus(processID) else { return .zero }
         return namesOfFiles(in: "/proc").compactMap { pid_t($0) }.compactMap(ProcessStatus.init)
@@ -155,10 +155,10 @@ struct ProcessStatus {
             .reduce(status.time + status.childTime) { $0 + $1.time }
     }
 
-    /// The memory of a process that is in RAM.
+    /// Returns the resident memory of a process.
     static func residentBytes(_ processID: pid_t) -> Int { kilobytes("VmRSS:", processID) * 1024 }
 
-    /// The most that ever was.
+    /// Returns the maximum resident memory of a process.
     static func residentBytesMax(_ processID: pid_t) -> Int { kilobytes("VmHWM:", processID) * 1024 }
 
     private static func kilobytes(_ name: String, _ processID: pid_t) -> Int {
@@ -167,7 +167,7 @@ struct ProcessStatus {
     }
 }
 
-/// The text of a file; empty when it cannot be read.
+/// Returns the text of a file; empty if it cannot be read.
 func contents(of path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

@@ -1,5 +1,5 @@
 extension Benchmark {
-    /// What opening a conflict costs beside a sign-in that finds none.
+    /// The cost of opening a conflict, against a sign-in without one.
     static let conflictOpen = Benchmark(
         name: "conflict-open",
         summary: "HTTP signInWithIdp that opens a conflict; the time it takes, against one of a known identity"
@@ -16,7 +16,7 @@ extension Benchmark {
         ]
     }
 
-    /// The same where the table is full of conflicts that nobody settled in time.
+    /// The same with a table full of expired conflicts.
     static let conflictOpenAged = Benchmark(
         name: "conflict-open-aged",
         summary: "the same beside ten million conflicts that have expired"
@@ -36,7 +36,7 @@ extension Benchmark {
 }
 
 extension Lab {
-    /// Sign-ins that open a conflict, and sign-ins that find none, in turn.
+    /// Measures sign-ins that open a conflict and sign-ins that do not, in turn.
     fileprivate func compareConflicts(
         _ name: String,
         _ summary: String,
@@ -50,7 +50,7 @@ extension Lab {
         var opened: [Sample] = []
         var signedIn: [Sample] = []
         for round in 0..<plan.rounds {
-            // Whoever comes second finds the machine as the other left it, so they take turns.
+            // The first of two measurements changes the machine's state for the second, so they take turns.
             if round.isMultiple(of: 2) { opened.append(try measured(.stranger, seconds: plan.seconds)) }
             signedIn.append(try measured(.linked, seconds: plan.seconds))
             if !round.isMultiple(of: 2) { opened.append(try measured(.stranger, seconds: plan.seconds)) }

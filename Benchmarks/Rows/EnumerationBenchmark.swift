@@ -2,10 +2,10 @@ import Glibc
 import JSON
 
 extension Benchmark {
-    /// Whether the time an answer takes says if an address has an account, where the answer itself does not.
+    /// Tests if the time of an answer reveals that an address has an account, where the answer does not.
     static let enumeration = Benchmark(
         name: "enumeration",
-        summary: "addresses with an account against addresses without, protection on; a pair told apart by its times"
+        summary: "addresses with an account against addresses without, protection on; a pair distinguished by its times"
     ) { lab in
         lab.note("enumeration: 1000 requests for addresses with an account between 1000 for others, each endpoint")
         let server = try await lab.developmentServer()
@@ -31,11 +31,11 @@ extension Benchmark {
     private struct Comparison {
         let known: Sample
         let unknown: Sample
-        /// How often whoever sees one answer of each kind is right who says which is which.
+        /// The chance of an observer of one answer of each kind to identify them correctly.
         let odds: Double
     }
 
-    /// One caller, who asks for an address with an account and one without in turn; which comes first is left to chance.
+    /// One caller requests an address with an account and one without in turn, in random order.
     private static func compare(_ probe: Probe, _ lab: Lab, _ server: Server, round: Int) throws -> Comparison {
         let count = requestsOfEach
         let numbers = Array(Accounts.numbers(count * (round + 1), upTo: lab.plan.passwords).suffix(count))
@@ -44,7 +44,7 @@ extension Benchmark {
         var isKnown: [Bool] = []
         for number in numbers {
             for known in Bool.random() ? [true, false] : [false, true] {
-                // As long, and of the same form.
+                // Of the same length and form.
                 let email = known ? Accounts.email(number) : Accounts.email(number).replacing("user-", with: "none-")
                 requests.append(probe.bytes(email, server.port))
                 isKnown.append(known)
@@ -86,7 +86,7 @@ extension Benchmark {
     }
 }
 
-/// A request whose answer says nothing about whether its address has an account.
+/// A request whose answer does not reveal if its address has an account.
 private struct Probe {
     let name: String
     let summary: String
@@ -98,9 +98,9 @@ private struct Probe {
         request("\(path)?key=\(Lab.apiKey)", body(email), port: port)
     }
 
-    /// `accounts:signUp` is not among them: its answer says it (rule P1).
+    /// All probes. `accounts:signUp` is not among them, because its answer reveals the account (rule P1).
     ///
-    /// `idToken`: of a session of whoever wants another address.
+    /// `idToken`: of a session that requests another address.
     static func all(idToken: String) -> [Probe] {
         [
             Probe(
@@ -162,13 +162,14 @@ private struct Probe {
     }
 }
 
-/// The rank-sum test of Mann and Whitney: whether values of one kind tend to be greater than those of another.
+/// The rank-sum test of Mann and Whitney: do values of one kind tend to be greater than those of another?
 struct MannWhitney {
-    /// How often the greater of two values, one of each kind, is of the kind whose values tend to be: 0.5 where neither does.
+    /// The chance that the greater of two values, one of each kind, is of the kind with the greater values; 0.5 without
+    /// a difference.
     let odds: Double
-    /// By how many standard deviations the ranks are apart.
+    /// The distance of the ranks in standard deviations.
     let z: Double
-    /// How likely ranks as far apart are where the kinds do not differ.
+    /// The probability of such a distance if the kinds do not differ.
     let p: Double
 
     init(_ first: [UInt64], _ second: [UInt64]) {

@@ -4,12 +4,12 @@ import AccountStore
 import FoundationEssentials
 import JSON
 
-/// Requests at most that a second of one measurement can need. They are prepared before it, because making them costs
+/// The most requests that a second of one measurement can need. They are prepared in advance, because making them costs
 /// more than sending them.
 private let requestsPerSecondMax = 12_000.0
 
 extension Benchmark {
-    /// The least that any request costs, whatever it asks for.
+    /// The minimal cost of any request.
     static let httpFloor = Benchmark(
         "http-floor",
         "HTTP /healthz, two bytes without a database",
@@ -56,7 +56,7 @@ extension Benchmark {
         }
     }
 
-    /// What SDKs do: they look the account up with a token as soon as they have it.
+    /// A lookup of the account with a token that was just issued, as SDKs do.
     static let lookUpIssued = Benchmark(
         "lookup-issued",
         "HTTP accounts:lookup, each ID token just issued by the same server",
@@ -65,7 +65,7 @@ extension Benchmark {
     ) { lab in
         let server = try await lab.serve()
         return Measurement { seconds in
-            // Fewer than a server remembers.
+            // Fewer than the server caches.
             let numbers = Accounts.numbers(Int(min(seconds * requestsPerSecondMax, 12_000)), upTo: lab.plan.linked)
             let requests = try lookUps(with: try issuedTokens(for: numbers, lab, server), server)
             return try lab.measure(server, requests, seconds: seconds)
@@ -106,12 +106,12 @@ extension Benchmark {
 }
 
 extension Lab {
-    /// Connections of their own for each measurement: the server closes those that are idle while `pgbench` runs.
+    /// Opens connections for each measurement: the server closes those that are idle while `pgbench` runs.
     fileprivate func connect(_ server: Server) throws -> HTTPLoad {
         try HTTPLoad(port: server.port, connections: plan.clients)
     }
 
-    /// Requests that ask for nothing.
+    /// Measures requests for the smallest answer.
     func measureFloor(_ server: Server, seconds: Double) throws -> Sample {
         let health = Array("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n".utf8)
         return try measure(server, Array(repeating: health, count: 32), repeats: true, seconds: seconds)
@@ -128,13 +128,13 @@ extension Lab {
     }
 }
 
-/// `accounts:lookup` with 10,000 ID tokens.
+/// Returns `accounts:lookup` with 10,000 ID tokens.
 func warmLookUps(_ lab: Lab, _ server: Server) async throws -> [[UInt8]] {
     let tokens = try await lab.tokenAuthority()
     return try lookUps(of: Accounts.numbers(10_000, upTo: lab.plan.users), tokens, server)
 }
 
-/// `accounts:lookup` with a new ID token for each account.
+/// Returns `accounts:lookup` with a new ID token for each account.
 private func lookUps(of numbers: [Int], _ tokens: TokenAuthority, _ server: Server) throws -> [[UInt8]] {
     try lookUps(with: numbers.map { try idToken(of: $0, tokens) }, server)
 }
@@ -146,7 +146,7 @@ private func lookUps(with tokens: [String], _ server: Server) throws -> [[UInt8]
     }
 }
 
-/// `token` for the session that each account has.
+/// Returns `token` requests for the session of each account.
 private func refreshes(of numbers: [Int], _ server: Server) throws -> [[UInt8]] {
     try numbers.map { number in
         let refreshToken = try Accounts.refreshToken(number)
@@ -158,13 +158,13 @@ private func refreshes(of numbers: [Int], _ server: Server) throws -> [[UInt8]] 
     }
 }
 
-/// ID tokens that `server` has just issued.
+/// Returns ID tokens that `server` has just issued.
 private func issuedTokens(for numbers: [Int], _ lab: Lab, _ server: Server) throws -> [String] {
     let load = try lab.connect(server)
     return try load.answers(to: try refreshes(of: numbers, server), "id_token")
 }
 
-/// An ID token of an account's session that has just begun.
+/// Returns an ID token of a new session of an account.
 func idToken(of number: Int, _ tokens: TokenAuthority) throws -> String {
     let now = Effects.system.now()
     let user = try Accounts.record(number, now: now)
@@ -180,16 +180,16 @@ func idToken(of number: Int, _ tokens: TokenAuthority) throws -> String {
     return try tokens.mintIDToken(for: user, session: session, at: now)
 }
 
-/// Whose identity a provider's sign-in brings.
+/// The identity in a provider's token.
 enum IdentityKind {
     /// One that is linked to the account.
     case linked
-    /// One that nobody has seen, with the account's address, which the provider does not vouch for.
+    /// A new identity with the account's address, which the provider does not vouch for.
     case stranger
 }
 
-/// `accounts:signInWithIdp`, as many as `seconds` can need. A provider's token is good for five minutes, so each
-/// measurement has new ones.
+/// Returns `accounts:signInWithIdp` requests, as many as `seconds` can need. Each measurement has new ones, because a
+/// provider's token is valid for five minutes.
 func idpSignIns(_ lab: Lab, _ server: Server, seconds: Double, of kind: IdentityKind) throws -> [[UInt8]] {
     let numbers = Accounts.numbers(Int(min(seconds * 4000, 40_000)), upTo: lab.plan.linked)
     return try providerTokens(for: numbers, of: lab.issuer, kind).map { token in
@@ -220,7 +220,7 @@ private func providerTokens(for numbers: [Int], of issuer: Issuer, _ kind: Ident
 }
 
 extension HTTPLoad {
-    /// A text of each answer's; empty where it has none.
+    /// Returns one member of each answer, as text; empty if it is missing.
     fileprivate func answers(to requests: [[UInt8]], _ member: String) throws -> [String] {
         var texts = [String](repeating: "", count: requests.count)
         onAnswer = { index, body in texts[index] = (try? JSONValue(parsing: Array(body)))?[member]?.string ?? "" }

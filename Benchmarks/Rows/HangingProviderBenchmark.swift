@@ -2,7 +2,7 @@ import Glibc
 import JSON
 
 extension Benchmark {
-    /// Sign-ins with a provider that answers, while another takes connections and never says a word.
+    /// Sign-ins with a working provider, beside another that accepts connections and never answers.
     static let besideHangingProvider = Benchmark(
         name: "beside-hanging",
         summary:
@@ -43,7 +43,7 @@ extension Benchmark {
         ]
     }
 
-    /// Well below what the machine can do: what is measured is being in each other's way, not being short of it.
+    /// Well below the machine's capacity, so that the row measures interference and not saturation.
     private static let signInsPerSecond = 200.0
     private static let hangingPerSecond = 40.0
 
@@ -53,13 +53,13 @@ extension Benchmark {
         return try server.measure { try load.run(requests, seconds: seconds, perSecond: signInsPerSecond) }
     }
 
-    /// Sign-ins with the provider that hangs. Each is answered 503, the last of them after the time is over.
+    /// Sends sign-ins with the provider that hangs. Each is answered 503, the last after the time is over.
     private static func hang(_ server: Server, seconds: Double) throws -> Sample {
         let body = JSONWriter.object { writer in
             writer.field("requestUri", "http://localhost")
             writer.field("postBody", "providerId=github.com&access_token=whoever")
         }
-        // As many as can wait at once, each for as long as a provider is given.
+        // As many as can wait at once, each for the time limit of a provider.
         let load = try HTTPLoad(port: server.port, connections: 250)
         load.expectedStatus = "503"
         return try load.run(
@@ -87,7 +87,7 @@ extension Benchmark {
     }
 }
 
-/// A port of this machine at which the system takes connections that nobody ever looks at.
+/// A port of this machine whose connections are never accepted by a program.
 final class UnresponsiveListener {
     let port: UInt16
     let socket: Int32

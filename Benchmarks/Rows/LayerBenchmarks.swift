@@ -6,7 +6,7 @@ import Postgres
 import Synchronization
 
 extension Benchmark {
-    /// What `pgbench -S` does, by the client that every read of the service goes through.
+    /// The work of `pgbench -S`, with the client that serves all reads.
     static let pointLookup = Benchmark(
         "point-lookup",
         "Postgres layer, a row by its primary key",
@@ -20,7 +20,7 @@ extension Benchmark {
         }
     }
 
-    /// A sign-up with a password as it is written: user, claim, password, method, session and event.
+    /// The write of a sign-up with a password: user, claim, password, method, session and event.
     static let signUpWrite = Benchmark(
         "sign-up-write",
         "Postgres layer, a sign-up as one pipelined transaction",
@@ -82,7 +82,7 @@ extension Benchmark {
 }
 
 extension Lab {
-    /// Rows by their keys, in no order.
+    /// Reads rows by their keys, in random order.
     func measurePointLookups(_ client: PostgresClient, seconds: Double) async throws -> Sample {
         let users = UInt64(plan.users)
         let scatter = Scatter()
@@ -94,7 +94,7 @@ extension Lab {
     }
 }
 
-/// Numbers in no order that anybody would notice (SplitMix64), without asking the system for each, as `pgbench` does.
+/// Pseudorandom numbers (SplitMix64), without a system call for each, as in `pgbench`.
 private final class Scatter: Sendable {
     private let count = Atomic<UInt64>(0)
 
@@ -120,7 +120,7 @@ private struct Balance: RowDecodable {
     }
 }
 
-/// As many callers as the plan has, each doing `work` again and again.
+/// Runs the plan's number of callers, each repeating `work`.
 private func measureCallers(
     _ lab: Lab,
     seconds: Double,

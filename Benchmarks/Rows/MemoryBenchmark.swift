@@ -1,7 +1,7 @@
 import Glibc
 
 extension Benchmark {
-    /// What a server holds that has only just become ready.
+    /// The memory of a server that has just become ready.
     static let memory = Benchmark(
         name: "memory",
         summary: "concord serve, resident memory 30 s after it was ready, in MiB"

@@ -3,7 +3,7 @@ import Glibc
 import JSON
 
 extension Benchmark {
-    /// Whether everything arrives, once, where the relay fails all the time.
+    /// Tests that every message arrives exactly once while the relay keeps failing.
     static let outboxDrain = Benchmark(
         name: "outbox-drain",
         summary: "10,000 mails in the outbox and a relay that fails each third attempt; how many are lost or come twice"
@@ -37,10 +37,10 @@ extension Benchmark {
             lab.note("  \(relay.taken.count) taken after \(relay.attempts) attempts, \(waiting) wait")
             if waiting == 0 { break }
             guard round < roundsMax else { throw BenchmarkFailure("the outbox does not become empty") }
-            // Whatever waits is put off, and the pauses between attempts grow to hours.
+            // Failed messages wait, and the pauses between attempts grow to hours.
             try lab.endPauses()
         }
-        // A server that ends says good-bye, and waits for an answer.
+        // A server that stops sends QUIT and waits for an answer.
         relay.hangUp()
         let sample = Sample(count: relay.taken.count, seconds: Double(relay.lastAttempt - start) / 1e9)
         let lost = (0..<mails).count { relay.taken[recipient($0)] == nil }
@@ -63,19 +63,19 @@ extension Benchmark {
     private static func recipient(_ number: Int) -> String { "reader-\(number)@example.com" }
 }
 
-/// A relay that says no, or nothing, to each third mail it is handed. Driven by the calling thread.
+/// A relay that refuses or ignores each third mail. The calling thread drives it.
 private final class FlakyRelay {
     private struct Connection {
         let socket: Int32
         var received: [UInt8] = []
         var recipient = ""
-        /// Whether what comes is a mail.
+        /// `true` while the client sends a mail's content.
         var isContent = false
     }
 
     let listener: UnresponsiveListener
     private var connections: [Connection] = []
-    /// How often each recipient's mail was taken.
+    /// The number of accepted mails by recipient.
     private(set) var taken: [String: Int] = [:]
     private(set) var attempts = 0
     private(set) var failures = 0
@@ -93,14 +93,14 @@ private final class FlakyRelay {
         while let connection = connections.popLast() { close(connection.socket) }
     }
 
-    /// Answers until nothing has come for so long.
+    /// Answers until nothing has arrived for that time.
     func serve(untilQuietFor milliseconds: Int32) throws {
         while true {
             var descriptors = ([listener.socket] + connections.map(\.socket)).map { socket in
                 pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             }
             guard poll(&descriptors, nfds_t(descriptors.count), milliseconds) > 0 else { return }
-            // From the last, because one that has ended is taken out.
+            // From the last, because ended connections are removed.
             for index in descriptors.indices.dropFirst().reversed() where descriptors[index].revents != 0 {
                 if !receive(on: index - 1) { close(connections.remove(at: index - 1).socket) }
             }
@@ -113,7 +113,7 @@ private final class FlakyRelay {
         }
     }
 
-    /// Whether the connection goes on.
+    /// Returns `false` if the connection ends.
     private func receive(on index: Int) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = recv(connections[index].socket, &bytes, bytes.count, 0)
@@ -136,7 +136,7 @@ private final class FlakyRelay {
             lastAttempt = nanoseconds()
             guard !attempts.isMultiple(of: 3) else {
                 failures += 1
-                // In turn: a word, and none.
+                // Alternates between a refusal and no answer.
                 guard attempts.isMultiple(of: 2) else { return false }
                 say("451 4.3.0 later", to: socket)
                 return true

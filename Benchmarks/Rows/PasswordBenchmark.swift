@@ -2,7 +2,7 @@ import AccountOperations
 import JSON
 
 extension Benchmark {
-    /// Logins as fast as one hash thread goes, beside lookups at a fixed pace that should not notice.
+    /// Logins at the speed of one hash thread, beside lookups at a fixed pace that should not slow down.
     static let passwords = Benchmark(
         name: "passwords",
         summary: "HTTP signInWithPassword on one hash thread, beside 2,000 lookups a second"
@@ -33,7 +33,7 @@ extension Benchmark {
         return outcomes(rounds)
     }
 
-    /// Sign-ins of a stranger while one client does as many as it can.
+    /// Sign-ins of a stranger while one client signs in as often as it can.
     static let passwordsFlooded = Benchmark(
         name: "passwords-flooded",
         summary: "a stranger's HTTP signInWithPassword while one client with 150 connections signs in without a pause"
@@ -45,7 +45,7 @@ extension Benchmark {
         var samples: [Sample] = []
         for _ in 0..<lab.plan.rounds {
             async let flood = flood(logins, server, seconds: lab.plan.seconds + 2)
-            // Until the queue is full.
+            // Waits until the queue is full.
             try await Task.sleep(for: .seconds(1))
             samples.append(try strangerLogIns(logins, server, seconds: lab.plan.seconds))
             let flooded = try await flood
@@ -73,7 +73,7 @@ extension Benchmark {
         return try load.run(requests, repeats: true, seconds: seconds)
     }
 
-    /// Four logins a second from another address, each until its answer.
+    /// Sends four logins a second from another address, each until its answer.
     private static func strangerLogIns(_ requests: [[UInt8]], _ server: Server, seconds: Double) throws -> Sample {
         let load = try HTTPLoad(port: server.port, connections: 32, from: 2)
         load.toleratesRefusals = true
@@ -128,7 +128,7 @@ extension Benchmark {
         _ = try HTTPLoad(port: server.port, connections: callers).run(logins, seconds: 1)
     }
 
-    /// How many passwords one undisturbed core verifies in a second.
+    /// Returns the number of passwords that one idle core verifies in a second.
     private static func oneCoreHashRate(_ lab: Lab) async throws -> Double {
         let hasher = try PasswordHasher(threadCount: 1, queueMax: 1, randomBytes: Effects.system.randomBytes)
         let start = nanoseconds()
