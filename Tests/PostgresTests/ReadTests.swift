@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `lookups with different other values get their own rows, with and without merging`(isMerging: Bool) async throws {
+    func `lookups with other values get their own rows, merged or not`(isMerging: Bool) async throws {
         @Sendable func adjust(_ configuration: inout PostgresConfiguration) {
             configuration.readConnections = 1
             configuration.mergesStatements = isMerging
