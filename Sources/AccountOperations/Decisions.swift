@@ -99,7 +99,10 @@ extension ExplainedDecision {
             policyVersion: event.policyVersion,
             questions: event.decisions,
             rulesToday: event.decisions.map { stored in
-                DecisionRecord(stored: stored, policyVersion: event.policyVersion ?? 0)?.question.rule(policy)
+                // A proof of a conflict holds for the version of then.
+                var policy = policy
+                policy.version = event.policyVersion ?? 0
+                return DecisionRecord(stored: stored, policyVersion: policy.version)?.question.rule(policy)
             }
         )
     }

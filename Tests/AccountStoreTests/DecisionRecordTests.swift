@@ -109,6 +109,20 @@ import Testing
         #expect(!writer.text.contains("z@"))
     }
 
+    @Test func `a sign-in stored before sign-ins had waiting credentials is read as one without`() throws {
+        let question = SignInWithPasswordQuestion(
+            owner: .of("o", email: nil, proof: nil),
+            isLocked: false,
+            passwordMatches: false,
+            secondFactorProvenBy: nil
+        )
+        var writer = JSONWriter()
+        DecisionRecord(question, under: LinkPolicy()).write(to: &writer)
+        #expect(!writer.text.lowercased().contains("waiting"))
+        let read = try #require(DecisionRecord(stored: JSONValue(parsing: writer.bytes), policyVersion: 1))
+        #expect(AnyHashable(read.question) == AnyHashable(question))
+    }
+
     @Test func `a decision that this version cannot parse is rejected`() throws {
         var writer = JSONWriter()
         DecisionRecord(SignInWithCustomTokenQuestion(existing: nil, isMergedAway: false), under: LinkPolicy())
@@ -272,7 +286,8 @@ private struct Chance {
                 isProviderEnabled: !isLucky(oneIn: 8),
                 createsUsers: !isLucky(oneIn: 6),
                 secondFactorProvenBy: prover(),
-                reservation: reservation()
+                reservation: reservation(),
+                waiting: perhaps { $0.waiting(for: "F") }
             )
         case 2:
             return LinkWithIdpQuestion(
@@ -293,7 +308,8 @@ private struct Chance {
                 target: perhaps { $0.account("T") },
                 isSessionRecent: isLucky(),
                 secondFactorProvenBy: prover(),
-                reservation: reservation()
+                reservation: reservation(),
+                waiting: perhaps { $0.waiting(for: $0.pick(["M", "T"])) }
             )
         case 4:
             if isLucky() {
@@ -303,14 +319,16 @@ private struct Chance {
                     target: perhaps { $0.account("T") },
                     operation: pick(PhoneOperation.allCases),
                     proof: pick(PhoneProof.allCases),
-                    isSessionRecent: isLucky()
+                    isSessionRecent: isLucky(),
+                    waiting: perhaps { $0.waiting(for: $0.pick(["M", "T"])) }
                 )
             }
             return SignInWithPasswordQuestion(
                 owner: perhaps { $0.account("M") },
                 isLocked: isLucky(oneIn: 4),
                 passwordMatches: isLucky(),
-                secondFactorProvenBy: prover()
+                secondFactorProvenBy: prover(),
+                waiting: perhaps { $0.waiting(for: "M") }
             )
         case 5:
             let name = pick([nil, "Ann Example"])
@@ -396,8 +414,25 @@ private struct Chance {
         }
     }
 
-    private mutating func resolution() -> ResolveConflictQuestion {
-        let target = account("T")
+    private mutating func waiting(for account: String) -> WaitingCredential {
+        WaitingCredential(
+            conflict: resolution(of: self.account(account)).conflict
+                ?? ConflictFacts(state: .open, expiresAt: origin, tenant: .project, account: userID(account)),
+            kind: pick([.accountExistsWithDifferentCredential, .emailAlreadyInUse]),
+            isPresented: isLucky(),
+            credential: credential(),
+            isProviderEnabled: !isLucky(oneIn: 8),
+            identityOwner: isLucky(oneIn: 6) ? self.account("F") : nil,
+            emailOwner: perhaps { $0.account($0.pick([account, "M"])) },
+            reservation: reservation(),
+            secondFactorProvenBy: prover(),
+            tenant: .project,
+            now: origin
+        )
+    }
+
+    private mutating func resolution(of target: Account? = nil) -> ResolveConflictQuestion {
+        let target = target ?? account("T")
         let kind = pick(ConflictProofKind.allCases)
         let version = Int64(1 + next() % 100)
         let proof = ConflictProofFacts(

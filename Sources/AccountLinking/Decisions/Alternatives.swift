@@ -52,7 +52,7 @@ extension Question {
         var question = self
         if question.flip(fact) { return question.decide(policy).rule }
         var policy = policy
-        return policy.flip(fact, presentedCredential) ? decide(policy).rule : nil
+        return policy.flip(fact, presentedCredential ?? waitingCredential) ? decide(policy).rule : nil
     }
 }
 

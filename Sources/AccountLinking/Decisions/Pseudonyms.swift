@@ -13,7 +13,7 @@ package struct Pseudonyms {
     fileprivate mutating func name(for address: EmailAddress) -> EmailAddress {
         if let known = addresses[address] { return known }
         // INVARIANT: one letter and a domain that was part of an address are an address, the longest domain too. A
-        // question names no more than six.
+        // question names no more than nine.
         let letter = Character(UnicodeScalar(UInt8(ascii: "a") + UInt8(addresses.count % 26)))
         let name = EmailAddress("\(letter)@\(address.domain)") ?? address
         addresses[address] = name

@@ -17,6 +17,9 @@ package protocol Question<Decision>: Sendable, Hashable, Codable {
     /// The provider's credential that the question is about; `nil` if it is about none.
     var presentedCredential: IncomingCredential? { get }
 
+    /// The credential that waits for the account of a sign-in; `nil` if none does.
+    var waitingCredential: IncomingCredential? { get }
+
     /// Replaces every address, number and subject by a pseudonym.
     mutating func rename(by names: inout Pseudonyms)
 
@@ -32,6 +35,8 @@ extension Question {
     package func rule(_ policy: LinkPolicy) -> Rule { decide(policy).rule }
 
     package var presentedCredential: IncomingCredential? { nil }
+
+    package var waitingCredential: IncomingCredential? { nil }
 
     package mutating func enable(_ providers: Set<ProviderID>) {}
 }

@@ -14,6 +14,8 @@ package struct SignInWithEmailLinkQuestion {
     package var secondFactorProvenBy: UserID?
     /// The reservation of the address.
     package var reservation: AddressReservation?
+    /// The credential that waits for the account.
+    package var waiting: WaitingCredential?
 
     package init(
         email: EmailAddress,
@@ -21,7 +23,8 @@ package struct SignInWithEmailLinkQuestion {
         target: Account?,
         isSessionRecent: Bool,
         secondFactorProvenBy: UserID?,
-        reservation: AddressReservation? = nil
+        reservation: AddressReservation? = nil,
+        waiting: WaitingCredential? = nil
     ) {
         self.email = email
         self.owner = owner
@@ -29,10 +32,12 @@ package struct SignInWithEmailLinkQuestion {
         self.isSessionRecent = isSessionRecent
         self.secondFactorProvenBy = secondFactorProvenBy
         self.reservation = reservation
+        self.waiting = waiting
     }
 
     package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         decideOnFreeAddress(policy).respecting(reservation)
+            .linking(waiting, toOneOf: accounts, isSessionRecent: target == nil || isSessionRecent, policy)
     }
 
     private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
@@ -95,11 +100,11 @@ package struct SignInWithEmailLinkQuestion {
     }
 }
 
-extension SignInWithEmailLinkQuestion: Question {
+extension SignInWithEmailLinkQuestion: SettlingQuestion {
     package static let name = "signInWithEmailLink"
 
     package enum CodingKeys: String, CodingKey {
-        case email, owner, target, secondFactorProvenBy
+        case email, owner, target, secondFactorProvenBy, waiting
         case isSessionRecent = "sessionRecent"
         case reservation = "reserved"
     }
@@ -111,6 +116,7 @@ extension SignInWithEmailLinkQuestion: Question {
         owner?.rename(by: &names)
         target?.rename(by: &names)
         reservation?.rename(by: &names)
+        waiting?.rename(by: &names)
     }
 
     package mutating func flip(_ fact: DecidingFact) -> Bool {
@@ -124,13 +130,15 @@ extension SignInWithEmailLinkQuestion: Question {
             owner?.isDisabled.toggle()
             target?.isDisabled.toggle()
         case .sessionRecent: isSessionRecent.toggle()
-        case .providerEnabled, .emailTrusted, .emailTaken, .numberTaken, .identityLinked, .providerLinked,
-            .createsUsers, .passwordRight, .passwordLocked, .proofGiven, .methodQuarantined, .oneAccountPerEmail,
-            .signUpAllowed:
+        case .providerEnabled, .proofGiven: return waiting?.flip(fact) ?? false
+        case .emailTrusted, .emailTaken, .numberTaken, .identityLinked, .providerLinked, .createsUsers, .passwordRight,
+            .passwordLocked, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
             return false
         }
         return true
     }
+
+    package mutating func enable(_ providers: Set<ProviderID>) { waiting?.enable(providers) }
 }
 
 extension AccountChange {

@@ -13,6 +13,8 @@ package struct SignInWithIdpQuestion {
     package var secondFactorProvenBy: UserID?
     /// The reservation of the address.
     package var reservation: AddressReservation?
+    /// The credential that waits for the account.
+    package var waiting: WaitingCredential?
 
     package init(
         identityOwner: Account?,
@@ -21,7 +23,8 @@ package struct SignInWithIdpQuestion {
         isProviderEnabled: Bool,
         createsUsers: Bool,
         secondFactorProvenBy: UserID?,
-        reservation: AddressReservation? = nil
+        reservation: AddressReservation? = nil,
+        waiting: WaitingCredential? = nil
     ) {
         self.identityOwner = identityOwner
         self.emailOwner = emailOwner
@@ -30,10 +33,12 @@ package struct SignInWithIdpQuestion {
         self.createsUsers = createsUsers
         self.secondFactorProvenBy = secondFactorProvenBy
         self.reservation = reservation
+        self.waiting = waiting
     }
 
     package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         decideOnFreeAddress(policy).respecting(reservation)
+            .linking(waiting, toOneOf: accounts, isSessionRecent: true, policy)
     }
 
     private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
@@ -102,11 +107,11 @@ package struct SignInWithIdpQuestion {
     }
 }
 
-extension SignInWithIdpQuestion: Question {
+extension SignInWithIdpQuestion: SettlingQuestion {
     package static let name = "signInWithIdp"
 
     package enum CodingKeys: String, CodingKey {
-        case identityOwner, emailOwner, credential, createsUsers, secondFactorProvenBy
+        case identityOwner, emailOwner, credential, createsUsers, secondFactorProvenBy, waiting
         case isProviderEnabled = "providerEnabled"
         case reservation = "reserved"
     }
@@ -119,6 +124,7 @@ extension SignInWithIdpQuestion: Question {
         emailOwner?.rename(by: &names)
         credential.rename(by: &names)
         reservation?.rename(by: &names)
+        waiting?.rename(by: &names)
     }
 
     package mutating func flip(_ fact: DecidingFact) -> Bool {
@@ -135,7 +141,8 @@ extension SignInWithIdpQuestion: Question {
         case .providerLinked:
             identityOwner?.flipLink(to: credential.identity)
             emailOwner?.flipLink(to: credential.identity)
-        case .emailTrusted, .emailTaken, .numberTaken, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven,
+        case .proofGiven: return waiting?.flip(fact) ?? false
+        case .emailTrusted, .emailTaken, .numberTaken, .sessionRecent, .passwordRight, .passwordLocked,
             .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
             return false
         }
@@ -144,6 +151,7 @@ extension SignInWithIdpQuestion: Question {
 
     package mutating func enable(_ providers: Set<ProviderID>) {
         isProviderEnabled = providers.contains(credential.identity.provider)
+        waiting?.enable(providers)
     }
 }
 

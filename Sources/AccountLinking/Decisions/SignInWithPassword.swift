@@ -11,15 +11,28 @@ package struct SignInWithPasswordQuestion {
     package var passwordMatches: Bool
     /// The account whose second factor this sign-in has already proven.
     package var secondFactorProvenBy: UserID?
+    /// The credential that waits for the account.
+    package var waiting: WaitingCredential?
 
-    package init(owner: Account?, isLocked: Bool, passwordMatches: Bool, secondFactorProvenBy: UserID?) {
+    package init(
+        owner: Account?,
+        isLocked: Bool,
+        passwordMatches: Bool,
+        secondFactorProvenBy: UserID?,
+        waiting: WaitingCredential? = nil
+    ) {
         self.owner = owner
         self.isLocked = isLocked
         self.passwordMatches = passwordMatches
         self.secondFactorProvenBy = secondFactorProvenBy
+        self.waiting = waiting
     }
 
     package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideAlone(policy).linking(waiting, toOneOf: accounts, isSessionRecent: true, policy)
+    }
+
+    private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard policy.allowsPasswordSignIn else {
             return Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed))
         }
@@ -48,17 +61,20 @@ package struct SignInWithPasswordQuestion {
     }
 }
 
-extension SignInWithPasswordQuestion: Question {
+extension SignInWithPasswordQuestion: SettlingQuestion {
     package static let name = "signInWithPassword"
 
     package enum CodingKeys: String, CodingKey {
-        case owner, passwordMatches, secondFactorProvenBy
+        case owner, passwordMatches, secondFactorProvenBy, waiting
         case isLocked = "locked"
     }
 
     package var accounts: [Account] { [owner].compactMap(\.self) }
 
-    package mutating func rename(by names: inout Pseudonyms) { owner?.rename(by: &names) }
+    package mutating func rename(by names: inout Pseudonyms) {
+        owner?.rename(by: &names)
+        waiting?.rename(by: &names)
+    }
 
     package mutating func flip(_ fact: DecidingFact) -> Bool {
         switch fact {
@@ -66,13 +82,15 @@ extension SignInWithPasswordQuestion: Question {
         case .accountDisabled: owner?.isDisabled.toggle()
         case .passwordRight: passwordMatches.toggle()
         case .passwordLocked: isLocked.toggle()
-        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
-            .providerLinked, .createsUsers, .sessionRecent, .proofGiven, .methodQuarantined, .oneAccountPerEmail,
-            .signUpAllowed:
+        case .providerEnabled, .proofGiven: return waiting?.flip(fact) ?? false
+        case .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked, .providerLinked, .createsUsers,
+            .sessionRecent, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
             return false
         }
         return true
     }
+
+    package mutating func enable(_ providers: Set<ProviderID>) { waiting?.enable(providers) }
 }
 
 extension Refusal {

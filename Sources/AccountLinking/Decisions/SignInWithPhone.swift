@@ -29,6 +29,8 @@ package struct SignInWithPhoneQuestion {
     package var proof: PhoneProof
     /// True if that session signed in a moment ago (`SensitiveOperation.changePhoneNumber`), or without one.
     package var isSessionRecent: Bool
+    /// The credential that waits for the account.
+    package var waiting: WaitingCredential?
 
     package init(
         number: PhoneNumber,
@@ -36,7 +38,8 @@ package struct SignInWithPhoneQuestion {
         target: Account?,
         operation: PhoneOperation,
         proof: PhoneProof,
-        isSessionRecent: Bool
+        isSessionRecent: Bool,
+        waiting: WaitingCredential? = nil
     ) {
         self.number = number
         self.owner = owner
@@ -44,9 +47,14 @@ package struct SignInWithPhoneQuestion {
         self.operation = operation
         self.proof = proof
         self.isSessionRecent = isSessionRecent
+        self.waiting = waiting
     }
 
     package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decideAlone(policy).linking(waiting, toOneOf: accounts, isSessionRecent: isSessionRecent, policy)
+    }
+
+    private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)) }
         if (target ?? owner)?.isDisabled ?? false { return Verdict(.phoneAccountDisabled, .refuse(.userDisabled)) }
         if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
@@ -91,11 +99,11 @@ package struct SignInWithPhoneQuestion {
     }
 }
 
-extension SignInWithPhoneQuestion: Question {
+extension SignInWithPhoneQuestion: SettlingQuestion {
     package static let name = "signInWithPhone"
 
     package enum CodingKeys: String, CodingKey {
-        case owner, target, operation
+        case owner, target, operation, waiting
         case number = "phone"
         case proof = "shownBy"
         case isSessionRecent = "sessionRecent"
@@ -107,6 +115,7 @@ extension SignInWithPhoneQuestion: Question {
         number.rename(by: &names)
         owner?.rename(by: &names)
         target?.rename(by: &names)
+        waiting?.rename(by: &names)
     }
 
     package mutating func flip(_ fact: DecidingFact) -> Bool {
@@ -116,13 +125,15 @@ extension SignInWithPhoneQuestion: Question {
         case .accountDisabled:
             owner?.isDisabled.toggle()
             target?.isDisabled.toggle()
-        case .providerEnabled, .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked,
-            .providerLinked, .createsUsers, .sessionRecent, .passwordRight, .passwordLocked, .proofGiven,
-            .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
+        case .providerEnabled, .proofGiven: return waiting?.flip(fact) ?? false
+        case .emailTrusted, .emailProven, .emailTaken, .numberTaken, .identityLinked, .providerLinked, .createsUsers,
+            .sessionRecent, .passwordRight, .passwordLocked, .methodQuarantined, .oneAccountPerEmail, .signUpAllowed:
             return false
         }
         return true
     }
+
+    package mutating func enable(_ providers: Set<ProviderID>) { waiting?.enable(providers) }
 }
 
 /// Decides whether a code to sign in with is sent to a number: rows N.

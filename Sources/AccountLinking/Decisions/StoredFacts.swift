@@ -61,7 +61,7 @@ extension PhoneProof: Codable {}
 extension ProvingSession: Codable {}
 extension ConflictFacts.State: Codable {}
 extension ConflictProofKind: Codable {}
-extension ConflictKind: Encodable {}
+extension ConflictKind: Codable {}
 
 extension Timestamp: Codable {
     package init(from decoder: any Decoder) throws {

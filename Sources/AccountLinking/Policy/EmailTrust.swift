@@ -80,6 +80,8 @@ package struct EmailTrust: Sendable, Hashable {
     /// If true, the rules of a known provider apply to an `oidc.*` provider that is registered with its issuer, unless
     /// a rule names the `oidc.*` provider itself.
     package let knownIssuersFollowTheirRow: Bool
+    /// The trust in single credentials, before every rule. Only the policy of a stored decision has some.
+    private var pinned: [PinnedCredential: EmailTrustClass] = [:]
 
     /// A table in which a later rule replaces an earlier one for the same scope.
     package init(_ rules: [EmailTrustRule], knownIssuersFollowTheirRow: Bool = false) {
@@ -98,6 +100,15 @@ package struct EmailTrust: Sendable, Hashable {
     /// This table with an operator's rules, each of which replaces the rule for the same scope.
     package func adding(_ own: [EmailTrustRule]) -> EmailTrust {
         EmailTrust(rules + own, knownIssuersFollowTheirRow: knownIssuersFollowTheirRow)
+    }
+
+    /// This table with the trust in the address of one credential, whatever the rules are.
+    package func pinning(_ trust: EmailTrustClass, of credential: IncomingCredential) -> EmailTrust {
+        guard case .present(let address, _, let hostedDomain) = credential.email else { return self }
+        var table = self
+        let (provider, issuer) = (credential.identity.provider, credential.issuer)
+        table.pinned[PinnedCredential(provider, issuer: issuer, address: address, hostedDomain: hostedDomain)] = trust
+        return table
     }
 
     /// The table of the preset `strict`, the default.
@@ -161,6 +172,10 @@ package struct EmailTrust: Sendable, Hashable {
         for address: EmailAddress,
         hostedDomain: String?
     ) -> EmailTrustClass {
+        if !pinned.isEmpty {
+            let credential = PinnedCredential(provider, issuer: issuer, address: address, hostedDomain: hostedDomain)
+            if let trust = pinned[credential] { return trust }
+        }
         let provider = judgedProvider(provider, issuer: issuer, for: address, hostedDomain: hostedDomain)
         let fitting = rules.filter {
             $0.scope.fits(provider, issuer: issuer, address: address, hostedDomain: hostedDomain)
@@ -168,6 +183,18 @@ package struct EmailTrust: Sendable, Hashable {
         let narrowest = fitting.filter { rule in !fitting.contains { $0.scope.isNarrower(than: rule.scope) } }
         guard let weakest = narrowest.map(\.trust).min() else { return .untrusted }
         return narrowest.allSatisfy { $0.trust == weakest } ? weakest : min(weakest, .asserting)
+    }
+}
+
+/// The facts of a credential by which the table judges its address.
+private struct PinnedCredential: Sendable, Hashable {
+    let provider: ProviderID
+    let issuer: String?
+    let address: EmailAddress
+    let hostedDomain: String?
+
+    init(_ provider: ProviderID, issuer: String?, address: EmailAddress, hostedDomain: String?) {
+        (self.provider, self.issuer, self.address, self.hostedDomain) = (provider, issuer, address, hostedDomain)
     }
 }
 

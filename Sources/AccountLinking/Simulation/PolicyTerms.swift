@@ -10,6 +10,15 @@ package struct PolicyTerms: Sendable, Hashable {
     }
 }
 
+extension PolicyTerms {
+    /// The terms under another version number. A proof of a conflict holds for one version.
+    package func numbered(_ version: Int64) -> PolicyTerms {
+        var terms = self
+        terms.policy.version = version
+        return terms
+    }
+}
+
 extension Question {
     /// The rule that answers the question under `terms`, and the outcome.
     package func answer(under terms: PolicyTerms) -> (rule: Rule, outcome: SimulatedOutcome) {

@@ -11,9 +11,9 @@ struct PendingCredential: Sendable {
 }
 
 extension ConflictRecord {
-    /// Returns true if a sign-in opened the conflict about `target`: a provider named its address.
+    /// Returns true if a sign-in opened the conflict about the account of `target`: a provider named its address.
     func isOpenedBySignIn(to target: UserID) -> Bool {
-        kind == .accountExistsWithDifferentCredential && user == target
+        facts.isOpenedBySignIn(kind, to: target)
     }
 }
 

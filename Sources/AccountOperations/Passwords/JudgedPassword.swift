@@ -4,6 +4,7 @@ import AccountStore
 struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
+    let question: SignInWithPasswordQuestion
     let decision: DecisionRecord
     let attempt: PasswordAttempt
     /// Must be written with the verdict: fails the write if the client was locked meanwhile.
@@ -57,6 +58,7 @@ extension AccountOperations {
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,
+            question: question,
             decision: DecisionRecord(question, under: policy),
             attempt: attempt,
             unlocked: attempt.unlocked(at: now),

@@ -74,23 +74,23 @@ extension AccountOperations {
         let (firstFactor, user) = (waiting.firstFactor, waiting.user)
         var attempt = attempt(waiting, with: shown)
         attempt.sideWrites = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
-        let (verdict, loaded) = try await decideAgain(firstFactor, of: user, &attempt)
-        if let stale = decideFinishSignIn(verdict.decision, of: user.id) {
+        let (question, loaded) = try await loadAgain(firstFactor, of: user, &attempt)
+        let first = attempt.ask(question, policy)
+        if let stale = decideFinishSignIn(first.decision, of: user.id) {
             throw refused(.refusal(stale.decision), by: stale.rule)
         }
         // One reading of the account: what is written is compared with what was read first.
         let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }
         if let readAgain, readAgain.version != user.version { throw FactsMoved() }
-        guard firstFactor.maySettleConflict else { return try await applySignIn(verdict, loaded: loaded, attempt) }
-        let whole = try await settleWaitingConflict(
-            firstFactor.pendingToken,
-            after: verdict,
-            of: user,
+        guard firstFactor.maySettleConflict else { return try await applySignIn(first, loaded: loaded, attempt) }
+        let verdict = try await askAgain(
+            question,
+            after: first,
+            presenting: firstFactor.pendingToken,
             secondFactorProvenBy: user.id,
-            isSessionRecent: !firstFactor.links || firstFactor.isSessionRecent,
             &attempt
         )
-        return try await applySignIn(whole, loaded: loaded, attempt)
+        return try await applySignIn(verdict, loaded: loaded, attempt)
     }
 
     private func attempt(_ waiting: WaitingSignIn, with shown: PresentedFactor) -> SignInAttempt {
@@ -117,12 +117,12 @@ extension AccountOperations {
         return attempt
     }
 
-    /// Loads the facts of the first factor again, and asks its question with the second factor proven.
-    private func decideAgain(
+    /// Loads the facts of the first factor again, for its question with the second factor proven.
+    private func loadAgain(
         _ firstFactor: FirstFactor,
         of user: UserRecord,
         _ attempt: inout SignInAttempt
-    ) async throws -> (verdict: Verdict<SignInDecision>, loaded: [UserRecord?]) {
+    ) async throws -> (question: any Question<SignInDecision>, loaded: [UserRecord?]) {
         switch firstFactor.kind {
         case .password:
             let question = SignInWithPasswordQuestion(
@@ -131,7 +131,7 @@ extension AccountOperations {
                 passwordMatches: true,
                 secondFactorProvenBy: user.id
             )
-            return (attempt.ask(question, policy), [user])
+            return (question, [user])
         case .emailLink(let address):
             attempt.recovery = EmailRecovery(effects: effects, locale: firstFactor.locale)
             let claim = try await store.claim(on: address, tenant: user.tenant, at: attempt.now)
@@ -144,7 +144,7 @@ extension AccountOperations {
                 secondFactorProvenBy: user.id,
                 reservation: claim.reservation
             )
-            return (attempt.ask(question, policy), [user, claim.owner])
+            return (question, [user, claim.owner])
         case .idp(let credential, let conflict):
             let found = try await loadAccounts(
                 for: credential,
@@ -162,7 +162,7 @@ extension AccountOperations {
                 among: found,
                 secondFactorProvenBy: user.id
             )
-            return (attempt.ask(question, policy), [user] + found.loaded)
+            return (question, [user] + found.loaded)
         }
     }
 }

@@ -57,6 +57,12 @@ struct SignInAttempt: Sendable {
         return question.decide(policy)
     }
 
+    /// The answer to the last question with more facts, which is stored in its place.
+    mutating func askAgain(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
+        decisions.removeLast()
+        return ask(question, policy)
+    }
+
     /// The account that `change`, which `rule` decided, creates.
     func newUser(by change: AccountChange, _ rule: Rule) throws -> UserRecord {
         guard let newUserID else { throw UnexpectedDecision(rule) }

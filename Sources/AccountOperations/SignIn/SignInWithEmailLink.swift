@@ -100,18 +100,12 @@ extension AccountOperations {
             secondFactorProvenBy: caller?.provenFactorOwner,
             reservation: claim.reservation
         )
-        let verdict = attempt.ask(question, policy)
-        if case .refuse = verdict.decision {
+        let first = attempt.ask(question, policy)
+        if case .refuse = first.decision {
             try await store.useUp(code, by: use.id, at: use.now).requireApplied()
         }
         attempt.sideWrites = [.useUp(code, by: use.id, at: use.now)] + claim.clearing
-        let whole = try await settleWaitingConflict(
-            firstFactor.pendingToken,
-            after: verdict,
-            of: target ?? owner,
-            isSessionRecent: caller == nil || firstFactor.isSessionRecent,
-            &attempt
-        )
-        return try await applyOrAskForSecondFactor(whole, after: firstFactor, loaded: [target, owner], attempt)
+        let verdict = try await askAgain(question, after: first, presenting: firstFactor.pendingToken, &attempt)
+        return try await applyOrAskForSecondFactor(verdict, after: firstFactor, loaded: [target, owner], attempt)
     }
 }

@@ -140,12 +140,7 @@ extension AccountOperations {
         // tell which addresses are taken.
         attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)
         guard caller == nil, presented.conflict == nil else { return verdict }
-        return try await settleWaitingConflict(
-            after: verdict,
-            of: facts.found.identityOwner,
-            isSessionRecent: true,
-            &attempt
-        )
+        return try await askAgain(question, after: verdict, &attempt)
     }
 
     /// Applies the verdict, or asks for the second factor.

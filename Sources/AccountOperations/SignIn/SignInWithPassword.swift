@@ -40,13 +40,7 @@ extension AccountOperations {
                 attempt.sideWrites.append(rehash)
             }
             attempt.decisions = [judged.decision]
-            let verdict = try await settleWaitingConflict(
-                pendingToken,
-                after: judged.verdict,
-                of: judged.user,
-                isSessionRecent: true,
-                &attempt
-            )
+            let verdict = try await askAgain(judged.question, after: judged.verdict, presenting: pendingToken, &attempt)
             var firstFactor = FirstFactor(.password)
             firstFactor.pendingToken = pendingToken
             return try await applyOrAskForSecondFactor(verdict, after: firstFactor, loaded: [judged.user], attempt)

@@ -108,14 +108,14 @@ extension AccountOperations {
             proof: request.shown.kind,
             isSessionRecent: isSessionRecent
         )
-        let verdict = attempt.ask(question, policy)
-        if case .refuse(let refusal) = verdict.decision, request.shown.kind == .code {
+        let first = attempt.ask(question, policy)
+        if case .refuse(let refusal) = first.decision, request.shown.kind == .code {
             let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
             try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof).requireApplied()
             if proof != nil {
                 // Kept and counted like any other "no".
-                try await note(refusalBy: verdict.rule, of: [target, owner], attempt)
-                metrics.decided(verdict.rule)
+                try await note(refusalBy: first.rule, of: [target, owner], attempt)
+                metrics.decided(first.rule)
                 let ending = PhoneSignIn.Ending.numberInUse(
                     number,
                     temporaryProof: next.text,
@@ -125,14 +125,8 @@ extension AccountOperations {
             }
         }
         attempt.sideWrites = [.useUp(verification, by: use.id, at: use.now)]
-        let whole = try await settleWaitingConflict(
-            request.pendingToken,
-            after: verdict,
-            of: target ?? owner,
-            isSessionRecent: isSessionRecent,
-            &attempt
-        )
-        let signedIn = try await applySignIn(whole, loaded: [target, owner], attempt)
+        let verdict = try await askAgain(question, after: first, presenting: request.pendingToken, &attempt)
+        let signedIn = try await applySignIn(verdict, loaded: [target, owner], attempt)
         return PhoneSignIn.Result(ending: .signedIn(signedIn), decision: signedIn.decision)
     }
 

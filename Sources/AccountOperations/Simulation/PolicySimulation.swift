@@ -182,12 +182,12 @@ extension PolicySimulation.History {
                 unreadable += 1
                 continue
             }
-            let before = record.question.answer(under: comparison.present)
+            let before = record.question.answer(under: comparison.present.numbered(version))
             if before.rule != record.rule { answeredOtherwiseNow += 1 }
-            let after = record.question.answer(under: comparison.proposed)
+            let after = record.question.answer(under: comparison.proposed.numbered(version))
             guard before != after else { continue }
             let change = PolicySimulation.HistoryChange(
-                provider: record.question.presentedCredential?.identity.provider,
+                provider: (record.question.presentedCredential ?? record.question.waitingCredential)?.identity.provider,
                 ruleBefore: before.rule,
                 before: before.outcome,
                 ruleAfter: after.rule,

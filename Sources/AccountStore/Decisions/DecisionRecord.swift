@@ -81,19 +81,24 @@ private struct FormerHolder: Hashable {
 extension EmailTrust {
     /// A table that gives the addresses in `question` the same trust as the whole table.
     ///
-    /// - `ofCredential`: the trust in the credential's address; `nil` without one.
+    /// - `ofCredential`: the trust in the address of the presented credential; `nil` without one.
+    /// - `ofWaiting`: the trust in the address of the waiting credential; `nil` without one.
     fileprivate static func seen(
         by question: any Question,
         ofCredential trust: EmailTrustClass?,
+        ofWaiting waitingTrust: EmailTrustClass?,
         formerHolders: [FormerHolder]
     ) -> EmailTrust {
         var rules = [EmailTrustRule(.init(.any), .asserting)]
         if let trust, let credential = question.presentedCredential, let address = credential.email.address {
             rules.append(.init(.init(.only(credential.identity.provider), .any, .only(String(address.domain))), trust))
         }
-        return EmailTrust(
+        let table = EmailTrust(
             rules + formerHolders.map { .init(.init(.only($0.provider), .any, .only($0.domain)), .verifyingNew) }
         )
+        guard let waitingTrust, let credential = question.waitingCredential else { return table }
+        // The presented credential can be of the same provider and domain, and be trusted differently.
+        return table.pinning(waitingTrust, of: credential)
     }
 }
 
@@ -129,6 +134,7 @@ extension LinkPolicy {
         policy.emailTrust = .seen(
             by: question,
             ofCredential: question.presentedCredential.flatMap(emailTrust),
+            ofWaiting: question.waitingCredential.flatMap(emailTrust),
             formerHolders: formerHolders(in: question)
         )
         policy.registeredIssuers = registeredIssuers(in: question)
@@ -140,6 +146,7 @@ extension LinkPolicy {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
         writer.field("emailTrust", question.presentedCredential.flatMap(emailTrust)?.rawValue)
+        writer.field("waitingEmailTrust", question.waitingCredential.flatMap(emailTrust)?.rawValue)
         let formerHolders = formerHolders(in: question)
         if !formerHolders.isEmpty {
             writer.field("formerHolders", array: formerHolders) { writer, holder in
@@ -198,11 +205,17 @@ extension LinkPolicy {
         else { return nil }
         subjectChange = change
         let ofCredential = value["emailTrust"]?.string.map(EmailTrustClass.init(rawValue:))
-        if case .some(.none) = ofCredential { return nil }
+        let ofWaiting = value["waitingEmailTrust"]?.string.map(EmailTrustClass.init(rawValue:))
+        if ofCredential == .some(.none) || ofWaiting == .some(.none) { return nil }
         let names = value["formerHolders"]?.array ?? []
         let formerHolders = names.compactMap(FormerHolder.init)
         guard formerHolders.count == names.count else { return nil }
-        emailTrust = .seen(by: question, ofCredential: ofCredential.flatMap(\.self), formerHolders: formerHolders)
+        emailTrust = .seen(
+            by: question,
+            ofCredential: ofCredential.flatMap(\.self),
+            ofWaiting: ofWaiting.flatMap(\.self),
+            formerHolders: formerHolders
+        )
         for (name, issuer) in value["registeredIssuers"]?.object ?? [:] {
             guard let provider = ProviderID(name), let issuer = issuer.string else { return nil }
             registeredIssuers[provider] = issuer
