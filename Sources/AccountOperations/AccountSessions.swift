@@ -183,7 +183,7 @@ extension AccountOperations {
     package func signOut(idToken: String, localID: String?, tenant: TenantID) async throws -> UserID {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         let user = session.user.id
-        if let localID, localID != user.rawValue { throw refused(.refusal(.userNotFound), by: .tokenAccountGone) }
+        if let refusal = refusalOfSignOut(of: user, named: localID) { throw refused(refusal) }
         _ = try await endSessions(.own, of: session, ChangeRequest(tenant: tenant))
         return user
     }

@@ -68,4 +68,28 @@ extension AccountOperations {
         metrics.decided(rule)
         return denial
     }
+
+    func refused(_ refusal: Verdict<Refusal>) -> Denial { refused(.refusal(refusal.decision), by: refusal.rule) }
+
+    func refused(_ refusal: Verdict<ConflictRefusal>) -> Denial {
+        refused(.conflict(refusal.decision), by: refusal.rule)
+    }
+
+    /// The fact that a request names.
+    /// - Throws: the refusal of the rule if there is none.
+    func fact<Fact>(_ lookup: Lookup<Fact, Refusal>) throws(Denial) -> Fact {
+        switch lookup {
+        case .found(let fact): return fact
+        case .refused(let refusal): throw refused(refusal)
+        }
+    }
+
+    /// The fact that a request about a conflict names.
+    /// - Throws: the refusal of the rule if there is none.
+    func fact<Fact>(_ lookup: Lookup<Fact, ConflictRefusal>) throws(Denial) -> Fact {
+        switch lookup {
+        case .found(let fact): return fact
+        case .refused(let refusal): throw refused(refusal)
+        }
+    }
 }

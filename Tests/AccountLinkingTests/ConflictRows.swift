@@ -78,6 +78,7 @@ struct ProveConflictRows {
                     handleTenant: .project,
                     startsSoFar: 0,
                     mails: ProofMails(),
+                    isAccountGone: false,
                     now: noon
                 ) == Verdict(rule, .refuse(refusal))
             )
@@ -152,11 +153,26 @@ struct ProveConflictRows {
                 handleTenant: .project,
                 startsSoFar: startsSoFar,
                 mails: ProofMails(),
+                isAccountGone: false,
                 now: noon
             )
         }
         #expect(start(4) == Verdict(.proofMailed, .mail(place: 1)))
         #expect(start(5) == Verdict(.proofMailsUsedUp, .refuse(.tooManyAttempts)))
+    }
+
+    @Test func `Q1: nobody is mailed about an account that is gone`() {
+        let verdict = decideStartProof(
+            policy: LinkPolicy(),
+            conflict: conflict(),
+            provider: .gitHub,
+            handleTenant: .project,
+            startsSoFar: 0,
+            mails: ProofMails(),
+            isAccountGone: true,
+            now: noon
+        )
+        #expect(verdict == Verdict(.conflictUnknown, .refuse(.unknown)))
     }
 
     @Test func `Q16: ten mails within an hour are sent about an account, over all conflicts`() {
@@ -168,6 +184,7 @@ struct ProveConflictRows {
                 handleTenant: .project,
                 startsSoFar: startsSoFar,
                 mails: mails,
+                isAccountGone: false,
                 now: noon
             )
         }
@@ -185,6 +202,7 @@ struct ProveConflictRows {
                 handleTenant: .project,
                 startsSoFar: 0,
                 mails: ProofMails(),
+                isAccountGone: false,
                 now: noon
             )
         }
@@ -536,6 +554,7 @@ enum ConflictCase {
                             handleTenant: .project,
                             startsSoFar: starts,
                             mails: mails,
+                            isAccountGone: false,
                             now: noon
                         ).rule
                     )

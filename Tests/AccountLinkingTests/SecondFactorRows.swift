@@ -318,6 +318,11 @@ struct SecondFactorRows {
             )
         }
         #expect(withdraw("x") == Verdict(.withdrawUnknownFactor, .refuse(.secondFactorNotFound)))
+        guard case .refused(let refusal) = decideFindSecondFactor(nil) else {
+            Issue.record("a sign-in uses a factor that the account does not have")
+            return
+        }
+        #expect(refusal == Verdict(.withdrawUnknownFactor, .secondFactorNotFound))
         #expect(
             withdraw("a") == Verdict(.factorWithdrawn, .apply(user("a"), factors([.number("n")]), issuesTokens: true))
         )

@@ -26,6 +26,12 @@ struct AccessRows {
 
     @Test func `A1: an ID token of a deleted account is refused`() {
         #expect(access(nil, epoch: 1) == Verdict(.tokenAccountGone, .refuse(.userNotFound)))
+        #expect(refusalOfSession(isAccountGone: true) == Verdict(.tokenAccountGone, .userNotFound))
+        #expect(refusalOfSession(isAccountGone: false) == nil)
+        #expect(refusalOfSignOut(of: user("a"), named: "b") == Verdict(.tokenAccountGone, .userNotFound))
+        #expect(
+            refusalOfSignOut(of: user("a"), named: "a") == nil && refusalOfSignOut(of: user("a"), named: nil) == nil
+        )
     }
 
     @Test func `A2: an ID token of another epoch is refused`() {

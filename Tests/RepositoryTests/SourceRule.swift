@@ -22,7 +22,8 @@ extension SourceRule {
     /// Every rule. The next one goes here.
     static let all: [SourceRule] = [
         .imports, .pureRules, .pointers, .sql, .statusCodes, .environment,
-        .provedCredentials, .countedRefusals, .unsafeEscapes, .unsafePointers, .nothingPublic, .swiftTestingOnly,
+        .provedCredentials, .countedRefusals, .decidedRefusals, .unsafeEscapes, .unsafePointers, .nothingPublic,
+        .swiftTestingOnly,
         .testNames, .machinePaths, .registries, .standardOutput,
     ]
 
@@ -257,6 +258,56 @@ extension SourceRule {
             )
         ]
     )
+
+    /// The names of the decision rules, from their table.
+    private static let decisionRules: Set<String> = {
+        let table = (try? Repository.file("Sources/AccountLinking/Decisions/Rule.swift").text) ?? ""
+        return Set(table.matches(of: #/\n    case (\w+) = "[A-Z]\d+"/#).map { String($0.1) })
+    }()
+
+    static let decidedRefusals = SourceRule(
+        name: "only AccountLinking decides by which rule something is refused",
+        appliesTo: { file in file.target.map { $0 != "AccountLinking" && $0 != "bench" } == true },
+        check: { file in
+            let code = SwiftScanner(file.text).code
+            let literals = ["by: .", "Verdict(.", "Verdict(Rule."].flatMap { word in
+                offsets(of: word, in: code).filter { offset in
+                    let name = code[(offset + word.utf8.count)...].prefix {
+                        $0 == UInt8(ascii: "_") || isLetterOrDigit($0)
+                    }
+                    return decisionRules.contains(String(decoding: name, as: UTF8.self))
+                }
+            }
+            return literals.map {
+                file.violation(at: $0, "a rule is named: let a function of AccountLinking return it")
+            }
+        },
+        planted: [
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "throw refused(.refusal(.userNotFound), by: .tokenAccountGone)\n"
+            ),
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "let verdict = Verdict(.emailCodeStale, .refuse(.invalidEmailCode))\n"
+            ),
+        ],
+        allowed: [
+            SourceFile(
+                path: "Sources/AccountOperations/A.swift",
+                text: "throw refused(.refusal(refusal), by: verdict.rule)\ndecide(by: .administrator)\n"
+            ),
+            SourceFile(path: "Sources/AccountLinking/A.swift", text: "Verdict(.emailCodeStale, .invalidEmailCode)\n"),
+        ]
+    )
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
 
     /// The files that may step outside what the compiler checks, each with its proof beside the place.
     static let filesWithUnsafeEscapes = [

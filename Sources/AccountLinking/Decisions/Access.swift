@@ -26,7 +26,7 @@ package func decideAccess(
     lifetimes: SessionLifetimes,
     now: Timestamp
 ) -> Verdict<AccessDecision> {
-    guard let account else { return Verdict(.tokenAccountGone, .refuse(.userNotFound)) }
+    guard let account else { return Verdict(Verdict.accountGone.rule, .refuse(Verdict.accountGone.decision)) }
     // Disabling ends the sessions as well: asked later, nobody would be told why.
     if account.isDisabled { return Verdict(.tokenAccountDisabled, .refuse(.userDisabled)) }
     if tokenEpoch != account.sessionEpoch { return Verdict(.tokenEpochStale, .refuse(.tokenExpired)) }
@@ -40,6 +40,20 @@ package func decideAccess(
         if let rule = lifetimes.ending(of: times, at: now) { return Verdict(rule, .refuse(.tokenExpired)) }
     }
     return Verdict(.tokenAccepted, .allow(account.id))
+}
+
+extension Verdict<Refusal> {
+    fileprivate static let accountGone = Self(.tokenAccountGone, .userNotFound)
+}
+
+/// The refusal of a session whose account was deleted after the token was accepted; `nil` while the account exists: row A1.
+package func refusalOfSession(isAccountGone: Bool) -> Verdict<Refusal>? { isAccountGone ? .accountGone : nil }
+
+/// The refusal of a sign-out that names another user than the session has; `nil` if the two agree: row A1.
+///
+/// - `named`: the user as the client names it; `nil` if it names none.
+package func refusalOfSignOut(of user: UserID, named: String?) -> Verdict<Refusal>? {
+    named.map { $0 != user.rawValue } ?? false ? .accountGone : nil
 }
 
 /// Decides whether a session whose refresh token matched may have another ID token: rows T.

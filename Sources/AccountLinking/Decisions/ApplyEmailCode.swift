@@ -59,14 +59,15 @@ extension UserRecord {
 /// make it worthless by being in its way for a moment; any other code is used up by every answer. No tokens are issued.
 ///
 /// - `account`: the account the code was made for; `nil` when it is gone.
+/// - `code`: `nil` if it changes no address.
 /// - `owner`: the account that owns the address of the code now.
 package func decideApplyEmailCode(
     policy: LinkPolicy,
     account: Account?,
-    code: EmailCodeChange,
+    code: EmailCodeChange?,
     owner: Account?
 ) -> Verdict<UpdateDecision> {
-    guard let account else { return Verdict(.emailCodeStale, .refuse(.invalidEmailCode)) }
+    guard let account, let code else { return Verdict(.emailCodeStale, .refuse(.invalidEmailCode)) }
     if account.isDisabled { return Verdict(.emailCodeAccountDisabled, .refuse(.userDisabled)) }
     var change = AccountChange()
     change.endsSessions = true

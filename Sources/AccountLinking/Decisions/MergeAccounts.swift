@@ -166,6 +166,11 @@ package struct MergeRequest: Sendable, Hashable {
     }
 }
 
+/// The refusal of a merge by a session that is old; `nil` if it is recent. Known before the accounts are read.
+package func refusalOfMerge(isSessionRecent: Bool) -> Verdict<MergeRefusal>? {
+    isSessionRecent ? nil : Verdict(.mergeNeedsRecentSignIn, .signInAgain)
+}
+
 /// Decides whether two accounts are made one, and what of: rows E.
 ///
 /// Total and pure; the first matching rule wins. Whoever can get into the absorbed account gets into the survivor afterwards,
@@ -194,8 +199,10 @@ package func decideMergeAccounts(
     }
     if survivor.isDisabled || absorbed.isDisabled { return Verdict(.mergeAccountDisabled, .refuse(.accountDisabled)) }
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.requester {
-        guard ofSurvivor.isRecent, ofAbsorbed.isRecent else {
-            return Verdict(.mergeNeedsRecentSignIn, .refuse(.signInAgain))
+        for session in [ofSurvivor, ofAbsorbed] {
+            if let refusal = refusalOfMerge(isSessionRecent: session.isRecent) {
+                return Verdict(refusal.rule, .refuse(refusal.decision))
+            }
         }
         if !survivor.secondFactors.isEmpty, !ofSurvivor.hasSecondFactor {
             return Verdict(.mergeNeedsSecondFactor, .refuse(.secondFactorRequired))

@@ -22,10 +22,21 @@ func refusal(
     handleTenant: TenantID,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
-    guard let conflict, conflict.tenant == handleTenant else { return Verdict(.conflictUnknown, .unknown) }
+    guard let conflict, conflict.tenant == handleTenant else { return .unknownConflict }
     guard conflict.state.isLive else { return Verdict(.conflictClosed, .closed(conflict.state)) }
     guard now < conflict.expiresAt else { return Verdict(.conflictExpired, .expired) }
     return nil
+}
+
+extension Verdict<ConflictRefusal> {
+    fileprivate static let unknownConflict = Self(.conflictUnknown, .unknown)
+}
+
+/// Decides which conflict a request is about: row Q1.
+///
+/// - `conflict`: the conflict with its facts, as loaded; `nil` if the handle names none.
+package func decideFindConflict<Loaded: Sendable>(_ conflict: Loaded?) -> Lookup<Loaded, ConflictRefusal> {
+    conflict.map(Lookup.found) ?? .refused(.unknownConflict)
 }
 
 /// Decides whether what somebody presents proves that they are the owner of the account a conflict concerns: rows Q.
@@ -65,6 +76,7 @@ package func decideProveConflict(
 /// - `provider`: what somebody came with.
 /// - `startsSoFar`: proofs that were asked for already.
 /// - `mails`: those the account was sent already, about whatever conflict.
+/// - `isAccountGone`: true if nobody can be mailed any more.
 package func decideStartProof(
     policy: LinkPolicy,
     conflict: ConflictFacts?,
@@ -72,6 +84,7 @@ package func decideStartProof(
     handleTenant: TenantID,
     startsSoFar: Int,
     mails: ProofMails,
+    isAccountGone: Bool,
     now: Timestamp
 ) -> Verdict<StartProofDecision> {
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
@@ -86,6 +99,7 @@ package func decideStartProof(
     guard let place = mails.freePlace(at: now) else {
         return Verdict(.tooManyProofMails, .refuse(.tooManyMails(waitSeconds: mails.secondsUntilFree(at: now))))
     }
+    if isAccountGone { return Verdict(Verdict.unknownConflict.rule, .refuse(.unknown)) }
     return Verdict(.proofMailed, .mail(place: place))
 }
 

@@ -29,6 +29,26 @@ package struct FactorSession: Sendable, Hashable {
     }
 }
 
+/// The refusal of every enrolment of such a second factor; `nil` if policy allows them. Known before the account is read.
+package func refusalOfEnrollment(of kind: SecondFactorKind, _ policy: LinkPolicy) -> Verdict<Refusal>? {
+    guard !policy.enrollableSecondFactors.contains(kind) else { return nil }
+    return switch kind {
+    case .phone: Verdict(.enrollFactorNotEnabled, .messageFactorsDisabled)
+    case .totp: Verdict(.enrollFactorNotEnabled, .totpFactorsDisabled)
+    }
+}
+
+/// Decides which second factor a request uses: row G10.
+///
+/// - `factor`: the factor of the account that the request names; `nil` if the account has no such factor.
+package func decideFindSecondFactor(_ factor: SecondFactor?) -> Lookup<SecondFactor, Refusal> {
+    factor.map(Lookup.found) ?? .refused(.unknownSecondFactor)
+}
+
+extension Verdict<Refusal> {
+    fileprivate static let unknownSecondFactor = Self(.withdrawUnknownFactor, .secondFactorNotFound)
+}
+
 /// Decides whether a session enrols a second factor: rows G.
 ///
 /// Total and pure; the first matching rule wins. Every other session ends: those that one factor opened must not outlive
@@ -43,11 +63,8 @@ package func decideEnrollSecondFactor(
     new: SecondFactor,
     session: FactorSession
 ) -> Verdict<UpdateDecision> {
-    guard policy.enrollableSecondFactors.contains(new.kind) else {
-        switch new.kind {
-        case .phone: return Verdict(.enrollFactorNotEnabled, .refuse(.messageFactorsDisabled))
-        case .totp: return Verdict(.enrollFactorNotEnabled, .refuse(.totpFactorsDisabled))
-        }
+    if let refusal = refusalOfEnrollment(of: new.kind, policy) {
+        return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     if account.isDisabled { return Verdict(.enrollAccountDisabled, .refuse(.userDisabled)) }
     guard session.allowsSecondFactor else {
@@ -72,16 +89,19 @@ package func decideEnrollSecondFactor(
 /// somebody has to show.
 ///
 /// Total and pure; the first matching rule wins.
+///
+/// - `withdrawn`: `nil` if the request names it by something that is no id.
 package func decideWithdrawSecondFactor(
     policy: LinkPolicy,
     account: Account,
     enrolled: [SecondFactor],
-    withdrawn: SecondFactorID,
+    withdrawn: SecondFactorID?,
     session: FactorSession
 ) -> Verdict<UpdateDecision> {
     if account.isDisabled { return Verdict(.enrollAccountDisabled, .refuse(.userDisabled)) }
     guard enrolled.contains(where: { $0.id == withdrawn }) else {
-        return Verdict(.withdrawUnknownFactor, .refuse(.secondFactorNotFound))
+        let unknown = Verdict.unknownSecondFactor
+        return Verdict(unknown.rule, .refuse(unknown.decision))
     }
     if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
     var change = AccountChange()

@@ -40,8 +40,13 @@ package struct SignInWithEmailLinkQuestion {
             .linking(waiting, toOneOf: accounts, isSessionRecent: target == nil || isSessionRecent, policy)
     }
 
+    /// The refusal of every sign-in by a mailed link; `nil` if policy allows them. Known before the code is read.
+    package static func refusal(under policy: LinkPolicy) -> Verdict<Refusal>? {
+        policy.allowsEmailLinkSignIn ? nil : Verdict(.emailLinkNotEnabled, .operationNotAllowed)
+    }
+
     private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        guard policy.allowsEmailLinkSignIn else { return Verdict(.emailLinkNotEnabled, .refuse(.operationNotAllowed)) }
+        if let refusal = Self.refusal(under: policy) { return Verdict(refusal.rule, .refuse(refusal.decision)) }
         if owner?.isDisabled ?? false || target?.isDisabled ?? false {
             return Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
         }

@@ -32,10 +32,13 @@ package struct SignInWithPasswordQuestion {
         decideAlone(policy).linking(waiting, toOneOf: accounts, isSessionRecent: true, policy)
     }
 
+    /// The refusal of every sign-in with a password; `nil` if policy allows them. Known before the password is compared.
+    package static func refusal(under policy: LinkPolicy) -> Verdict<Refusal>? {
+        policy.allowsPasswordSignIn ? nil : Verdict(.passwordSignInNotEnabled, .operationNotAllowed)
+    }
+
     private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        guard policy.allowsPasswordSignIn else {
-            return Verdict(.passwordSignInNotEnabled, .refuse(.operationNotAllowed))
-        }
+        if let refusal = Self.refusal(under: policy) { return Verdict(refusal.rule, .refuse(refusal.decision)) }
         guard let owner else {
             // An address that nobody has is locked like any other; only where it may be told, it is told.
             if isLocked, policy.protectsEmailEnumeration {

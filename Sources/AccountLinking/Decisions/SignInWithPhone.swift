@@ -54,8 +54,13 @@ package struct SignInWithPhoneQuestion {
         decideAlone(policy).linking(waiting, toOneOf: accounts, isSessionRecent: isSessionRecent, policy)
     }
 
+    /// The refusal of every sign-in by a number; `nil` if policy allows them. Known before the code is read.
+    package static func refusal(under policy: LinkPolicy) -> Verdict<Refusal>? {
+        policy.allowsPhoneSignIn ? nil : Verdict(.phoneNotEnabled, .operationNotAllowed)
+    }
+
     private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .refuse(.operationNotAllowed)) }
+        if let refusal = Self.refusal(under: policy) { return Verdict(refusal.rule, .refuse(refusal.decision)) }
         if (target ?? owner)?.isDisabled ?? false { return Verdict(.phoneAccountDisabled, .refuse(.userDisabled)) }
         if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
             return Verdict(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
@@ -144,7 +149,7 @@ extension SignInWithPhoneQuestion: SettlingQuestion {
 /// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
 /// - Returns: why not; `nil` when it is.
 package func decideSendPhoneCode(policy: LinkPolicy, owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal?> {
-    guard policy.allowsPhoneSignIn else { return Verdict(.phoneNotEnabled, .operationNotAllowed) }
+    if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { return Verdict(refusal.rule, refusal.decision) }
     guard isRegionAllowed else { return Verdict(.phoneRegionNotAllowed, .messageRegionNotAllowed) }
     if owner?.hasSecondFactor ?? false { return Verdict(.phoneRefusedWithSecondFactor, .unsupportedFirstFactor) }
     return Verdict(.phoneCodeSent, nil)

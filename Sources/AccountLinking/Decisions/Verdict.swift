@@ -11,6 +11,12 @@ package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
+/// The fact that a request names, or the refusal of the request because there is no such fact.
+package enum Lookup<Fact: Sendable, Refusal: Sendable & Hashable>: Sendable {
+    case found(Fact)
+    case refused(Verdict<Refusal>)
+}
+
 /// Why policy says no. There is no way round a refusal; a `Conflict` has one. The names are kept with decisions.
 package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case operationNotAllowed

@@ -93,6 +93,7 @@ extension AccountOperations {
                 handleTenant: tenant,
                 startsSoFar: Int(loaded.conflict.proofsStarted),
                 mails: try await store.proofMails(of: loaded.conflict.user, tenant: tenant),
+                isAccountGone: loaded.user == nil,
                 now: now
             )
             let place: Int
@@ -100,7 +101,7 @@ extension AccountOperations {
             case .refuse(let refusal): throw refused(.conflict(refusal), by: verdict.rule)
             case .mail(let free): place = free
             }
-            guard let user = loaded.user else { throw refused(.conflict(.unknown), by: .conflictUnknown) }
+            guard let user = loaded.user else { throw UnexpectedDecision(verdict.rule) }
             let credential = try open(loaded.conflict)
             var conflict = loaded.conflict
             conflict.state = .open

@@ -125,9 +125,7 @@ extension AccountOperations {
     ) async throws -> Value {
         let (tenant, idempotent) = (request.tenant, request.idempotent)
         return try await retrying(effects) {
-            guard let loaded = try await load(handle, tenant: tenant, answerTo: idempotent) else {
-                throw refused(.conflict(.unknown), by: .conflictUnknown)
-            }
+            let loaded = try fact(decideFindConflict(try await load(handle, tenant: tenant, answerTo: idempotent)))
             let user = loaded.conflict.user
             if let answer = try storedAnswer(to: idempotent, stored: loaded.answer, of: user, tenant: tenant) {
                 throw answer

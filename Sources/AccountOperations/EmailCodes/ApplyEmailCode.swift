@@ -193,9 +193,11 @@ extension AccountOperations {
         // `judgeRevert` decides about these.
         case .emailSignIn, .revertSignInMethodChange: break
         }
-        return JudgedEmailCode(user: user, verdict: Verdict(.emailCodeStale, .refuse(.invalidEmailCode)))
+        let verdict = decideApplyEmailCode(policy: policy, account: user?.account, code: nil, owner: nil)
+        return JudgedEmailCode(user: user, verdict: verdict)
     }
-    /// Compares the presenting session with the account and with the session that requested the code.
+
+    /// The session that a code came with, as it stands with the account and with the request for the code.
     private func provingSession(
         _ caller: AuthenticatedSession?,
         of user: UserRecord?,

@@ -104,8 +104,10 @@ extension AccountOperations {
             let now = effects.now()
             // An old session gets the ways to sign in again, as on other routes.
             for session in sessions {
-                guard let challenge = challenge(session, for: .mergeAccounts, now: now) else { continue }
-                throw refused(.reauthenticationRequired(challenge), by: .mergeNeedsRecentSignIn)
+                guard let challenge = challenge(session, for: .mergeAccounts, now: now),
+                    let refusal = refusalOfMerge(isSessionRecent: false)
+                else { continue }
+                throw refused(.reauthenticationRequired(challenge), by: refusal.rule)
             }
             func shown(_ session: AuthenticatedSession) -> MergeRequester.OwnerSession {
                 MergeRequester.OwnerSession(

@@ -61,9 +61,8 @@ extension AccountOperations {
         try requireEnrollable(.totp, by: caller)
         let totp = TOTP(secret: effects.randomBytes(TOTP.secretBytes))
         let challenge = try newChallenge(.enrollment, of: caller.user, content: totp.secret, at: effects.now())
-        guard try await store.begin(challenge) == .applied else {
-            throw refused(.refusal(.userNotFound), by: .tokenAccountGone)
-        }
+        let isAccountGone = try await store.begin(challenge) != .applied
+        if let refusal = refusalOfSession(isAccountGone: isAccountGone) { throw refused(refusal) }
         return TOTPEnrollment(
             sharedKey: totp.sharedKey,
             codeDigits: TOTP.codeDigits,
@@ -156,9 +155,6 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> Updated {
         let caller = try await authenticate(idToken: idToken, tenant: tenant)
-        guard let factor = SecondFactorID(factor) else {
-            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
-        }
         let attempt = UpdateAttempt(
             effects: effects,
             methodProof: .session,
@@ -175,7 +171,7 @@ extension AccountOperations {
                 policy: policy,
                 account: user.account,
                 enrolled: user.secondFactors,
-                withdrawn: factor,
+                withdrawn: SecondFactorID(factor),
                 session: caller.asFactorSession(for: .withdrawSecondFactor, policy: policy, now: attempt.now)
             )
             return try await apply(verdict, to: user, attempt)
@@ -206,11 +202,7 @@ extension AccountOperations {
     /// Called before anything is read.
     /// - Throws: a denial if the project does not allow such a factor.
     private func requireEnrollable(_ kind: SecondFactorKind) throws(Denial) {
-        guard !policy.enrollableSecondFactors.contains(kind) else { return }
-        switch kind {
-        case .phone: throw refused(.refusal(.messageFactorsDisabled), by: .enrollFactorNotEnabled)
-        case .totp: throw refused(.refusal(.totpFactorsDisabled), by: .enrollFactorNotEnabled)
-        }
+        if let refusal = refusalOfEnrollment(of: kind, policy) { throw refused(refusal) }
     }
 
     /// - Throws: a denial if the session cannot enroll such a factor.

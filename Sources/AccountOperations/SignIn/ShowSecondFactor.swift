@@ -31,9 +31,8 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> String {
         let waiting = try await waitingSignIn(pendingCredential, tenant: tenant, at: effects.now())
-        guard let factor = waiting.user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
-        }
+        let named = waiting.user.secondFactors.first { $0.id == SecondFactorID(factor) }
+        let factor = try fact(decideFindSecondFactor(named))
         guard let number = factor.number else { throw Denial.secondFactor(.unsupportedKind) }
         var request = request
         request.number = number.rawValue
@@ -106,12 +105,10 @@ extension AccountOperations {
         } catch let denial as Denial where denial == .phone(.invalidCode) {
             throw try await wrongCode(key, for: waiting, at: use.now)
         }
-        guard let factor = user.secondFactors.first(where: { $0.number == verification.number }) else {
-            try await store.useUp(verification, by: use.id, at: use.now).requireApplied()
-            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
-        }
+        let shown = user.secondFactors.first { $0.number == verification.number }
+        if shown == nil { try await store.useUp(verification, by: use.id, at: use.now).requireApplied() }
         return PresentedFactor(
-            factor: factor,
+            factor: try fact(decideFindSecondFactor(shown)),
             sideWrites: [.useUp(verification, by: use.id, at: use.now)]
                 + unlocked(key, attempts, of: user, at: use.now)
         )
@@ -157,9 +154,8 @@ extension AccountOperations {
         at now: Timestamp
     ) async throws -> PresentedFactor {
         let user = waiting.user
-        guard let factor = user.secondFactors.first(where: { $0.id == SecondFactorID(factor) }) else {
-            throw refused(.refusal(.secondFactorNotFound), by: .withdrawUnknownFactor)
-        }
+        let named = user.secondFactors.first { $0.id == SecondFactorID(factor) }
+        let factor = try fact(decideFindSecondFactor(named))
         guard factor.kind == .totp else { throw Denial.secondFactor(.unsupportedKind) }
         let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
         // Withdrawn since the user was read.

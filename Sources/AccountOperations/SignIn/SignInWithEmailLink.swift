@@ -41,9 +41,7 @@ extension AccountOperations {
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> SignInOutcome {
-        guard policy.allowsEmailLinkSignIn else {
-            throw refused(.refusal(.operationNotAllowed), by: .emailLinkNotEnabled)
-        }
+        if let refusal = SignInWithEmailLinkQuestion.refusal(under: policy) { throw refused(refusal) }
         let caller = try await caller(request.idToken, tenant: tenant)
         guard let email = request.email else { throw Denial.emailCode(.missingEmail) }
         guard let text = request.code else { throw Denial.emailCode(.missingCode) }

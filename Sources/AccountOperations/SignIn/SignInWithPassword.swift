@@ -15,9 +15,7 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> SignInOutcome {
-        guard policy.allowsPasswordSignIn else {
-            throw refused(.refusal(.operationNotAllowed), by: .passwordSignInNotEnabled)
-        }
+        if let refusal = SignInWithPasswordQuestion.refusal(under: policy) { throw refused(refusal) }
         var newHash: String?
         return try await retrying(effects) {
             let judged = try await judge(password, of: email, by: client, tenant: tenant)

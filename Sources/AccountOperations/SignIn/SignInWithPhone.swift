@@ -50,7 +50,7 @@ extension AccountOperations {
     /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
     /// callers at once exactly one is answered by the rules.
     package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> PhoneSignIn.Result {
-        guard policy.allowsPhoneSignIn else { throw refused(.refusal(.operationNotAllowed), by: .phoneNotEnabled) }
+        if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { throw refused(refusal) }
         let caller = try await caller(request.idToken, tenant: tenant)
         let text: String
         switch request.shown {

@@ -131,9 +131,7 @@ extension AccountOperations {
         }
         // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
         // token.
-        if let rule = try await refusal(of: email, to: try? session.get(), tenant: tenant) {
-            throw refused(.refusal(.emailExists), by: rule)
-        }
+        if let refusal = try await refusal(of: email, to: try? session.get(), tenant: tenant) { throw refused(refusal) }
         if let objection = objection(toNew: password, for: email) { throw objection }
         let caller = try session.get()
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
@@ -165,16 +163,17 @@ extension AccountOperations {
         }
     }
 
-    /// The rule that refuses the address because another account has it; `nil` if none has. Without a session
+    /// The refusal of the address because another account has it; `nil` if none has. Without a session
     /// the answer discloses no more than that of a sign-up.
     private func refusal(
         of email: EmailAddress,
         to caller: AuthenticatedSession?,
         tenant: TenantID
-    ) async throws -> Rule? {
+    ) async throws -> Verdict<Refusal>? {
         guard let caller else {
             let preview = try await preview(with: email, tenant: tenant)
-            return preview.decision == .refuse(.emailExists) ? preview.rule : nil
+            guard case .refuse(.emailExists) = preview.decision else { return nil }
+            return Verdict(preview.rule, .emailExists)
         }
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
         return decideLinkAddress(
@@ -182,6 +181,6 @@ extension AccountOperations {
             to: caller.user.id,
             owner: claim.owner?.id,
             reservation: claim.reservation
-        )?.rule
+        )
     }
 }
