@@ -151,7 +151,7 @@ struct OutcomeCoverage {
         return all
     }()
 
-    private static let signIns: [Verdict<SignInDecision>] =
+    static let signIns: [Verdict<SignInDecision>] =
         SignInWithIdpCase.verdicts + LinkWithIdpCase.verdicts + EmailLinkCase.verdicts + PhoneCase.verdicts
         + SignUpCase.verdicts + PasswordCase.verdicts
 

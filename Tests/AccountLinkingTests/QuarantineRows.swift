@@ -106,16 +106,36 @@ struct QuarantineRows {
         #expect(discard(.provider(.facebook), of: account) == Verdict(.quarantinedMethodDiscarded, nil))
     }
 
-    @Test func `each suspension has its reason: a reset, the first proof, a recovery or an audit`() {
-        let reset: Set<Rule> = [.resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber]
-        for rule in Rule.allCases {
-            let other: QuarantineReason =
-                switch rule {
-                case .repairApplied: .audit
-                case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
-                default: .addressProven
-                }
-            #expect(QuarantineReason(rule) == (reset.contains(rule) ? .passwordReset : other))
+    @Test func `a rule has a reason for its owner if it suspends methods, and none if it does not`() {
+        var suspending: Set<Rule> = []
+        for verdict in OutcomeCoverage.signIns {
+            guard case .signIn(_, let change, emailWasRecycled: _) = verdict.decision else { continue }
+            if change.quarantinesRemovals { suspending.insert(verdict.rule) }
         }
+        for verdict in UpdateCase.all.map(\.verdict) {
+            switch verdict.decision {
+            case .apply(_, let change, issuesTokens: _):
+                if change.quarantinesRemovals { suspending.insert(verdict.rule) }
+            case .takeAddress(_, let change, from: _, let loss):
+                if change.quarantinesRemovals || loss.quarantinesRemovals { suspending.insert(verdict.rule) }
+            case .unchanged, .refuse: break
+            }
+        }
+        for resolution in ConflictCase.resolutions {
+            guard case .resolve(_, let change) = resolution.verdict.decision else { continue }
+            if change.quarantinesRemovals { suspending.insert(resolution.verdict.rule) }
+        }
+        for repair in RepairRows.all {
+            guard case .apply(let change) = repair.verdict.decision else { continue }
+            if change.quarantinesRemovals { suspending.insert(repair.verdict.rule) }
+        }
+        #expect(Set(Rule.allCases.filter { $0.suspensionReason != nil }) == suspending)
+    }
+
+    @Test func `the owner learns whether it was a first proof, a reset, a recovery or an audit`() {
+        #expect(QuarantineReason(.takeoverByProvider) == .addressProven)
+        #expect(QuarantineReason(.resetUnlinksProviders) == .passwordReset)
+        #expect(QuarantineReason(.decoyGivesWay) == .addressRecovered)
+        #expect(QuarantineReason(.repairApplied) == .audit)
     }
 }

@@ -9,16 +9,8 @@ package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
     /// An operator's audit found that it may be somebody else's, or that nobody uses it.
     case audit
 
-    /// `rule`: the one that took the method off.
-    package init(_ rule: Rule) {
-        self =
-            switch rule {
-            case .resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber: .passwordReset
-            case .recoverySuspendsAdditions, .decoyGivesWay: .addressRecovered
-            case .repairApplied: .audit
-            default: .addressProven
-            }
-    }
+    /// The reason of a suspension by `rule`. A rule of another version, which may suspend more, counts as a first proof.
+    package init(_ rule: Rule) { self = rule.suspensionReason ?? .addressProven }
 }
 
 /// The sign-in methods that `change` takes off `account` and that are suspended: for announcing them before the change, for

@@ -1002,6 +1002,26 @@ extension Rule {
     }
 }
 
+extension Rule {
+    /// The reason that the owner of a method gets, for a rule that suspends methods; `nil` for every other rule.
+    package var suspensionReason: QuarantineReason? {
+        QuarantineReason.allCases.first { Self.suspending($0).contains(self) }
+    }
+
+    private static func suspending(_ reason: QuarantineReason) -> [Rule] {
+        switch reason {
+        case .addressProven:
+            [
+                .takeoverByProvider, .takeoverFromFormerHolder, .takeoverBySubject, .takeoverByEmailLink,
+                .mailedLinkFromFormerHolder, .takeoverByConflict, .takeoverByRecovery, .disowned, .disownedBehindFactor,
+            ]
+        case .passwordReset: [.resetUnlinksProviders, .resetSetsFirstPassword, .resetReleasesNumber]
+        case .addressRecovered: [.recoverySuspendsAdditions, .decoyGivesWay]
+        case .audit: [.repairApplied]
+        }
+    }
+}
+
 /// The words of a rule, from which docs/reference/decisions.md is generated.
 package struct RuleText: Sendable, Hashable {
     /// The rule matches if no earlier rule of its table does and this condition holds.
