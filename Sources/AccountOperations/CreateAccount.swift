@@ -26,7 +26,48 @@ extension AccountOperations {
         guard let id = request.id ?? UserID(effects.newLocalID()) else {
             throw UnexpectedDecision(.accountCreatedByAdmin)
         }
-        // Check in the documented order of errors: id, number, address, password.
+        let facts = try await judge(request, tenant: tenant)
+        let factors = try wanted(request.secondFactors)
+        var hash: String?
+        if let password = request.password { hash = try await passwords.hash(password, for: .administrator) }
+        let now = effects.now()
+        let event = effects.newEventID()
+        let epoch = effects.newSessionEpoch()
+        return try await retrying(effects) {
+            var claim = AddressClaim.free
+            if let email = facts.email { claim = try await store.claim(on: email, tenant: tenant, at: now) }
+            let verdict = decideCreateByAdmin(
+                request: facts,
+                isIDTaken: try await isTaken(id, tenant: tenant),
+                isPhoneNumberTaken: try await isTaken(facts.phoneNumber, tenant: tenant),
+                isEmailTaken: claim.owner != nil
+            )
+            switch verdict.decision {
+            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
+            case .create(let change):
+                let blank = UserRecord(tenant: tenant, id: id, sessionEpoch: epoch, createdAt: now)
+                var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))
+                user.profile.displayName = request.displayName
+                user.profile.photoURL = request.photoURL
+                user.secondFactors = try enrolling(factors, on: user, at: now)
+                let write = AccountWrite(
+                    previous: nil,
+                    user: user,
+                    passwordHash: hash,
+                    event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule),
+                    // An administrator's request ends a reservation.
+                    sideWrites: claim.clearing
+                )
+                try await store.apply(write).requireApplied()
+                return user
+            }
+        }
+    }
+
+    /// Parses the request, in the order of the answers: the id, the number, the address, the password. Whatever is taken
+    /// ends it, so that no more is read.
+    /// - Throws: the denial of the first part that is malformed, refused or taken.
+    private func judge(_ request: CreateAccount, tenant: TenantID) async throws -> NewAccount {
         if let given = request.id { try requireFree(isIDTaken: try await isTaken(given, tenant: tenant)) }
         var phoneNumber: PhoneNumber?
         if let raw = request.phoneNumber {
@@ -43,63 +84,29 @@ extension AccountOperations {
         if let password = request.password, let objection = objection(toNew: password, for: email) {
             throw objection
         }
-        let factors = try wanted(request.secondFactors)
-
-        var hash: String?
-        if let password = request.password { hash = try await passwords.hash(password, for: .administrator) }
-        let facts = NewAccount(
+        return NewAccount(
             email: email,
             isEmailVerified: request.isEmailVerified,
-            hasPassword: hash != nil,
+            hasPassword: request.password != nil,
             phoneNumber: phoneNumber,
             isDisabled: request.isDisabled
         )
-        let now = effects.now()
-        let event = effects.newEventID()
-        let epoch = effects.newSessionEpoch()
-        return try await retrying(effects) {
-            var claim = AddressClaim.free
-            if let email { claim = try await store.claim(on: email, tenant: tenant, at: now) }
-            let verdict = decideCreateByAdmin(
-                request: facts,
-                isIDTaken: try await isTaken(id, tenant: tenant),
-                isPhoneNumberTaken: try await isTaken(phoneNumber, tenant: tenant),
-                isEmailTaken: claim.owner != nil
-            )
-            switch verdict.decision {
-            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
-            case .create(let change):
-                let blank = UserRecord(tenant: tenant, id: id, sessionEpoch: epoch, createdAt: now)
-                var user = blank.applying(change, ChangeContext(now: now, methodProof: .administrator))
-                user.profile.displayName = request.displayName
-                user.profile.photoURL = request.photoURL
-                guard let secondFactors = factors.replacing([], at: now) else {
-                    throw Denial.secondFactor(.notForAdministrators)
-                }
-                let enrollment = decideReplaceSecondFactors(
-                    account: user.account,
-                    enrolled: [],
-                    wanted: secondFactors
-                )
-                if case .refuse(let refusal) = enrollment.decision {
-                    throw refused(.refusal(refusal), by: enrollment.rule)
-                }
-                user.secondFactors = secondFactors
-                let write = AccountWrite(
-                    previous: nil,
-                    user: user,
-                    passwordHash: hash,
-                    event: AccountEvent(id: event, occurredAt: now, kind: .userCreated, rule: verdict.rule),
-                    // An administrator's request ends a reservation.
-                    sideWrites: claim.clearing
-                )
-                try await store.apply(write).requireApplied()
-                return user
-            }
-        }
     }
 
-    /// Asks the rules about one part, as if the rest of the request were free, and throws if they refuse it.
+    /// The second factors of a new account.
+    /// - Throws: the denial of a kind that administrators cannot enrol, or the refusal of the rules.
+    private func enrolling(
+        _ factors: WantedFactors,
+        on user: UserRecord,
+        at now: Timestamp
+    ) throws(Denial) -> [SecondFactor] {
+        guard let wanted = factors.replacing([], at: now) else { throw Denial.secondFactor(.notForAdministrators) }
+        let verdict = decideReplaceSecondFactors(account: user.account, enrolled: [], wanted: wanted)
+        if case .refuse(let refusal) = verdict.decision { throw refused(.refusal(refusal), by: verdict.rule) }
+        return wanted
+    }
+
+    /// Asks the rules as if the rest of the request were free: where one part is refused, no more is looked at.
     private func requireFree(
         isIDTaken: Bool = false,
         isPhoneNumberTaken: Bool = false,

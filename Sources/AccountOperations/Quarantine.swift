@@ -50,6 +50,12 @@ extension AccountOperations {
     }
 }
 
+/// A suspended password, with the client that tries it.
+private struct SuspendedPassword: Sendable {
+    let hash: String
+    let guess: PasswordGuess
+}
+
 extension AccountWrite {
     /// Suspends the methods that `change` removes, and mails the owner, if the change and the project's settings say
     /// so.
@@ -113,85 +119,115 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         _ request: ChangeRequest<AccountMethods>
     ) async throws -> AccountMethods {
-        let tenant = request.tenant
-        return try await changeAccount(of: idToken, for: .restoreMethod, request) { user, challenge, attempt in
-            var found: QuarantinedPassword?
-            var passwordAttempt: PasswordAttempt?
-            if let address = user.email?.address {
-                let (source, device) = source(of: client)
-                let start = effects.now()
-                found = try await store.quarantinedPassword(
-                    of: user.id,
-                    address: address,
-                    by: source,
-                    tenant: tenant,
-                    at: start
-                )
-                if let found {
-                    passwordAttempt = PasswordAttempt(
-                        at: address,
-                        tenant: tenant,
-                        source: source,
-                        device: device,
-                        network: client.network,
-                        counts: found.counts,
-                        user: user,
-                        at: start
-                    )
-                }
-            }
-            func question(passwordMatches: Bool) -> RestorePasswordQuestion {
-                RestorePasswordQuestion(
-                    account: user.account,
-                    isQuarantined: found != nil,
-                    isSessionRecent: challenge == nil,
-                    isLocked: passwordAttempt?.isLocked ?? false,
-                    passwordMatches: passwordMatches
-                )
-            }
-            // Decide first as if the password were right: a request that is refused even then costs no hash.
-            var plan = UpdatePlan(user.account)
-            try plan.ask(question(passwordMatches: true), policy)
-            if plan.refusal == nil, let found {
-                // The session is live.
-                let caller = HashCaller(network: client.network, isKnown: true)
-                let matches = try await verify(password, against: found.hash, for: caller)
-                plan = UpdatePlan(user.account)
-                try plan.ask(question(passwordMatches: matches), policy)
-            }
+        try await changeAccount(of: idToken, for: .restoreMethod, request) { user, challenge, attempt in
+            let suspended = try await suspendedPassword(of: user, from: client)
+            let plan = try await planRestoration(
+                of: suspended,
+                to: user,
+                by: password,
+                isSessionRecent: challenge == nil,
+                from: client
+            )
             if let refusal = plan.refusal {
-                if refusal.decision.saysPasswordIsWrong, let passwordAttempt,
-                    try await !store.countWrongPassword(passwordAttempt.throttleKeys, tenant: tenant, at: effects.now())
-                {
-                    throw FactsMoved()
-                }
+                if refusal.decision.saysPasswordIsWrong, let guess = suspended?.guess { try await count(guess) }
                 try await keepRefusal(plan, of: user)
                 throw refused(refusal, challenge)
             }
-            guard let found, let passwordAttempt else { throw UnexpectedDecision(.notQuarantined) }
+            guard let suspended else { throw UnexpectedDecision(.notQuarantined) }
             if let objection = objection(toSignInWith: password) {
-                try await requireStillUnlocked(passwordAttempt)
+                try await requireStillUnlocked(suspended.guess)
                 throw objection
             }
-            var attempt = attempt
-            attempt.kind = .methodRestored
-            attempt.passwordHash = found.hash
-            let changed = user.applying(plan.change, attempt.context)
-            let methods = methods(of: changed, version: user.version + 1)
-            try await apply(
-                changed,
-                previous: user,
-                plan: plan,
-                otherwise: .quarantinedPasswordRestored,
-                attempt,
-                sideWrites: [passwordAttempt.unlocked(at: effects.now())]
-                    + storeAnswer(methods, to: request.idempotent, of: user.id, tenant: tenant, at: attempt.now)
-            )
-            return methods
+            return try await restore(suspended, to: user, plan, attempt, request)
         }
     }
 
-    /// Discards a suspended method of a session's account before it expires.
+    /// Loads the suspended password of an account, with the counts of wrong passwords for its address; `nil` if none is suspended.
+    private func suspendedPassword(of user: UserRecord, from client: PasswordClient) async throws -> SuspendedPassword?
+    {
+        guard let address = user.email?.address else { return nil }
+        let (source, device) = source(of: client)
+        let start = effects.now()
+        let found = try await store.quarantinedPassword(
+            of: user.id,
+            address: address,
+            by: source,
+            tenant: user.tenant,
+            at: start
+        )
+        guard let found else { return nil }
+        let guess = PasswordGuess(
+            at: address,
+            tenant: user.tenant,
+            source: source,
+            device: device,
+            network: client.network,
+            counts: found.counts,
+            user: user,
+            at: start
+        )
+        return SuspendedPassword(hash: found.hash, guess: guess)
+    }
+
+    /// Asks the rules, and compares the password only if nothing else refuses it: a refusal costs no hash.
+    private func planRestoration(
+        of suspended: SuspendedPassword?,
+        to user: UserRecord,
+        by password: String,
+        isSessionRecent: Bool,
+        from client: PasswordClient
+    ) async throws -> UpdatePlan {
+        var question = RestorePasswordQuestion(
+            account: user.account,
+            isQuarantined: suspended != nil,
+            isSessionRecent: isSessionRecent,
+            isLocked: suspended?.guess.isLocked ?? false,
+            passwordMatches: true
+        )
+        var plan = UpdatePlan(user.account)
+        try plan.ask(question, policy)
+        guard plan.refusal == nil, let suspended else { return plan }
+        // The session is live.
+        let caller = HashCaller(network: client.network, isKnown: true)
+        question.passwordMatches = try await verify(password, against: suspended.hash, for: caller)
+        plan = UpdatePlan(user.account)
+        try plan.ask(question, policy)
+        return plan
+    }
+
+    /// Counts a wrong password.
+    /// - Throws: `FactsMoved` if the address was locked meanwhile.
+    private func count(_ guess: PasswordGuess) async throws {
+        guard try await store.countWrongPassword(guess.guessed, tenant: guess.tenant, at: effects.now()) else {
+            throw FactsMoved()
+        }
+    }
+
+    private func restore(
+        _ suspended: SuspendedPassword,
+        to user: UserRecord,
+        _ plan: UpdatePlan,
+        _ attempt: UpdateAttempt,
+        _ request: ChangeRequest<AccountMethods>
+    ) async throws -> AccountMethods {
+        var attempt = attempt
+        attempt.kind = .methodRestored
+        attempt.passwordHash = suspended.hash
+        let changed = user.applying(plan.change, attempt.context)
+        let methods = methods(of: changed, version: user.version + 1)
+        try await apply(
+            changed,
+            previous: user,
+            plan: plan,
+            otherwise: .quarantinedPasswordRestored,
+            attempt,
+            sideWrites: [suspended.guess.unlocked(at: effects.now())]
+                + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: user.tenant, at: attempt.now)
+        )
+        return methods
+    }
+
+    /// Gives a suspended method of a session's account up before its time is over.
     ///
     /// - Throws: `Contention`, or a database error.
     package func discardQuarantined(

@@ -41,17 +41,9 @@ extension AccountOperations {
     ) async throws -> AppliedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         let recovery = EmailRecovery(effects: effects, locale: locale)
-        var caller: AuthenticatedSession?
-        if let idToken, try await store.emailCode(use.hash, tenant: tenant)?.kind == .verifyEmail {
-            do {
-                caller = try await authenticate(idToken: idToken, tenant: tenant)
-            } catch let denial as Denial {
-                // Firebase ignores this token. An invalid one matters only if a first proof ends sessions.
-                if policy.firstProofEndsSessions { throw denial }
-            }
-        }
+        let caller = try await presenter(of: use, idToken: idToken)
         let session = caller.map { NewSession(effects: effects, signInProvider: $0.token.signInProvider, after: $0) }
-        return try await retrying(effects) { [caller] in
+        return try await retrying(effects) {
             let kinds: [EmailCodeRecord.Kind] = [
                 .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
                 .revertSignInMethodChange,
@@ -59,58 +51,81 @@ extension AccountOperations {
             let code = try await usableEmailCode(use, as: kinds)
             if code.kind == .revertSignInMethodChange { return try await applyRevert(code, use) }
             let judged = try await judge(code, from: caller)
-            let (user, verdict) = (judged.user, judged.verdict)
-            switch verdict.decision {
-            case .refuse(let refusal) where code.kind.takesBack:
-                throw refused(.refusal(refusal), by: verdict.rule)
-            case .refuse(let refusal):
-                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
-                throw refused(.refusal(refusal), by: verdict.rule)
-            case .unchanged:
-                guard let user else { throw UnexpectedDecision(verdict.rule) }
-                try await store.useUp(code, by: use.id, at: use.now).requireApplied()
-                return AppliedEmailCode(kind: code.kind, user: user, newEmail: nil)
-            case .apply(_, let change, let issuesTokens):
-                guard let user else { throw UnexpectedDecision(verdict.rule) }
-                let session = issuesTokens ? session : nil
-                let changed = try await apply(
-                    change,
-                    to: user,
-                    verdict.rule,
-                    using: code,
-                    use,
-                    session: session,
-                    // The owner recovered the address by mail, so no recovery mail follows.
-                    recovery: code.kind == .recoverEmail ? nil : recovery,
-                    decisions: judged.decisions,
-                    sideWrites: judged.claim.clearing + voidingElsewhere(code, of: user)
-                )
-                return AppliedEmailCode(
-                    kind: code.kind,
-                    user: changed,
-                    newEmail: code.newEmail?.lowercased,
-                    endedSessions: code.kind == .verifyEmail && change.endsSessions,
-                    tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) },
-                    suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
-                )
-            case .takeAddress(_, let change, from: _, let loss):
-                guard let user, let owner = judged.claim.owner else { throw UnexpectedDecision(verdict.rule) }
-                let changed = try await apply(
-                    change,
-                    to: user,
-                    verdict.rule,
-                    using: code,
-                    use,
-                    sideWrites: voidingElsewhere(code, of: user),
-                    takingAddressFrom: (owner, loss)
-                )
-                return AppliedEmailCode(
-                    kind: code.kind,
-                    user: changed,
-                    newEmail: nil,
-                    suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
-                )
-            }
+            return try await apply(judged, code, use, session: session, recovery: recovery)
+        }
+    }
+
+    /// The session that presents a code, for a code that verifies an address; `nil` for every other code.
+    private func presenter(of use: EmailCodeUse, idToken: String?) async throws -> AuthenticatedSession? {
+        guard let idToken, try await store.emailCode(use.hash, tenant: use.tenant)?.kind == .verifyEmail else {
+            return nil
+        }
+        do {
+            return try await authenticate(idToken: idToken, tenant: use.tenant)
+        } catch let denial as Denial {
+            // Production does not look at the token. It matters to no other session where a first proof ends none.
+            if policy.firstProofEndsSessions { throw denial }
+            return nil
+        }
+    }
+
+    /// Applies the verdict on a code, and uses the code up unless a refusal leaves it usable.
+    private func apply(
+        _ judged: JudgedEmailCode,
+        _ code: EmailCodeRecord,
+        _ use: EmailCodeUse,
+        session: NewSession?,
+        recovery: EmailRecovery
+    ) async throws -> AppliedEmailCode {
+        let (user, verdict) = (judged.user, judged.verdict)
+        switch verdict.decision {
+        case .refuse(let refusal):
+            if !code.kind.takesBack { try await store.useUp(code, by: use.id, at: use.now).requireApplied() }
+            throw refused(.refusal(refusal), by: verdict.rule)
+        case .unchanged:
+            guard let user else { throw UnexpectedDecision(verdict.rule) }
+            try await store.useUp(code, by: use.id, at: use.now).requireApplied()
+            return AppliedEmailCode(kind: code.kind, user: user, newEmail: nil)
+        case .apply(_, let change, let issuesTokens):
+            guard let user else { throw UnexpectedDecision(verdict.rule) }
+            let session = issuesTokens ? session : nil
+            let changed = try await apply(
+                change,
+                to: user,
+                verdict.rule,
+                using: code,
+                use,
+                session: session,
+                // No session replaces an address that is taken back.
+                recovery: code.kind == .recoverEmail ? nil : recovery,
+                decisions: judged.decisions,
+                sideWrites: judged.claim.clearing + voidingElsewhere(code, of: user)
+            )
+            return AppliedEmailCode(
+                kind: code.kind,
+                user: changed,
+                newEmail: code.newEmail?.lowercased,
+                endedSessions: code.kind == .verifyEmail && change.endsSessions,
+                tokens: try session.map { try issueTokens(for: changed, session: $0, at: use.now) },
+                suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+            )
+        case .takeAddress(_, let change, from: _, let loss):
+            guard let user, let owner = judged.claim.owner else { throw UnexpectedDecision(verdict.rule) }
+            let changed = try await apply(
+                change,
+                to: user,
+                verdict.rule,
+                using: code,
+                use,
+                sideWrites: voidingElsewhere(code, of: user),
+                takingAddressFrom: (owner, loss)
+            )
+            return AppliedEmailCode(
+                kind: code.kind,
+                user: changed,
+                newEmail: nil,
+                suspended: suspensions(by: change, of: user.account, verdict.rule, at: use.now)
+            )
         }
     }
 
@@ -157,30 +172,17 @@ extension AccountOperations {
             guard let newEmail = code.newEmail, let epoch = code.sessionEpoch else { break }
             let claim = try await store.claim(on: newEmail, tenant: code.tenant, at: effects.now())
             let change = EmailCodeChange.verifyAndChange(to: newEmail, sentFor: code.email, sessionEpoch: epoch)
-            let verdict = decideApplyEmailCode(
-                policy: policy,
-                account: user?.account,
-                code: change,
-                owner: claim.owner?.account
-            ).respecting(claim.reservation)
-            return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
+            return judge(change, of: user, claim)
         case .recoverEmail:
             user = user.flatMap { code.bringsBackAddress(of: $0) ? $0 : nil }
             let claim = try await store.claim(on: code.email, tenant: code.tenant, at: effects.now())
-            let ownerCameLater = claim.owner.map { $0.createdAt >= code.createdAt } ?? false
             let start = try await startOfRecovery(by: code)
             let change = EmailCodeChange.recover(
                 initial: code.email,
-                ownerCameLater: ownerCameLater,
+                ownerCameLater: claim.owner.map { $0.createdAt >= code.createdAt } ?? false,
                 since: start.flatMap { user?.additions(since: $0) }
             )
-            let verdict = decideApplyEmailCode(
-                policy: policy,
-                account: user?.account,
-                code: change,
-                owner: claim.owner?.account
-            ).respecting(claim.reservation)
-            return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
+            return judge(change, of: user, claim)
         case .revertSecondFactorAddition:
             guard let factor = code.secondFactor else { break }
             let verdict = decideRevertSecondFactor(
@@ -193,8 +195,18 @@ extension AccountOperations {
         // `judgeRevert` decides about these.
         case .emailSignIn, .revertSignInMethodChange: break
         }
-        let verdict = decideApplyEmailCode(policy: policy, account: user?.account, code: nil, owner: nil)
-        return JudgedEmailCode(user: user, verdict: verdict)
+        return judge(nil, of: user, .free)
+    }
+
+    /// The verdict on a change of the address; on a code that changes none if `change` is `nil`.
+    private func judge(_ change: EmailCodeChange?, of user: UserRecord?, _ claim: AddressClaim) -> JudgedEmailCode {
+        let verdict = decideApplyEmailCode(
+            policy: policy,
+            account: user?.account,
+            code: change,
+            owner: claim.owner?.account
+        ).respecting(claim.reservation)
+        return JudgedEmailCode(user: user, verdict: verdict, claim: claim)
     }
 
     /// The session that a code came with, as it stands with the account and with the request for the code.

@@ -166,12 +166,35 @@ extension AccountOperations {
         return try await plan(user, email.address, caller)
     }
 
-    /// Withheld mails count like sent ones.
     private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
-        let record = EmailCodeRecord(
+        let record = record(of: code, plan, tenant: request.tenant, at: now)
+        var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
+        mail.displayName = plan.displayName
+        let digits = ShortCode.new(effects)
+        mail.shortCode = digits
+        let shortCode = try shortCode(digits, plan, record)
+        let message = try (plan.warnsOwner ? mail.warning(about: plan.newEmail) : mail).message(
+            id: code.messageID,
             tenant: request.tenant,
+            createdAt: now,
+            expiresAt: record.expiresAt,
+            isWithheld: plan.isWithheld && !plan.warnsOwner,
+            sealer: sealer
+        )
+        try await issue(record, message, shortCode, plan, request)
+        let returnsLink = request.returnsLink && !plan.isWithheld
+        if returnsLink { answeredLinks?.add(mail, tenant: request.tenant, at: now) }
+        return SentEmailCode(
+            email: plan.answered.lowercased,
+            returned: returnsLink ? (code.text, mail.link ?? "") : nil
+        )
+    }
+
+    private func record(of code: NewEmailCode, _ plan: Plan, tenant: TenantID, at now: Timestamp) -> EmailCodeRecord {
+        EmailCodeRecord(
+            tenant: tenant,
             hash: code.hash,
             kind: plan.kind,
             user: plan.user,
@@ -183,42 +206,30 @@ extension AccountOperations {
             expiresAt: now.adding(seconds: project.settings.codeSeconds(plan.kind)),
             consumedAt: plan.isWithheld ? now : nil
         )
-        var mail = mail(carrying: code, record, settings: request.settings, locale: request.locale)
-        mail.displayName = plan.displayName
-        let digits = ShortCode.new(effects)
-        mail.shortCode = digits
+    }
+
+    /// The digits that can be typed instead of opening the link of `record`.
+    private func shortCode(_ digits: String, _ plan: Plan, _ record: EmailCodeRecord) throws -> ShortCodeRecord {
         var shortCode = ShortCodeRecord(
-            tenant: request.tenant,
+            tenant: record.tenant,
             kind: plan.kind,
             mailbox: plan.newEmail ?? plan.email,
             linkHash: record.hash,
             expiresAt: record.expiresAt
         )
         shortCode.sealedCode = try sealer.seal(Array(digits.utf8), context: shortCode.codeContext)
-        let link = mail.link ?? ""
-        // The address's owner gets a warning instead of the code. A reserved address without owner gets no mail.
-        let linkMail = mail
-        if plan.warnsOwner {
-            mail = Mail(
-                template: .addressInUse,
-                to: mail.to,
-                email: plan.newEmail?.lowercased ?? mail.email,
-                locale: mail.locale
-            )
-        }
-        let message = try mail.message(
-            id: code.messageID,
-            tenant: request.tenant,
-            createdAt: now,
-            expiresAt: record.expiresAt,
-            isWithheld: plan.isWithheld && !plan.warnsOwner,
-            sealer: sealer
-        )
-        let returnsLink = request.returnsLink && !plan.isWithheld
-        let sent = SentEmailCode(
-            email: plan.answered.lowercased,
-            returned: returnsLink ? (code.text, link) : nil
-        )
+        return shortCode
+    }
+
+    /// Writes the code and its mail, within the limits. A withheld mail counts like one that is sent.
+    /// - Throws: `Denial` if a limit is reached or the session has ended, `Contention`, or what the database could not do.
+    private func issue(
+        _ record: EmailCodeRecord,
+        _ message: OutboxMessage,
+        _ shortCode: ShortCodeRecord,
+        _ plan: Plan,
+        _ request: EmailCodeRequest
+    ) async throws {
         let limits =
             request.isAdministrator
             ? []
@@ -228,8 +239,8 @@ extension AccountOperations {
                 to: "\(plan.kind.rawValue) \(shortCode.mailbox.canonical)",
                 from: request.clientAddress
             )
-        try await retrying(effects) { [shortCode] in
-            if let reached = try await store.reached(limits, tenant: request.tenant, at: now).first {
+        try await retrying(effects) {
+            if let reached = try await store.reached(limits, tenant: request.tenant, at: record.createdAt).first {
                 let isForReset = plan.kind == .passwordReset
                 throw Denial.emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
             }
@@ -247,8 +258,6 @@ extension AccountOperations {
                 sideWrites: sideWrites
             ).requireApplied()
         }
-        if returnsLink { answeredLinks?.add(linkMail, tenant: request.tenant, at: now) }
-        return sent
     }
 
     func mail(
@@ -274,5 +283,12 @@ extension AccountOperations {
             ),
             locale: locale
         )
+    }
+}
+
+extension Mail {
+    /// The mail to the owner of an address that another account asks for. It carries neither the code nor the name of that account.
+    fileprivate func warning(about address: EmailAddress?) -> Mail {
+        Mail(template: .addressInUse, to: to, email: address?.lowercased ?? email, locale: locale)
     }
 }

@@ -62,108 +62,49 @@ package struct ProjectSettings: Sendable, Hashable {
         self.projectNumber = projectNumber
         self.stored = stored
 
-        // Absent fields have the defaults of `ProjectConfigField`.
-        func value(_ path: [String]) -> JSONValue? {
-            ProjectConfigField.all.first { $0.path == path }?.value(in: stored)
-        }
-        func isOn(_ path: String...) -> Bool { value(path)?.bool ?? false }
-        var policy = LinkPolicy()
-        policy.version = version
-        let tables = StoredPolicy(version: version, settings: stored)
-        policy.preset = LinkPolicyPreset(of: stored)
-        func choice<Choice: RawRepresentable<String>>(_ path: String..., otherwise: Choice) -> Choice {
-            value(path)?.string.flatMap(Choice.init(rawValue:)) ?? otherwise
-        }
-        policy.emailTrust = trust.table(of: choice("linkPolicy", "emailTrust", otherwise: policy.preset))
-            // The last rule for a scope wins: the operator's rules come last.
-            .adding(registrations.flatMap(\.emailTrust)).adding(tables.emailTrust)
-        policy.registeredIssuers = registrations.reduce(into: [:]) { $0[$1.provider] = $1.issuer }
-        policy.subjectChange = choice("linkPolicy", "subjectChange", otherwise: policy.subjectChange)
-        policy.linkingNeedsRecentSignIn = isOn("linkPolicy", "linkingNeedsRecentSignIn")
-        policy.secondFactorsNeedProvenAddress = isOn("linkPolicy", "secondFactorsNeedProvenAddress")
-        policy.firstProofEndsSessions = isOn("linkPolicy", "firstProofEndsSessions")
-        policy.countsProviderAuthTime = isOn("linkPolicy", "countsProviderAuthTime")
-        policy.requiresHTTPSContinueURLs = !isOn("linkPolicy", "httpContinueURLs")
-        policy.authorizesSubdomains = isOn("linkPolicy", "authorizesSubdomains")
-        policy.conflictProofRules = tables.conflictProofs
-        policy.isOneAccountPerEmail = !isOn("signIn", "allowDuplicateEmails")
-        policy.protectsEmailEnumeration = isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
-        policy.allowsPasswordSignIn = isOn("signIn", "email", "enabled")
-        policy.allowsEmailLinkSignIn = policy.allowsPasswordSignIn && !isOn("signIn", "email", "passwordRequired")
-        policy.allowsPhoneSignIn = isOn("signIn", "phoneNumber", "enabled")
-        policy.allowsAnonymousSignUp = isOn("signIn", "anonymous", "enabled")
-        policy.allowsClientSignUp = !isOn("client", "permissions", "disabledUserSignup")
-        policy.allowsClientDeletion = !isOn("client", "permissions", "disabledUserDeletion")
-        policy.passwordResetUnlinksProviders = isOn("concord", "passwordReset", "unlinksProviders")
-        policy.keepsLastSignInMethod = isOn("concord", "keepsLastSignInMethod")
-        // Either state means that an administrator turned it on.
-        func isEnabled(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
-        policy.requiresEnrolledSecondFactors = isEnabled(value(["mfa", "state"]))
-        let factorConfigs = value(["mfa", "providerConfigs"])?.array ?? []
-        let totp = factorConfigs.first { $0["totpProviderConfig"] != nil }
-        if policy.requiresEnrolledSecondFactors {
-            let kinds = value(["mfa", "enabledProviders"])?.array ?? []
-            if kinds.contains(.string("PHONE_SMS")) { policy.enrollableSecondFactors.insert(.phone) }
-            if isEnabled(totp?["state"]) { policy.enrollableSecondFactors.insert(.totp) }
-        }
-        self.totpAdjacentSteps = totp?["totpProviderConfig"]?["adjacentIntervals"]?.integer ?? TOTP.adjacentSteps
-        if let seconds = value(["concord", "recentSignInSeconds"])?.integer { policy.recentSignInSeconds = seconds }
-        self.policy = policy
-        self.conflictLifetimeSeconds =
-            value(["concord", "conflictLifetimeSeconds"])?.integer ?? Lifetimes.conflictSeconds
-        self.quarantineSeconds = value(["concord", "quarantineSeconds"])?.integer ?? Lifetimes.quarantineSeconds
-        func limit(_ path: String...) -> Int64? { value(path)?.integer.flatMap { $0 > 0 ? $0 : nil } }
-        self.sessionLifetimes = SessionLifetimes(
-            inactivitySeconds: limit("concord", "sessions", "inactivitySeconds"),
-            absoluteSeconds: limit("concord", "sessions", "absoluteSeconds")
-        )
-        self.revertSeconds = value(["concord", "revertSeconds"])?.integer ?? Lifetimes.revertSeconds
-        self.mergeAnswerSeconds =
-            value(["concord", "merges", "answerSeconds"])?.integer ?? Lifetimes.mergeAnswerSeconds
-        self.mergeUndoSeconds = value(["concord", "merges", "undoSeconds"])?.integer ?? Lifetimes.mergeUndoSeconds
-        let days = value(["concord", "decisionRetentionDays"])?.integer ?? Lifetimes.decisionDays
-        self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
-        self.authorizedDomains =
-            value(["authorizedDomains"])?.array?.compactMap { $0.string.flatMap(AuthorizedDomain.init) } ?? []
-        self.linkDomains =
-            value(["concord", "linkDomains"])?.array?.compactMap { $0.string?.lowercased() } ?? []
-        self.apps = value(["concord", "apps"])?.array?.map(RegisteredApp.init) ?? []
-        let fictional = value(["signIn", "phoneNumber", "testPhoneNumbers"])?.object ?? [:]
-        self.testPhoneNumbers = Dictionary(
-            fictional.compactMap { number, code in
-                PhoneNumber(number).flatMap { number in code.string.map { (number, $0) } }
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
-        self.messageRegions = MessageRegions(stored: stored["smsRegionConfig"])
-        self.phoneCodeSeconds = value(["concord", "sms", "codeSeconds"])?.integer ?? Lifetimes.phoneCodeSeconds
-        self.messageWindowSeconds =
-            value(["concord", "sms", "windowSeconds"])?.integer ?? Lifetimes.messageWindowSeconds
-        func limits(_ all: [(name: String, limit: MessageLimit)], _ group: String) -> [MessageLimit] {
-            all.compactMap { name, limit in
-                var limit = limit
-                limit.countMax = value(["concord", group, name])?.integer ?? limit.countMax
-                return limit.countMax > 0 ? limit : nil
-            }
-        }
-        self.messageLimits = limits(MessageLimits.all, "sms")
-        self.mailLimits = limits(MessageLimits.ofMails, "mail")
-        self.guessLimits = limits(MessageLimits.ofGuesses, "shortCodes")
-        self.rowLimits = Dictionary(
-            uniqueKeysWithValues: LimitedResource.allCases.map { ($0, limits($0.limits, $0.rawValue)) }
-        )
-        self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
-        self.codeSeconds = Dictionary(
-            uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
-                (kind, value(["concord", "codeLifetimes", kind.rawValue])?.integer ?? Lifetimes.codeSeconds(kind))
-            }
-        ).merging([.revertSignInMethodChange: revertSeconds]) { $1 }
-        self.displayName = value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
-        self.defaultLocale = value(["notification", "defaultLocale"])?.string ?? "en"
+        let settings = StoredSettings(stored)
+        self.policy = LinkPolicy(stored: settings, version: version, trust: trust, registrations: registrations)
+        self.totpAdjacentSteps =
+            settings.totpConfig?["totpProviderConfig"]?["adjacentIntervals"]?.integer ?? TOTP.adjacentSteps
         self.passwordPolicy = PasswordPolicy(
             stored: stored["passwordPolicyConfig"],
-            lengthMin: value(["concord", "passwords", "lengthMin"])?.integer,
-            refusesCommon: isOn("concord", "passwords", "refusesCommon")
+            lengthMin: settings.integer("concord", "passwords", "lengthMin"),
+            refusesCommon: settings.isOn("concord", "passwords", "refusesCommon")
+        )
+        // Times.
+        self.conflictLifetimeSeconds =
+            settings.integer("concord", "conflictLifetimeSeconds") ?? Lifetimes.conflictSeconds
+        self.quarantineSeconds = settings.integer("concord", "quarantineSeconds") ?? Lifetimes.quarantineSeconds
+        self.sessionLifetimes = SessionLifetimes(
+            inactivitySeconds: settings.positive("concord", "sessions", "inactivitySeconds"),
+            absoluteSeconds: settings.positive("concord", "sessions", "absoluteSeconds")
+        )
+        self.revertSeconds = settings.integer("concord", "revertSeconds") ?? Lifetimes.revertSeconds
+        self.mergeAnswerSeconds =
+            settings.integer("concord", "merges", "answerSeconds") ?? Lifetimes.mergeAnswerSeconds
+        self.mergeUndoSeconds = settings.integer("concord", "merges", "undoSeconds") ?? Lifetimes.mergeUndoSeconds
+        let days = settings.integer("concord", "decisionRetentionDays") ?? Lifetimes.decisionDays
+        self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
+        self.codeSeconds = settings.codeSeconds.merging([.revertSignInMethodChange: revertSeconds]) { $1 }
+        // Sites and apps.
+        self.authorizedDomains = settings.strings("authorizedDomains").compactMap(AuthorizedDomain.init)
+        self.linkDomains = settings.strings("concord", "linkDomains").map { $0.lowercased() }
+        self.apps = settings.value(["concord", "apps"])?.array?.map(RegisteredApp.init) ?? []
+        // Messages and mails.
+        self.testPhoneNumbers = settings.testPhoneNumbers
+        self.messageRegions = MessageRegions(stored: stored["smsRegionConfig"])
+        self.phoneCodeSeconds = settings.integer("concord", "sms", "codeSeconds") ?? Lifetimes.phoneCodeSeconds
+        self.messageWindowSeconds =
+            settings.integer("concord", "sms", "windowSeconds") ?? Lifetimes.messageWindowSeconds
+        self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
+        self.displayName = settings.value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
+        self.defaultLocale = settings.value(["notification", "defaultLocale"])?.string ?? "en"
+        // Limits.
+        self.messageLimits = settings.limits(MessageLimits.all, "sms")
+        self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
+        self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")
+        self.rowLimits = Dictionary(
+            uniqueKeysWithValues: LimitedRow.allCases.map { ($0, settings.limits($0.limits, $0.rawValue)) }
         )
     }
 
@@ -212,6 +153,113 @@ package struct ProjectSettings: Sendable, Hashable {
 
     private static func unlimited(_ limits: [(name: String, limit: MessageLimit)]) -> [String: JSONValue] {
         Dictionary(uniqueKeysWithValues: limits.map { ($0.name, JSONValue.integer(0)) })
+    }
+}
+
+extension LinkPolicy {
+    fileprivate init(
+        stored settings: StoredSettings,
+        version: Int64,
+        trust: EmailTrustBase,
+        registrations: [ProviderConfigRecord]
+    ) {
+        self.init()
+        self.version = version
+        let tables = StoredPolicy(version: version, settings: settings.stored)
+        preset = LinkPolicyPreset(of: settings.stored)
+        emailTrust = trust.table(of: settings.choice("linkPolicy", "emailTrust", otherwise: preset))
+            // Of two rules for the same scope the later one holds: the operator's own goes last.
+            .adding(registrations.flatMap(\.emailTrust)).adding(tables.emailTrust)
+        registeredIssuers = registrations.reduce(into: [:]) { $0[$1.provider] = $1.issuer }
+        subjectChange = settings.choice("linkPolicy", "subjectChange", otherwise: subjectChange)
+        linkingNeedsRecentSignIn = settings.isOn("linkPolicy", "linkingNeedsRecentSignIn")
+        secondFactorsNeedProvenAddress = settings.isOn("linkPolicy", "secondFactorsNeedProvenAddress")
+        firstProofEndsSessions = settings.isOn("linkPolicy", "firstProofEndsSessions")
+        countsProviderAuthTime = settings.isOn("linkPolicy", "countsProviderAuthTime")
+        requiresHTTPSContinueURLs = !settings.isOn("linkPolicy", "httpContinueURLs")
+        authorizesSubdomains = settings.isOn("linkPolicy", "authorizesSubdomains")
+        conflictProofRules = tables.conflictProofs
+        isOneAccountPerEmail = !settings.isOn("signIn", "allowDuplicateEmails")
+        protectsEmailEnumeration = settings.isOn("emailPrivacyConfig", "enableImprovedEmailPrivacy")
+        allowsPasswordSignIn = settings.isOn("signIn", "email", "enabled")
+        allowsEmailLinkSignIn = allowsPasswordSignIn && !settings.isOn("signIn", "email", "passwordRequired")
+        allowsPhoneSignIn = settings.isOn("signIn", "phoneNumber", "enabled")
+        allowsAnonymousSignUp = settings.isOn("signIn", "anonymous", "enabled")
+        allowsClientSignUp = !settings.isOn("client", "permissions", "disabledUserSignup")
+        allowsClientDeletion = !settings.isOn("client", "permissions", "disabledUserDeletion")
+        passwordResetUnlinksProviders = settings.isOn("concord", "passwordReset", "unlinksProviders")
+        keepsLastSignInMethod = settings.isOn("concord", "keepsLastSignInMethod")
+        requiresEnrolledSecondFactors = settings.asksSecondFactor
+        enrollableSecondFactors.formUnion(settings.enrollableSecondFactors)
+        if let seconds = settings.integer("concord", "recentSignInSeconds") { recentSignInSeconds = seconds }
+    }
+}
+
+/// Stored settings. Absent fields have the defaults of the table of fields.
+private struct StoredSettings {
+    let stored: JSONValue
+
+    init(_ stored: JSONValue) {
+        self.stored = stored
+    }
+
+    func value(_ path: [String]) -> JSONValue? {
+        ProjectConfigField.all.first { $0.path == path }?.value(in: stored)
+    }
+
+    func isOn(_ path: String...) -> Bool { value(path)?.bool ?? false }
+
+    func integer(_ path: String...) -> Int64? { value(path)?.integer }
+
+    /// `nil` for 0, which switches a limit off.
+    func positive(_ path: String...) -> Int64? { value(path)?.integer.flatMap { $0 > 0 ? $0 : nil } }
+
+    func strings(_ path: String...) -> [String] { value(path)?.array?.compactMap(\.string) ?? [] }
+
+    func choice<Choice: RawRepresentable<String>>(_ path: String..., otherwise: Choice) -> Choice {
+        value(path)?.string.flatMap(Choice.init(rawValue:)) ?? otherwise
+    }
+
+    /// The limits of a group, without those that are switched off.
+    func limits(_ all: [(name: String, limit: MessageLimit)], _ group: String) -> [MessageLimit] {
+        all.compactMap { name, limit in
+            var limit = limit
+            limit.countMax = integer("concord", group, name) ?? limit.countMax
+            return limit.countMax > 0 ? limit : nil
+        }
+    }
+
+    var codeSeconds: [EmailCodeRecord.Kind: Int64] {
+        Dictionary(
+            uniqueKeysWithValues: EmailCodeRecord.Kind.allCases.map { kind in
+                (kind, integer("concord", "codeLifetimes", kind.rawValue) ?? Lifetimes.codeSeconds(kind))
+            }
+        )
+    }
+
+    var testPhoneNumbers: [PhoneNumber: String] {
+        let stored = value(["signIn", "phoneNumber", "testPhoneNumbers"])?.object ?? [:]
+        let numbers = stored.compactMap { number, code in
+            PhoneNumber(number).flatMap { number in code.string.map { (number, $0) } }
+        }
+        return Dictionary(numbers) { first, _ in first }
+    }
+
+    /// Both states of an administrator's word for second factors count as "on".
+    private func isAsked(_ state: JSONValue?) -> Bool { ["ENABLED", "MANDATORY"].contains(state?.string) }
+
+    var asksSecondFactor: Bool { isAsked(value(["mfa", "state"])) }
+
+    var totpConfig: JSONValue? {
+        value(["mfa", "providerConfigs"])?.array?.first { $0["totpProviderConfig"] != nil }
+    }
+
+    var enrollableSecondFactors: Set<SecondFactorKind> {
+        guard asksSecondFactor else { return [] }
+        var kinds: Set<SecondFactorKind> = []
+        if value(["mfa", "enabledProviders"])?.array?.contains(.string("PHONE_SMS")) ?? false { kinds.insert(.phone) }
+        if isAsked(totpConfig?["state"]) { kinds.insert(.totp) }
+        return kinds
     }
 }
 
