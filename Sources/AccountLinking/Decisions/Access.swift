@@ -1,22 +1,21 @@
-/// The session of an ID token, as far as it was read.
+/// The session of an ID token, if it was read.
 package enum PresentedSession: Sendable, Hashable {
-    /// Nothing could have ended it but what the account's row tells.
+    /// Only the account's row can have ended it.
     case notRead
     case gone
     case found(SessionTimes)
 }
 
-/// Decides whether an ID token whose signature, audience and expiry hold still stands for its account: rows A.
+/// Decides whether an ID token with a valid signature, audience and expiry is still good for its account: rows A.
 ///
-/// Total and pure; the first matching rule wins. `iat` and `validSince` are compared in whole seconds, as third parties
-/// do; the epoch is exact and closes the second in between.
+/// Compares `iat` and `validSince` in whole seconds, as third parties do. The epoch is exact, and covers the rest of
+/// that second.
 ///
-/// - `account`: the account named by the token; `nil` when it is gone.
-/// - `tokenEpoch`: the session epoch that the token carries.
+/// - `account`: the account that the token names; `nil` if it is gone.
+/// - `tokenEpoch`: the session epoch in the token.
 /// - `tokenIssuedAt`: the token's `iat`.
-/// - `validSince`: the account's; `nil` when never set.
-/// - `session`: the session the token was issued to.
-/// - `lifetimes`: the project's, asked at `now`.
+/// - `validSince`: the account's; `nil` if it was never set.
+/// - `session`: the session of the token.
 package func decideAccess(
     account: Account?,
     tokenEpoch: Int64,
@@ -27,7 +26,7 @@ package func decideAccess(
     now: Timestamp
 ) -> Verdict<AccessDecision> {
     guard let account else { return Verdict(Verdict.accountGone.rule, .refuse(Verdict.accountGone.decision)) }
-    // Disabling ends the sessions as well: asked later, nobody would be told why.
+    // Disabling also ends the sessions. The token's owner learns the reason only if this comes first.
     if account.isDisabled { return Verdict(.tokenAccountDisabled, .refuse(.userDisabled)) }
     if tokenEpoch != account.sessionEpoch { return Verdict(.tokenEpochStale, .refuse(.tokenExpired)) }
     if let validSince, tokenIssuedAt.secondsSinceEpoch < validSince.secondsSinceEpoch {
@@ -46,25 +45,23 @@ extension Verdict<Refusal> {
     fileprivate static let accountGone = Self(.tokenAccountGone, .userNotFound)
 }
 
-/// The refusal of a session whose account was deleted after the token was accepted; `nil` while the account exists: row A1.
+/// The refusal of a session whose account was deleted after the token was accepted; `nil` while the account exists.
 package func refusalOfSession(isAccountGone: Bool) -> Verdict<Refusal>? { isAccountGone ? .accountGone : nil }
 
-/// The refusal of a sign-out that names another user than the session has; `nil` if the two agree: row A1.
+/// The refusal of a sign-out that names another user than the session has; `nil` if they agree.
 ///
-/// - `named`: the user as the client names it; `nil` if it names none.
+/// - `named`: the user in the request; `nil` if it names none.
 package func refusalOfSignOut(of user: UserID, named: String?) -> Verdict<Refusal>? {
     named.map { $0 != user.rawValue } ?? false ? .accountGone : nil
 }
 
-/// Decides whether a session whose refresh token matched may have another ID token: rows T.
+/// Decides whether a session with a valid refresh token gets another ID token: rows T.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `account`: the account of the session; `nil` when it is gone.
-/// - `sessionEpoch`: the epoch that the session was started under; `nil` when the session itself is gone.
-/// - `sessionStartedAt`: when the session was issued; `nil` when it is gone.
-/// - `validSince`: the account's; `nil` when never set.
-/// - `times`: those that the project's `lifetimes` are compared with, at `now`; `nil` when the session is gone.
+/// - `account`: the account of the session; `nil` if it is gone.
+/// - `sessionEpoch`: the epoch in which the session started; `nil` if the session is gone.
+/// - `sessionStartedAt`: `nil` if the session is gone.
+/// - `validSince`: the account's; `nil` if it was never set.
+/// - `times`: the times that `lifetimes` limits at `now`; `nil` if the session is gone.
 package func decideRefresh(
     account: Account?,
     sessionEpoch: Int64?,

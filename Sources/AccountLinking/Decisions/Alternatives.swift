@@ -1,31 +1,30 @@
-/// A fact that a decision hangs on, named so that a person can be told: "had it been otherwise, …".
+/// A fact that an explanation of a decision can turn into its opposite.
 package enum DecidingFact: String, Sendable, Hashable, CaseIterable {
     case providerEnabled
-    /// Whether the provider's word about the address is proof.
+    /// The provider's claim about the address is proof.
     case emailTrusted
-    /// Whether somebody has shown to own the account's address.
+    /// The account's address is proven.
     case emailProven
-    /// Whether an account has the address.
+    /// An account has the address.
     case emailTaken
-    /// Whether an account has the number.
+    /// An account has the number.
     case numberTaken
-    /// Whether the identity is an account's.
+    /// An account has the identity.
     case identityLinked
     case accountDisabled
-    /// Whether this provider is one of the account's already.
+    /// The account has an identity of this provider.
     case providerLinked
     case createsUsers
     case sessionRecent
     case passwordRight
     case passwordLocked
     case proofGiven
-    /// Whether the method is suspended.
     case methodQuarantined
     case oneAccountPerEmail
     case signUpAllowed
 }
 
-/// What the rules would have said with one fact otherwise.
+/// The rule that decides if one fact is the opposite.
 package struct Alternative: Sendable, Hashable {
     package let fact: DecidingFact
     package let rule: Rule
@@ -37,9 +36,9 @@ package struct Alternative: Sendable, Hashable {
 }
 
 extension Question {
-    /// The answers that were not given, each with the one fact that stood against it.
+    /// The rules that would decide if one fact were the opposite, without `given`.
     ///
-    /// - `given`: the rule that answers the question under `policy`.
+    /// - `given`: the rule that decides the question under `policy`.
     package func alternatives(to given: Rule, _ policy: LinkPolicy) -> [Alternative] {
         DecidingFact.allCases.compactMap { fact in
             guard let rule = rule(without: fact, policy), rule != given else { return nil }
@@ -47,7 +46,7 @@ extension Question {
         }
     }
 
-    /// The rule that answers the question with `fact` turned into its opposite; `nil` if the question does not ask for it.
+    /// The rule that decides the question if `fact` is the opposite; `nil` if the question does not depend on the fact.
     private func rule(without fact: DecidingFact, _ policy: LinkPolicy) -> Rule? {
         var question = self
         if question.flip(fact) { return question.decide(policy).rule }
@@ -59,8 +58,8 @@ extension Question {
 extension LinkPolicy {
     /// Turns a fact into its opposite.
     ///
-    /// - `credential`: the one that the question is about.
-    /// - Returns: false if the policy does not decide about the fact.
+    /// - `credential`: the credential of the question.
+    /// - Returns: `false` if the fact is not the policy's.
     fileprivate mutating func flip(_ fact: DecidingFact, _ credential: IncomingCredential?) -> Bool {
         switch fact {
         case .oneAccountPerEmail: isOneAccountPerEmail.toggle()

@@ -1,24 +1,24 @@
-/// A mailed code that changes the address of an account, as it was recorded when it was sent.
+/// A mailed code that changes the address of an account, as recorded when it was sent.
 package enum EmailCodeChange: Sendable, Hashable {
-    /// `VERIFY_AND_CHANGE_EMAIL`, sent to `newAddress`.
+    /// `VERIFY_AND_CHANGE_EMAIL`, sent to the new address.
     ///
-    /// - `sentFor`: the address the account had then; `nil` if none.
-    /// - `sessionEpoch`: the account's epoch then. What ends sessions also ends a change that one of them prepared: the
-    ///   intruder whom a password reset evicts must not come back through an address change begun before.
+    /// - `sentFor`: the account's address at that time; `nil` if it had none.
+    /// - `sessionEpoch`: the account's epoch at that time. A password reset evicts an intruder, and also voids the
+    ///   address change that the intruder began.
     case verifyAndChange(to: EmailAddress, sentFor: EmailAddress?, sessionEpoch: Int64)
-    /// `RECOVER_EMAIL`, sent to an address that the account had before (`decideReplaceAddress`).
+    /// `RECOVER_EMAIL`, sent to a former address of the account (`decideReplaceAddress`).
     ///
-    /// - `ownerCameLater`: whether the account that owns the address now was made after the code. Then it has been given the
-    ///   address after that, perhaps to keep its owner from coming back.
-    /// - `since`: the account's additions since the mail, if the address had been proven by then; `nil` if not.
+    /// - `ownerCameLater`: the account that owns the address now is younger than the code. It may have been created to
+    ///   keep the address from its owner.
+    /// - `since`: the account's additions since the mail, if the address was proven at that time; otherwise `nil`.
     case recover(initial: EmailAddress, ownerCameLater: Bool, since: AccountAdditions?)
 }
 
-/// The part of an account that is no older than a mail which takes its address back: a thief may have set it up.
+/// Methods and second factors that are no older than a recovery mail. A thief may have added them.
 package struct AccountAdditions: Sendable, Hashable {
-    /// Mailed links aside, which go to the address that comes back.
+    /// Without mailed links, which go to the recovered address.
     package var methods: Set<SignInMethod>
-    /// The second factors that are older; `nil` if none is younger.
+    /// Second factors that are older; `nil` if none is younger.
     package var olderSecondFactors: [SecondFactor]?
 
     package init(methods: Set<SignInMethod> = [], olderSecondFactors: [SecondFactor]? = nil) {
@@ -30,8 +30,8 @@ package struct AccountAdditions: Sendable, Hashable {
 }
 
 extension UserRecord {
-    /// The methods and second factors that the account has had since `start` only. A password counts also while the account has
-    /// no address: it works again once the address is back.
+    /// Returns the methods and second factors that the account has had only since `start`. A password counts even if
+    /// the account has no address, because it works again with the recovered one.
     package func additions(since start: Timestamp) -> AccountAdditions {
         let account = account
         let present = account.signInMethods + (account.hasPassword && !account.hasEmail ? [.password] : [])
@@ -53,14 +53,15 @@ extension UserRecord {
     }
 }
 
-/// Decides the effect of a mailed code on the address of an account: rows U9 to U15 and U28 to U30.
+/// Decides the effect of a mailed code on the address of an account: rows U9 to U15 and U28 to U30. No tokens are
+/// issued.
 ///
-/// Total and pure; the first matching rule wins. A refusal leaves a code usable that brings back an address, so that nobody can
-/// make it worthless by being in its way for a moment; any other code is used up by every answer. No tokens are issued.
+/// A refusal leaves a recovery code usable, so that a temporary obstacle cannot void it. Every other answer uses the
+/// code.
 ///
-/// - `account`: the account the code was made for; `nil` when it is gone.
+/// - `account`: the account of the code; `nil` if it is gone.
 /// - `code`: `nil` if it changes no address.
-/// - `owner`: the account that owns the address of the code now.
+/// - `owner`: the current owner of the code's address.
 package func decideApplyEmailCode(
     policy: LinkPolicy,
     account: Account?,
@@ -89,7 +90,7 @@ package func decideApplyEmailCode(
         } else if account.email?.address == initial, policy.isProven(account) {
             recovery = .recovering(initial, of: account, without: AccountAdditions())
         } else if policy.needsSecondFactor(account, provenBy: nil) {
-            // The account is that of the person who set the factor up. The address goes to who proves it (U16).
+            // The account belongs to the person who enrolled the factor. The address goes to the person who proves it (U16).
             return Verdict(.recoveryOfStrangersAccount, .refuse(.invalidEmailCode))
         } else {
             recovery = .firstProof(of: initial, by: account)
@@ -97,8 +98,8 @@ package func decideApplyEmailCode(
         guard let owner, owner.id != account.id else {
             return Verdict(recovery.rule, .apply(account.id, recovery.decision, issuesTokens: false))
         }
-        // The code proves the mailbox. An older account is not asked to make room: whoever reads the mailbox may own that one, and
-        // be mailed a code about an account that somebody else once registered under the same address.
+        // The code proves the mailbox only. An older account keeps its address: the mailbox's reader may own it, and
+        // the code may belong to an account that an intruder registered.
         guard !owner.isEmailVerified, ownerCameLater else {
             return Verdict(.recoveryEmailExists, .refuse(.emailExists))
         }
@@ -107,8 +108,8 @@ package func decideApplyEmailCode(
 }
 
 extension Verdict<AccountChange> {
-    /// The reader of the mailbox had shown to be that before the address was replaced: the account comes back with it. A thief's
-    /// session may have added methods and second factors since, which would keep the owner out or let the thief in.
+    /// The address was proven before it was replaced, so its reader gets the account back. Methods and second factors
+    /// that a thief may have added since are removed.
     fileprivate static func recovering(
         _ address: EmailAddress,
         of account: Account,
@@ -131,7 +132,7 @@ extension Verdict<AccountChange> {
         return Verdict(.recoverySuspendsAdditions, change)
     }
 
-    /// Until now no reader of the mailbox was known, so the account may be an intruder's who registered the address.
+    /// The address was never proven, so an intruder may have registered the account.
     fileprivate static func firstProof(of address: EmailAddress, by account: Account) -> Self {
         var change = AccountChange.takeover(of: account, proof: .emailCode)
         if account.email?.address != address { change.email = .set(address, proof: .emailCode) }

@@ -1,10 +1,9 @@
-/// Decides a direct change of address by the user's own session: rows U1 to U7.
-///
-/// Total and pure; the first matching rule wins. Rows of linked providers keep their own addresses (U8).
+/// Decides a direct change of address by the user's own session: rows U1 to U7. Linked providers keep their own
+/// addresses (U8).
 ///
 /// - `account`: the account of the session.
 /// - `owner`: the account that owns the new address.
-/// - `isSessionRecent`: whether the session may change the address (`reauthentication`).
+/// - `isSessionRecent`: the session may change the address (`reauthentication`).
 package func decideChangeEmail(
     policy: LinkPolicy,
     account: Account,
@@ -17,9 +16,9 @@ package func decideChangeEmail(
         return Verdict(.changeEmailNeedsVerification, .refuse(.emailChangeNeedsVerification))
     }
     if account.email?.address == newAddress { return Verdict(.emailUnchanged, .unchanged(account.id)) }
-    // Before the owner is looked at: a stolen old session must not find out who has an account.
+    // Before the owner: a stolen old session must not learn who has an account.
     guard isSessionRecent else { return Verdict(.changeEmailNeedsRecentSignIn, .refuse(.credentialTooOld)) }
-    // The owner of the address could not get past the second factor: the account would keep the address for good.
+    // Otherwise the address's owner could never get past the second factor to reclaim it.
     if policy.secondFactorsNeedProvenAddress, account.hasSecondFactor {
         return Verdict(.secondFactorNeedsProvenAddress, .refuse(.unverifiedEmail))
     }

@@ -1,10 +1,8 @@
 /// Decides a change of password by the user's own session. Every other session ends.
 ///
-/// Total and pure; the first matching rule wins.
-///
 /// - `account`: the account of the session.
-/// - `isSessionRecent`: whether the session may change the password (`reauthentication`), or the old password was
-///   shown with this very request.
+/// - `isSessionRecent`: the session may change the password (`reauthentication`), or the request contains the old
+///   password.
 package func decideChangePassword(
     policy: LinkPolicy,
     account: Account,

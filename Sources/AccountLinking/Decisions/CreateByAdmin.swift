@@ -1,4 +1,4 @@
-/// The facts of an account that an administrator asks for.
+/// An account that an administrator creates.
 package struct NewAccount: Sendable, Hashable {
     package var email: EmailAddress?
     package var isEmailVerified: Bool
@@ -23,11 +23,9 @@ package struct NewAccount: Sendable, Hashable {
 
 /// Decides a creation by an administrator: rows P8 and P12. Policy about clients does not apply.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `isIDTaken`: whether an account has the identifier that was asked for.
-/// - `isPhoneNumberTaken`: whether an account owns the number.
-/// - `isEmailTaken`: whether an account owns the address.
+/// - `isIDTaken`: an account has the identifier.
+/// - `isPhoneNumberTaken`: an account owns the number.
+/// - `isEmailTaken`: an account owns the address.
 package func decideCreateByAdmin(
     request: NewAccount,
     isIDTaken: Bool,

@@ -1,8 +1,6 @@
-/// Decides the deletion of an account. Deleting frees every identifier it owned.
+/// Decides the deletion of an account. Deletion frees every identifier of the account.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `account`: `nil` when there is none (any more).
+/// - `account`: `nil` if there is none.
 package func decideDelete(
     policy: LinkPolicy,
     account: Account?,

@@ -1,9 +1,7 @@
-/// Decides an edit of the profile by the user's own session. The sign-in methods do not change; sessions stay.
-///
-/// Total and pure; the first matching rule wins.
+/// Decides an edit of the profile by the user's own session. Sign-in methods and sessions stay.
 ///
 /// - `current`: the account's profile.
-/// - `edited`: the profile as it is to be.
+/// - `edited`: the profile after the edit.
 package func decideEditProfile(account: Account, current: Profile, edited: Profile) -> Verdict<UpdateDecision> {
     if account.isDisabled { return Verdict(.editProfileAccountDisabled, .refuse(.userDisabled)) }
     if current == edited { return Verdict(.profileUnchanged, .unchanged(account.id)) }

@@ -1,37 +1,37 @@
-/// The sessions of one account that are to end.
+/// Sessions of one account to end.
 package enum SessionsToEnd: Sendable, Hashable {
-    /// The one that asks.
+    /// The session of the request.
     case own
-    /// Another one.
+    /// One other session.
     case one
-    /// All but the one that asks.
+    /// All sessions but that of the request.
     case others
     case all
 }
 
 package enum EndSessionsDecision: Sendable, Hashable {
-    /// They have ended already.
+    /// The sessions have ended already.
     case unchanged
-    /// Delete the sessions that were named, and no other.
+    /// Delete only the named sessions.
     ///
-    /// - `voiding`: the codes that are void if the user asks, with every open conflict: an ended session may have begun them.
+    /// - `voiding`: codes that become void with every open conflict if the user asks, because an ended session may have
+    ///   begun them.
     case delete(voiding: VoidedCodes)
-    /// End every session there is, and revoke every ID token.
+    /// End every session and revoke every ID token.
     case endAll(AccountChange, voiding: VoidedCodes)
 }
 
-/// Decides whether sessions of an account end because its user, or an administrator, asks for it.
+/// Decides whether sessions end at the request of their user or an administrator.
 ///
-/// Total and pure. What an ended session began ends with it: the owner does not know what a thief's session asked for, so every
-/// conflict and code goes that does not take something back. A session that ends itself takes along only what no one but a session
-/// asks for: people sign out and open the mail that confirms their address later.
+/// The owner does not know what a thief's session began. So ending a session voids every conflict, and every code that
+/// does not undo a change. A session that ends itself voids only address changes: people sign out, and open the mail
+/// that verifies their address later.
 ///
-/// Ending asks for no recent sign-in: a session gives nothing away by it, and the owner of an account in
-/// strange hands must not lose time. A stolen session that ends the owner's gains nothing, because the owner signs in again
-/// and ends the stolen one.
+/// No recent sign-in is required. Ending a session reveals nothing, and an owner whose account is abused must not lose
+/// time. A thief gains nothing by ending the owner's sessions: the owner signs in again and ends the thief's.
 ///
-/// - `account`: that of the session that asks, which `decideAccess` found alive; or that an administrator names.
-/// - `areThere`: whether a session to be ended exists. `all` does not ask: ID tokens live without a session's row.
+/// - `account`: the account of the session, which `decideAccess` has accepted, or the one that an administrator names.
+/// - `areThere`: at least one of the sessions exists. Unused for `all`, because ID tokens outlive the rows of sessions.
 package func decideEndSessions(
     _ sessions: SessionsToEnd,
     of account: Account,

@@ -1,4 +1,4 @@
-/// Why a row of an import is left out. All others go in.
+/// The reason for which an import skips a row.
 package enum ImportRefusal: Error, Sendable, Hashable {
     case missingLocalID
     case invalidLocalID
@@ -18,7 +18,7 @@ package enum ImportRefusal: Error, Sendable, Hashable {
     case tooManySecondFactors
     /// A value that is too long, of another type or out of range; the field's name on the wire.
     case unusableField(String)
-    /// Not a hash of the algorithm that was named, or one that names a key which is not there.
+    /// The hash is not of the named algorithm, or names an unknown key.
     case invalidPasswordHash
     case weakPassword
     case repeatedLocalID
@@ -28,11 +28,11 @@ package enum ImportRefusal: Error, Sendable, Hashable {
     case phoneNumberTaken
     case emailTaken
     case accountExists
-    /// It is another account now.
+    /// The account was merged into another.
     case accountMerged
 }
 
-/// What a row that can be read says about its account.
+/// The identifiers in a readable row.
 package struct ImportedFacts: Sendable, Hashable {
     package var id: UserID
     package var email: EmailAddress?
@@ -59,11 +59,11 @@ package struct ImportedFacts: Sendable, Hashable {
     }
 }
 
-/// Who has what a row claims: in the database, or by an earlier row of the same request.
+/// The owners of a row's identifiers, in the database or in an earlier row of the request.
 package struct ImportOwners: Sendable, Hashable {
     package var ofEmail: UserID?
     package var ofPhoneNumber: UserID?
-    /// Of any of the identities.
+    /// Owners of the identities.
     package var ofIdentities: Set<UserID>
 
     package init(ofEmail: UserID? = nil, ofPhoneNumber: UserID? = nil, ofIdentities: Set<UserID> = []) {
@@ -73,32 +73,29 @@ package struct ImportOwners: Sendable, Hashable {
     }
 }
 
-/// The account that has the row's id already.
+/// The account that already has the row's id.
 package enum ImportTarget: Sendable, Hashable, CaseIterable {
     case none
-    /// There is none, because it was merged into another.
+    /// None, because it was merged into another.
     case mergedAway
-    /// It is what the row says.
+    /// The account equals the row.
     case same
     case other
 }
 
-/// What becomes of a row of an import.
 package enum ImportDecision: Sendable, Hashable {
     case create
-    /// The account becomes what the row says; every session ends.
+    /// The row replaces the account; every session ends.
     case replace
-    /// The account is that already; nothing is written.
+    /// The account equals the row; nothing is written.
     case unchanged
     case refuse(ImportRefusal)
 }
 
 /// Decides a row of an import: rows Z. Policy about clients does not apply.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `row`: what it says, or why it cannot be read.
-/// - `isRepeated`: whether an earlier row of the import has the same id.
+/// - `row`: its identifiers, or the reason why it is unreadable.
+/// - `isRepeated`: an earlier row of the import has the same id.
 package func decideImportAccount(
     _ row: Result<ImportedFacts, ImportRefusal>,
     isRepeated: Bool,

@@ -1,4 +1,4 @@
-/// A link of a provider's credential by a signed-in user: rows L. Linking never removes anything.
+/// A link of a provider's credential by a signed-in user: rows L.
 package struct LinkWithIdpQuestion {
     /// The account of the session.
     package var target: Account
@@ -10,10 +10,10 @@ package struct LinkWithIdpQuestion {
     package var isProviderEnabled: Bool
     /// The target, if the session carries its second factor.
     package var secondFactorProvenBy: UserID?
-    /// True if the session signed in a moment ago (`SensitiveOperation.linkProvider`).
+    /// True if the session signed in recently (`SensitiveOperation.linkProvider`).
     package var isSessionRecent: Bool
-    /// True if a sign-in opened a conflict about the account of the session, and the credential waits in it. A recent session
-    /// that settles a conflict replaces another subject of the provider (`SubjectChange.conflict`).
+    /// True if the credential waits in a conflict that a sign-in opened about the target. A recent session that settles
+    /// such a conflict replaces another subject of the provider (`SubjectChange.conflict`).
     package var settlesConflict: Bool
     /// The reservation of the address.
     package var reservation: AddressReservation?
@@ -47,7 +47,7 @@ package struct LinkWithIdpQuestion {
     private func decideOnFreeAddress(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         guard isProviderEnabled else { return Verdict(.linkProviderNotEnabled, .refuse(.operationNotAllowed)) }
         if target.isDisabled { return Verdict(.linkAccountDisabled, .refuse(.userDisabled)) }
-        // Before the owners are looked at: a stolen old session must not find out who has an account.
+        // Before the owners: a stolen old session must not learn who has an account.
         if policy.linkingNeedsRecentSignIn, !isSessionRecent {
             return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
@@ -129,14 +129,16 @@ extension LinkWithIdpQuestion: Question {
 }
 
 extension AccountChange {
-    /// The credential's identity becomes one of the account's. Its address is proof of the account's own where it is the
-    /// same, and fills the place of one where there is none. The profile stays.
+    /// Links the identity. The credential's address proves the account's own address if the two are equal, and becomes
+    /// the address of an account without one. The profile stays.
     ///
-    /// If an address was taken off, no unproven one takes its place: that is a change of address by another road (U1, P17), and the
-    /// person who proves it next would void the code that brings the first one back. A word for new addresses alone
-    /// (`EmailTrustClass.verifyingNew`) is no proof here, because that person is a first proof to it as well (`isProven`).
+    /// An account whose address was removed gets no unproven address. That would be a change of address by another
+    /// route (U1, P17), and the next person to prove it would void the code that recovers the first address. A claim
+    /// that is trusted for new addresses only (`EmailTrustClass.verifyingNew`) is no proof here, because another proof
+    /// overrides it (`isProven`).
     ///
-    /// An account with second factors takes no such address either: the owner of the mailbox could not get it back (U17).
+    /// An account with second factors gets no unproven address either, because its mailbox owner could not reclaim it
+    /// (U17).
     static func linking(
         _ credential: IncomingCredential,
         to target: Account,

@@ -1,49 +1,49 @@
-/// What a decision that may end in tokens says.
+/// The decision about a sign-in, sign-up or link.
 package enum SignInDecision: Sendable, Hashable {
-    /// A new account: the change applied to a blank one. The answer says `isNewUser`.
+    /// Create an account: the change is applied to a blank one. The answer says `isNewUser`.
     case createUser(AccountChange)
-    /// Tokens for the account once the change is applied; the change may be empty.
+    /// Issue tokens for the account after the change, which can be empty.
     ///
-    /// `emailWasRecycled`: the provider gave the address to another of its users (`emailRecycled` on the wire).
+    /// - `emailWasRecycled`: the provider gave the address to another of its users (`emailRecycled` on the wire).
     case signIn(UserID, AccountChange, emailWasRecycled: Bool)
-    /// The account asks for its second factor first. Nothing about the account is written (ADR 0047).
+    /// The account's second factor is required first. Nothing about the account is written (ADR 0047).
     case secondFactorRequired(UserID)
-    /// The credential is kept as pending; nothing else happens.
+    /// Only store the credential as pending.
     case conflict(Conflict)
     case refuse(Refusal)
 }
 
-/// What a decision about an existing account says.
+/// The decision about a change of an existing account.
 package enum UpdateDecision: Sendable, Hashable {
-    /// `issuesTokens`: the answer carries a new session, because the change ended the one that asked for it.
+    /// - `issuesTokens`: the answer carries a new session, because the change ended that of the request.
     case apply(UserID, AccountChange, issuesTokens: Bool)
-    /// The first account takes an address from the second: both changes, at once. No tokens are issued.
+    /// Change both accounts at once: the first takes an address from the second. No tokens are issued.
     case takeAddress(UserID, AccountChange, from: UserID, AccountChange)
-    /// Success that writes nothing.
+    /// Succeed without a write.
     case unchanged(UserID)
     case refuse(Refusal)
 }
 
-/// What a decision about a new account made by an administrator says. No tokens are issued.
+/// The decision about an account that an administrator creates. No tokens are issued.
 package enum CreationDecision: Sendable, Hashable {
-    /// The change applied to a blank account.
+    /// The change is applied to a blank account.
     case create(AccountChange)
     case refuse(Refusal)
 }
 
-/// Whether an account is deleted.
 package enum DeletionDecision: Sendable, Hashable {
     case delete(UserID)
     case refuse(Refusal)
 }
 
-/// Whether a token that verified cryptographically still stands for its account.
+/// The decision about a token that verified cryptographically.
 package enum AccessDecision: Sendable, Hashable {
     case allow(UserID)
     case refuse(Refusal)
 }
 
-/// Whether a pending credential may be used. `invalid` is one answer on purpose: a stranger learns nothing from it.
+/// The decision about the use of a pending credential. One answer for every refusal, so that an anonymous caller learns
+/// nothing.
 package enum PendingCredentialDecision: Sendable, Hashable {
     case usable
     case invalid

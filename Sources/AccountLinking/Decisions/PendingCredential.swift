@@ -1,13 +1,11 @@
-/// Decides whether a pending credential may be used now: rows Y. Using it changes nothing: only the success of
-/// the sign-in or link that follows closes it.
+/// Decides whether a pending credential can be used now: rows Y. Only the sign-in or link that follows closes its
+/// conflict.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `conflict`: `nil` when the handle names none.
-/// - `handleTenant`: the tenant of the request that brought the handle.
-/// - `target`: the account of a session that lives; `nil` for a sign-in without one, which the rules of sign-in judge as if
-///   the provider's credential had come anew.
-/// - `isOfRegisteredIssuer`: whether the credential is of the issuer that its provider is registered with now.
+/// - `conflict`: `nil` if the handle names none.
+/// - `handleTenant`: the tenant of the request.
+/// - `target`: the account of the session; `nil` for a sign-in without one, which the rules of sign-in decide as if the
+///   provider had just issued the credential.
+/// - `isOfRegisteredIssuer`: the credential is from the issuer with which its provider is registered now.
 package func decidePendingCredential(
     conflict: ConflictFacts?,
     handleTenant: TenantID,

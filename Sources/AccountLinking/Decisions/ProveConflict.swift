@@ -1,22 +1,22 @@
-/// Whether an answer proves a conflict.
+/// The decision about an answer to a proof.
 package enum ProofDecision: Sendable, Hashable {
     case proven
-    /// A wrong answer, which counts against the proof.
+    /// A wrong answer; it counts against the proof.
     case wrong
     case refuse(ConflictRefusal)
 }
 
-/// Whether a mail goes to the owner of the account a conflict concerns.
+/// The decision about a mail to the owner of a conflict's account.
 package enum StartProofDecision: Sendable, Hashable {
-    /// `place`: the one of `ProofMails` that the mail takes.
+    /// - `place`: the place in `ProofMails` that the mail takes.
     case mail(place: Int)
     case refuse(ConflictRefusal)
 }
 
-/// Whether `conflict` is one that something can still be done with.
+/// The refusal of every request about a conflict that is unknown, closed or expired; `nil` if the conflict is live:
+/// rows Q1 to Q3.
 ///
-/// - `conflict`: `nil` when the handle names none.
-/// - Returns: why not; `nil` when it is.
+/// - `conflict`: `nil` if the handle names none.
 func refusal(
     of conflict: ConflictFacts?,
     handleTenant: TenantID,
@@ -32,20 +32,18 @@ extension Verdict<ConflictRefusal> {
     fileprivate static let unknownConflict = Self(.conflictUnknown, .unknown)
 }
 
-/// Decides which conflict a request is about: row Q1.
+/// Decides whether the conflict of a request exists: row Q1.
 ///
-/// - `conflict`: the conflict with its facts, as loaded; `nil` if the handle names none.
+/// - `conflict`: the conflict as loaded; `nil` if the handle names none.
 package func decideFindConflict<Loaded: Sendable>(_ conflict: Loaded?) -> Lookup<Loaded, ConflictRefusal> {
     conflict.map(Lookup.found) ?? .refused(.unknownConflict)
 }
 
-/// Decides whether what somebody presents proves that they are the owner of the account a conflict concerns: rows Q.
+/// Decides whether an answer proves ownership of the conflict's account: rows Q.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `handleTenant`: the tenant of the request that brought the handle.
-/// - `binding`: what a proof of the same kind would be bound to if it were asked for now; `nil` when the account is gone.
-/// - `isRight`: whether what is presented is what was sent to the owner.
+/// - `handleTenant`: the tenant of the request.
+/// - `binding`: the binding of a proof that is requested now; `nil` if the account is gone.
+/// - `isRight`: the answer is what the owner was sent.
 package func decideProveConflict(
     conflict: ConflictFacts?,
     handleTenant: TenantID,
@@ -56,7 +54,7 @@ package func decideProveConflict(
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
-    // Once it is proven no answer is waited for, so none is wrong.
+    // A proven conflict expects no answer, so none is wrong.
     guard conflict?.state == .open, let proof = conflict?.proof else {
         return Verdict(.proofNotExpected, .refuse(.unproven))
     }
@@ -68,15 +66,14 @@ package func decideProveConflict(
     return isRight ? Verdict(.proofAccepted, .proven) : Verdict(.proofWrong, .wrong)
 }
 
-/// Decides whether a mail may be sent to the owner of the account a conflict concerns: rows Q.
+/// Decides whether the owner of the conflict's account is mailed: rows Q.
 ///
-/// Whether policy lets a mail settle it is judged here for every account alike: what it says about the methods of this one
-/// is for its owner to know (J14).
+/// The policy about proofs is applied without the account's methods. Only the owner may learn about those (J14).
 ///
-/// - `provider`: what somebody came with.
-/// - `startsSoFar`: proofs that were asked for already.
-/// - `mails`: those the account was sent already, about whatever conflict.
-/// - `isAccountGone`: true if nobody can be mailed any more.
+/// - `provider`: the provider of the pending credential.
+/// - `startsSoFar`: proofs requested so far.
+/// - `mails`: proof mails to the account so far, for any conflict.
+/// - `isAccountGone`: no one is left to be mailed.
 package func decideStartProof(
     policy: LinkPolicy,
     conflict: ConflictFacts?,
@@ -105,8 +102,8 @@ package func decideStartProof(
 
 /// Decides whether a session proves a conflict: rows Q.
 ///
-/// - `session`: the account whose session it is; it lives.
-/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.proveConflict`.
+/// - `session`: the account of the live session.
+/// - `isSessionRecent`: the sign-in is recent enough for `SensitiveOperation.proveConflict`.
 package func decideProveBySession(
     conflict: ConflictFacts?,
     handleTenant: TenantID,
@@ -117,7 +114,7 @@ package func decideProveBySession(
     if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
-    // Another account's session is told nothing of whose it should be.
+    // The session of another account must not learn whose conflict it is.
     guard session == conflict?.account else { return Verdict(.proofBySessionOfOtherAccount, .refuse(.unproven)) }
     guard isSessionRecent else { return Verdict(.proofNeedsRecentSignIn, .refuse(.refused(.credentialTooOld))) }
     return Verdict(.provenBySession, .proven)
