@@ -90,7 +90,7 @@ package func decideApplyEmailCode(
         } else if account.email?.address == initial, policy.isProven(account) {
             recovery = .recovering(initial, of: account, without: AccountAdditions())
         } else if policy.needsSecondFactor(account, provenBy: nil) {
-            // The account belongs to the person who enrolled the factor. The address goes to the person who proves it (U16).
+            // The account belongs to the person who enrolled the factor, the address to the person who proves it (U16).
             return Verdict(.recoveryOfStrangersAccount, .refuse(.invalidEmailCode))
         } else {
             recovery = .firstProof(of: initial, by: account)

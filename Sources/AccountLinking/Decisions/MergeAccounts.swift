@@ -1,4 +1,4 @@
-/// What two accounts may both have, and an account has but once.
+/// A field that both accounts of a merge can have, and one account has once.
 package enum MergeField: Sendable, Hashable {
     case email
     case password
@@ -12,7 +12,7 @@ package enum MergeField: Sendable, Hashable {
     case customAttributes
     case provider(ProviderID)
 
-    /// All but the providers, in the order in which they are told.
+    /// All fields but the providers, in the order of reports.
     package static let fixed: [MergeField] = [
         .email, .password, .phoneNumber, .displayName, .photoURL, .screenName, .language, .timeZone, .dateOfBirth,
         .customAttributes,
@@ -35,7 +35,7 @@ package enum MergeField: Sendable, Hashable {
         }
     }
 
-    /// The inverse of `name`; `nil` for text that names nothing. What has a dot in it is a provider.
+    /// The inverse of `name`; `nil` for an unknown name. A name with a dot is a provider.
     package init?(name: String) {
         if let field = Self.fixed.first(where: { $0.name == name }) {
             self = field
@@ -56,22 +56,21 @@ package enum MergeSide: String, Sendable, Hashable, CaseIterable {
     package var other: MergeSide { self == .survivor ? .absorbed : .survivor }
 }
 
-/// Who wants two accounts to be one.
+/// The caller of a merge.
 package enum MergeRequester: Sendable, Hashable {
-    /// Somebody who runs the service, with a reason.
+    /// An operator, with a reason.
     case administrator
-    /// Whoever has a session of each.
+    /// A user with a session of each account: first the survivor's, then the other's.
     case owners(OwnerSession, OwnerSession)
 
-    /// What a session of one of the accounts shows: that of the survivor comes first.
+    /// The facts of one of the sessions.
     package struct OwnerSession: Sendable, Hashable {
         package var isRecent: Bool
         package var hasSecondFactor: Bool
         package var sessionEpoch: Int64
 
-        ///
-        /// - `hasSecondFactor`: whether a second factor was shown in this session.
-        /// - `sessionEpoch`: the one that its token carries.
+        /// - `hasSecondFactor`: the session has proven a second factor.
+        /// - `sessionEpoch`: the epoch in its token.
         package init(isRecent: Bool, hasSecondFactor: Bool, sessionEpoch: Int64) {
             self.isRecent = isRecent
             self.hasSecondFactor = hasSecondFactor
@@ -80,58 +79,58 @@ package enum MergeRequester: Sendable, Hashable {
     }
 }
 
-/// Why two accounts are not made one. Raw values are names on the wire.
+/// The reason why two accounts are not merged. Raw values are names on the wire.
 package enum MergeRefusal: String, Error, Sendable, Hashable, CaseIterable {
     case sameAccount = "same-account"
     case accountNotFound = "account-not-found"
-    /// One of the sessions has ended since it was shown; told like everywhere.
+    /// One of the sessions has ended. The answer is that for every ended session.
     case sessionEnded = "session-ended"
     case accountDisabled = "account-disabled"
     case signInAgain = "sign-in-again"
     case secondFactorRequired = "second-factor-required"
-    /// Custom attributes are the backend's word about an account: its owner does not choose among them. And a mail that takes
-    /// back what was done to an account is the owner's last way in.
+    /// The user cannot choose custom attributes, which the backend sets. And while a mail can still undo a change of
+    /// the account, a merge by its owner would void the owner's last recovery.
     case needsAdministrator = "needs-administrator"
-    /// A choice about something that neither account has.
+    /// A choice for a field that neither account has.
     case unknownChoice = "unknown-choice"
     case tooManySecondFactors = "too-many-second-factors"
     /// A factor of each account has the same name.
     case secondFactorRepeated = "second-factor-repeated"
-    /// Second factors would stand on an address that nobody has shown to have, or it would replace another.
+    /// Second factors would depend on an unproven address, or such an address would replace another.
     case unverifiedEmail = "unverified-email"
     case noSignInMethodLeft = "no-sign-in-method-left"
 }
 
-/// What a merge comes to.
+/// The result of a merge.
 package struct MergePlan: Sendable, Hashable {
-    /// One thing that at least one of the accounts has.
+    /// A field that at least one of the accounts has.
     package struct Line: Sendable, Hashable {
         package let field: MergeField
-        /// Who has it.
+        /// The accounts that have it.
         package let owners: Set<MergeSide>
-        /// Whose of it the account has afterwards; `nil` while nobody has chosen.
+        /// The account whose value is taken; `nil` until it is chosen.
         package let taken: MergeSide?
-        /// Whether both have the same.
+        /// True if both have the same value.
         package let isAlike: Bool
 
-        /// Whose of it is dropped.
+        /// The account whose value is dropped.
         package var dropped: MergeSide? {
             isAlike ? nil : taken.flatMap { owners.contains($0.other) ? $0.other : nil }
         }
     }
 
     package let lines: [Line]
-    /// The account that stays, as it is afterwards, except for what waits to be chosen.
+    /// The survivor after the merge, without the fields that are not chosen yet.
     package let merged: UserRecord
-    /// The second factors that come over.
+    /// The absorbed account's second factors that move.
     package let movedFactors: [SecondFactorID]
-    /// Whether every session of the account that stays ends as well.
+    /// True if every session of the survivor ends too.
     package let endsSessions: Bool
 
-    /// What has to be chosen first.
+    /// The fields that must be chosen first.
     package var undecided: [MergeField] { lines.filter { $0.taken == nil }.map(\.field) }
 
-    /// Whether the account has the absorbed one's `field` afterwards.
+    /// Returns true if the survivor gets the absorbed account's `field`.
     package func takesAbsorbed(_ field: MergeField) -> Bool {
         lines.contains { $0.field == field && $0.taken == .absorbed && $0.owners.contains(.absorbed) }
     }
@@ -139,7 +138,7 @@ package struct MergePlan: Sendable, Hashable {
 
 package enum MergeDecision: Sendable, Hashable {
     case merge(MergePlan)
-    /// Nothing is wrong, but what both have has to be chosen.
+    /// The caller must choose between values.
     case choose(MergePlan)
     case refuse(MergeRefusal)
 
@@ -151,7 +150,6 @@ package enum MergeDecision: Sendable, Hashable {
     }
 }
 
-/// What a merge is asked to do.
 package struct MergeRequest: Sendable, Hashable {
     package var survivor: UserID
     package var absorbed: UserID
@@ -171,16 +169,15 @@ package func refusalOfMerge(isSessionRecent: Bool) -> Verdict<MergeRefusal>? {
     isSessionRecent ? nil : Verdict(.mergeNeedsRecentSignIn, .signInAgain)
 }
 
-/// Decides whether two accounts are made one, and what of: rows E.
+/// Decides whether two accounts are merged, and with which values: rows E.
 ///
-/// Total and pure; the first matching rule wins. Whoever can get into the absorbed account gets into the survivor afterwards,
-/// and the other way round; so owners show both, each with its second factor, and a password under an address that nobody has
-/// shown to have is taken or kept by an express choice only: somebody else may have set it before the owner came.
+/// After a merge each person with access to one account has access to both. So owners need a session of each, with its
+/// second factor. A password with an unproven address is never taken without a choice, because an intruder may have set
+/// it.
 ///
-/// - `survivor`, `absorbed`: as loaded; `nil` when there is none.
-/// - `canTakeBack`: whether a mail that went out can still take back what was done to the absorbed account. Of owners' merges
-///   only.
-/// - `now`: becomes the time since which sessions are valid, where they end.
+/// - `survivor`, `absorbed`: as loaded; `nil` if there is none.
+/// - `canTakeBack`: a mail can still undo a change of the absorbed account. Only for merges by owners.
+/// - `now`: the time from which sessions are valid, if they end.
 package func decideMergeAccounts(
     _ request: MergeRequest,
     policy: LinkPolicy,
@@ -191,7 +188,7 @@ package func decideMergeAccounts(
 ) -> Verdict<MergeDecision> {
     if request.survivor == request.absorbed { return Verdict(.mergeSameAccount, .refuse(.sameAccount)) }
     guard let survivor, let absorbed else { return Verdict(.mergeAccountGone, .refuse(.accountNotFound)) }
-    // A takeover that came since has ended the session: nothing that it began outlives that.
+    // A takeover has ended the session, and everything that the session began.
     if case .owners(let ofSurvivor, let ofAbsorbed) = request.requester,
         ofSurvivor.sessionEpoch != survivor.sessionEpoch || ofAbsorbed.sessionEpoch != absorbed.sessionEpoch
     {
@@ -214,7 +211,7 @@ package func decideMergeAccounts(
         if givesUpAttributes || request.choices[.customAttributes] != nil {
             return Verdict(.mergeClaimsNeedAdmin, .refuse(.needsAdministrator))
         }
-        // The mail would be void with the account, and who changed what it takes back may be who asks.
+        // The merge would void the mail, and the caller may be the one whose change the mail undoes.
         if canTakeBack { return Verdict(.mergeWhileRecoverable, .refuse(.needsAdministrator)) }
     }
     let lines = mergeLines(survivor, absorbed, request.choices)
@@ -225,7 +222,7 @@ package func decideMergeAccounts(
     let plan = mergePlan(survivor, absorbed, lines, isByOwners: isByOwners, now: now)
     if !plan.undecided.isEmpty { return Verdict(.mergeNeedsChoices, .choose(plan)) }
     let merged = plan.merged
-    // This is a change of address by another road, so it is refused where U1 and P17 refuse one.
+    // This is a change of address by another route, so U1 and P17 apply.
     if isByOwners, policy.protectsEmailEnumeration, survivor.account.hasHadEmail, plan.takesAbsorbed(.email),
         !policy.isProven(merged.account)
     {
@@ -247,7 +244,7 @@ package func decideMergeAccounts(
     return Verdict(.accountsMerged, .merge(plan))
 }
 
-/// What there is, and whose of it is taken.
+/// Returns a line for each field that an account has.
 private func mergeLines(
     _ survivor: UserRecord,
     _ absorbed: UserRecord,
@@ -282,18 +279,18 @@ private func mergePlan(
     now: Timestamp
 ) -> MergePlan {
     var merged = survivor
-    // The survivor has had these methods and factors only since the merge, and its session may be stolen: a code that takes
-    // its address back takes them off (U28).
+    // The survivor has these methods and factors only since the merge. If its session is stolen, a code that recovers
+    // its address removes them (U28).
     let absorbed = isByOwners ? absorbed.proven(at: now) : absorbed
     for line in lines where line.taken == .absorbed { merged.take(line.field, of: absorbed) }
-    // The owner of a replaced address is mailed and can recover it: the session may be stolen.
+    // The session may be stolen: the owner of the replaced address is mailed and can recover it.
     if isByOwners, merged.initialEmail == nil, merged.email?.address != survivor.email?.address {
         merged.initialEmail = survivor.email?.address.raw
     }
     let numbers = Set(survivor.secondFactors.compactMap(\.number))
     let moved = absorbed.secondFactors.filter { factor in factor.number.map { !numbers.contains($0) } ?? true }
     merged.secondFactors += moved
-    // Whoever is in by what is no longer so, or without a factor that is asked for from now on, is out.
+    // Ends sessions that used the replaced password, or that never proved the new second factors.
     let changesPassword = lines.contains { $0.field == .password && $0.taken == .absorbed }
     let endsSessions = changesPassword || !moved.isEmpty
     if endsSessions { merged.endSessions(at: now) }
@@ -301,7 +298,7 @@ private func mergePlan(
 }
 
 extension UserRecord {
-    /// What there is of a field, for people to choose by; of a password only that there is one.
+    /// The value of a field, for people to choose by; only "set" for a password.
     package func text(of field: MergeField) -> String? {
         switch field {
         case .email: email?.address.raw
@@ -318,8 +315,8 @@ extension UserRecord {
         }
     }
 
-    /// Whether it does not matter whose of `field` is taken, where both have it. Addresses, numbers and identities are no two
-    /// accounts' at once, and whether two passwords are the same nobody can tell.
+    /// Returns true if both accounts have the same value. Two accounts never share an address, number or identity, and
+    /// passwords cannot be compared.
     fileprivate func isAlike(_ other: UserRecord, _ field: MergeField) -> Bool {
         switch field {
         case .email, .password, .phoneNumber, .provider: false
@@ -333,7 +330,7 @@ extension UserRecord {
         }
     }
 
-    /// Whether there is a password that whoever signed up with somebody else's address may have set.
+    /// True for a password with an unproven address, which an intruder may have set.
     fileprivate var hasPasswordOfNobody: Bool { passwordUpdatedAt != nil && email.map { !$0.isVerified } ?? false }
 
     /// The record with every method proven, and every second factor enrolled, at `now`.
@@ -344,13 +341,13 @@ extension UserRecord {
         return record
     }
 
-    /// Becomes what `other` is in one respect; an address keeps its own proof, or none.
+    /// Takes a field of `other`. An address keeps its own proof, or has none.
     fileprivate mutating func take(_ field: MergeField, of other: UserRecord) {
         switch field {
         case .email:
             email = other.email
             emailProvenAt = other.emailProvenAt
-            // A link that was followed says something of its own address only.
+            // A followed link proves its own address only.
             methodProofs[.emailLink] = other.methodProofs[.emailLink]
         case .password:
             passwordUpdatedAt = other.passwordUpdatedAt
@@ -373,33 +370,33 @@ extension UserRecord {
     }
 }
 
-/// How far a merge is. Raw values are kept, and are names on the wire.
+/// The state of a merge. Raw values are stored, and are names on the wire.
 package enum MergeState: String, Sendable, Hashable, CaseIterable {
-    /// Receivers of webhooks are asked.
+    /// Concord waits for the answers of webhook receivers.
     case prepared
-    /// The uid of the account that went is a tombstone.
+    /// The absorbed account's id is a tombstone.
     case committed
     case aborted
     case undone
 }
 
-/// Who asked for a merge. Raw values are kept, and are names on the wire.
+/// The caller of a stored merge. Raw values are stored, and are names on the wire.
 package enum MergeRequesterKind: String, Sendable, Hashable {
     case administrator
-    /// Somebody with a session of each account.
+    /// A user with a session of each account.
     case owners
 }
 
-/// What is known of a merge that waits for the receivers of webhooks.
+/// The facts of a merge that waits for webhook receivers.
 package struct MergeApproval: Sendable, Hashable {
-    /// Whether an operator has said no.
+    /// An operator has withdrawn the merge.
     package var isWithdrawn: Bool
-    /// Whether a receiver has said no.
+    /// A receiver has refused.
     package var isVetoed: Bool
-    /// Receivers that have not said yes.
+    /// Number of receivers that have not agreed.
     package var waitingCount: Int64
     package var isOverdue: Bool
-    /// Whether both accounts are as they were when the receivers were asked.
+    /// Both accounts are as they were when the receivers were asked.
     package var isUnchanged: Bool
 
     package init(
@@ -417,15 +414,15 @@ package struct MergeApproval: Sendable, Hashable {
     }
 }
 
-/// Why a merge that was prepared was not done. Raw values are kept, and are names on the wire.
+/// The reason why a prepared merge was aborted. Raw values are stored, and are names on the wire.
 package enum MergeAbortReason: String, Sendable, Hashable, CaseIterable {
-    /// A receiver of webhooks said no.
+    /// A webhook receiver refused.
     case vetoed
-    /// A receiver said nothing in time.
+    /// A receiver did not answer in time.
     case timedOut = "timed-out"
-    /// One of the accounts has changed since.
+    /// One of the accounts changed.
     case accountsChanged = "accounts-changed"
-    /// An operator said no.
+    /// An operator withdrew it.
     case withdrawn
 }
 
@@ -435,9 +432,8 @@ package enum MergeApprovalDecision: Sendable, Hashable {
     case abort(MergeAbortReason)
 }
 
-/// Decides how a merge that was prepared goes on. Silence is no consent: data of the app may hang on the uid that goes.
-///
-/// Total and pure; the first matching rule wins.
+/// Decides how a prepared merge continues: rows H. No answer is no consent, because data of the app may depend on the
+/// absorbed id.
 package func decideMergeApproval(_ facts: MergeApproval) -> Verdict<MergeApprovalDecision> {
     if facts.isWithdrawn { return Verdict(.mergeWithdrawn, .abort(.withdrawn)) }
     if facts.isVetoed { return Verdict(.mergeVetoed, .abort(.vetoed)) }
@@ -446,12 +442,12 @@ package func decideMergeApproval(_ facts: MergeApproval) -> Verdict<MergeApprova
     return facts.isOverdue ? Verdict(.mergeTimedOut, .abort(.timedOut)) : Verdict(.mergeWaiting, .wait)
 }
 
-/// Why a merge is not undone.
+/// The reason why a merge is not undone.
 package enum MergeUndoRefusal: Sendable, Hashable {
-    /// It was not done, or was undone.
+    /// The merge was not committed, or is undone.
     case notCommitted
     case tooLate
-    /// Later changes stand in the way.
+    /// Later changes prevent it.
     case laterChanges
 }
 
@@ -460,11 +456,9 @@ package enum MergeUndoDecision: Sendable, Hashable {
     case refuse(MergeUndoRefusal)
 }
 
-/// Decides whether a merge is undone.
+/// Decides whether a merge is undone: rows H.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `keepsLaterChanges`: what was changed since stays as it is, and everything else is put back.
+/// - `keepsLaterChanges`: later changes stay, and everything else is restored.
 package func decideUndoMerge(
     isCommitted: Bool,
     isInTime: Bool,

@@ -1,7 +1,7 @@
-/// Names that replace those of people in stored decisions.
+/// Names that replace personal data in stored decisions.
 ///
-/// The rules compare addresses, numbers and subjects, and look at the domain of an address. So a question with other names has the
-/// same answer, with other names in it. The id of the account is all that identifies a person in a stored decision.
+/// The rules compare addresses, numbers and subjects, and read the domain of an address. So a renamed question has the
+/// same answer, with other names in it. A stored decision identifies a person only by the id of the account.
 package struct Pseudonyms {
     private var addresses: [EmailAddress: EmailAddress] = [:]
     private var subjects: [String: String] = [:]
@@ -12,8 +12,8 @@ package struct Pseudonyms {
     /// `a@` and the same domain, `b@` for the next address.
     fileprivate mutating func name(for address: EmailAddress) -> EmailAddress {
         if let known = addresses[address] { return known }
-        // INVARIANT: one letter and a domain that was part of an address are an address, the longest domain too. A
-        // question names no more than nine.
+        // INVARIANT: a letter with the domain of an address is an address, even with the longest domain. A question
+        // names at most nine.
         let letter = Character(UnicodeScalar(UInt8(ascii: "a") + UInt8(addresses.count % 26)))
         let name = EmailAddress("\(letter)@\(address.domain)") ?? address
         addresses[address] = name
@@ -31,7 +31,7 @@ package struct Pseudonyms {
     /// `+100000001`: an unassigned number.
     fileprivate mutating func name(for number: PhoneNumber) -> PhoneNumber {
         if let known = numbers[number] { return known }
-        // INVARIANT: nine digits after a plus are a number.
+        // INVARIANT: a plus and nine digits are a number.
         let name = PhoneNumber("+\(100_000_001 + numbers.count)") ?? number
         numbers[number] = name
         return name
@@ -48,7 +48,7 @@ extension PhoneNumber {
 
 extension ProviderIdentity {
     mutating func rename(by names: inout Pseudonyms) {
-        // INVARIANT: "s" and a number is a subject.
+        // INVARIANT: "s" with a number is a subject.
         self = ProviderIdentity(provider: provider, subject: names.name(for: subject)) ?? self
     }
 }
@@ -66,7 +66,7 @@ extension AddressReservation {
 }
 
 extension IncomingCredential {
-    /// Removes the profile as well, which no rule looks at.
+    /// Also removes the profile, which no rule reads.
     mutating func rename(by names: inout Pseudonyms) {
         if case .present(var address, let flag, let hostedDomain) = email {
             address.rename(by: &names)

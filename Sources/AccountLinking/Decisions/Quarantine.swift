@@ -1,50 +1,50 @@
-/// Why a method was suspended, as its owner is told. Raw values are names on the wire.
+/// The reason of a suspension, for the owner of the method. Raw values are names on the wire.
 package enum QuarantineReason: String, Sendable, Hashable, CaseIterable {
-    /// Somebody showed for the first time to own the account's address; what was there before could be anybody's.
+    /// The account's address was proven for the first time. An intruder may have set up the method before.
     case addressProven = "address-proven"
-    /// The password was reset by mail, to be rid of whoever else could get in.
+    /// The password was reset by mail, which evicts everyone else.
     case passwordReset = "password-reset"
-    /// The owner took the account's address back by a mail. What was set up after the address was replaced could be a thief's.
+    /// The owner recovered the account's address by mail. A thief may have set up the method after replacing the
+    /// address.
     case addressRecovered = "address-recovered"
-    /// An operator's audit found that it may be somebody else's, or that nobody uses it.
+    /// An operator's audit found that the method may belong to another person, or is unused.
     case audit
 
-    /// The reason of a suspension by `rule`. A rule of another version, which may suspend more, counts as a first proof.
+    /// The reason of a suspension by `rule`. A suspending rule of another version counts as a first proof.
     package init(_ rule: Rule) { self = rule.suspensionReason ?? .addressProven }
 }
 
-/// The sign-in methods that `change` takes off `account` and that are suspended: for announcing them before the change, for
-/// reporting them after it, and for writing it. Empty for a change that suspends nothing.
+/// Returns the sign-in methods that `change` suspends.
 ///
-/// A mailed link is none of them: the owner of the mailbox opens the next one.
+/// Mailed links are never suspended: the owner of the mailbox opens the next one.
 package func methodsSuspended(by change: AccountChange, of account: Account) -> [SignInMethod] {
     guard change.quarantinesRemovals else { return [] }
     return methodsLost(from: account, to: account.applying(change))
 }
 
-/// The providers of `account` whose linked identity `change` exchanges for another, or removes for good, by name.
+/// Returns the providers of `account` whose identity `change` replaces or deletes, by name.
 package func providersReplaced(by change: AccountChange, of account: Account) -> [ProviderID] {
     guard !change.quarantinesRemovals else { return [] }
     let after = account.applying(change).linkedProviders
     return account.linkedProviders.keys.filter { after[$0] != account.linkedProviders[$0] }.sorted()
 }
 
-/// The sign-in methods, mailed links aside, that an account had before and does not have after.
+/// Returns the sign-in methods that the account loses, without mailed links.
 package func methodsLost(from before: Account, to after: Account) -> [SignInMethod] {
     let left = after.signInMethods
     return before.signInMethods.filter { $0 != .emailLink && !left.contains($0) }
 }
 
-/// The way in which the owner of a suspended method brings it back.
+/// The way to restore a suspended method.
 package enum MethodRestoration: String, Sendable, Hashable, CaseIterable {
-    /// By the old password, from a session of the account.
+    /// With the old password and a session of the account.
     case password
     /// By linking the provider or the number again.
     case link
-    /// By a new password: Concord does not keep the old one.
+    /// By a new password, because Concord did not store the old one.
     case reset
 
-    /// - `isKept`: the method is suspended, rather than deleted at once.
+    /// - `isKept`: the method is suspended, not deleted.
     package init(of method: SignInMethod, isKept: Bool) {
         self =
             switch method {
@@ -56,17 +56,17 @@ package enum MethodRestoration: String, Sendable, Hashable, CaseIterable {
 
 /// A request to restore a suspended password: rows B.
 ///
-/// Only passwords are restored this way. A provider and a number are restored by linking them again, which proves them.
-/// Refusals that no sign-in can avoid come before the demand for a recent sign-in, and before the password is compared.
+/// A suspended provider or number is restored by linking it again, which proves it. Refusals that no sign-in can avoid
+/// come before the demand for a recent sign-in, and before the password is compared.
 package struct RestorePasswordQuestion {
     package var account: Account
-    /// True if a password of the account is suspended, and its time is not over.
+    /// True if a password of the account is suspended and has not expired.
     package var isQuarantined: Bool
     /// True if the sign-in is recent enough for `SensitiveOperation.restoreMethod`.
     package var isSessionRecent: Bool
-    /// After too many wrong passwords for the account's address none is tried now (`PasswordThrottling`).
+    /// True after too many wrong passwords for the account's address (`PasswordThrottling`).
     package var isLocked: Bool
-    /// True if the suspended password was given; ignored until everything before is right.
+    /// True if the suspended password was given; unused if an earlier rule decides.
     package var passwordMatches: Bool
 
     package init(account: Account, isQuarantined: Bool, isSessionRecent: Bool, isLocked: Bool, passwordMatches: Bool) {
@@ -122,13 +122,11 @@ extension RestorePasswordQuestion: Question {
     }
 }
 
-/// Decides whether the user gives a suspended method up before its time is over: rows B.
+/// Decides whether the user deletes a suspended method before it expires: rows B.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `isQuarantined`: whether the method is suspended, and its time is not over.
-/// - `isSessionRecent`: whether its sign-in is recent enough for `SensitiveOperation.restoreMethod`.
-/// - Returns: why not; `nil` when it goes.
+/// - `isQuarantined`: the method is suspended and has not expired.
+/// - `isSessionRecent`: the sign-in is recent enough for `SensitiveOperation.restoreMethod`.
+/// - Returns: the refusal; `nil` if the user does.
 package func decideDiscardQuarantined(
     _ method: SignInMethod,
     account: Account,
@@ -142,7 +140,7 @@ package func decideDiscardQuarantined(
         ? Verdict(.quarantinedMethodDiscarded, nil) : Verdict(.restoreNeedsRecentSignIn, .credentialTooOld)
 }
 
-/// A method that the account has anew is suspended no more.
+/// The refusal if the account is disabled, or the method is not suspended or is linked again.
 private func refusalOfQuarantined(
     _ method: SignInMethod,
     of account: Account,

@@ -1,20 +1,20 @@
-/// The facts that one decision looks at: its whole input, apart from the policy.
+/// The facts of one decision: its whole input, apart from the policy.
 ///
-/// A question is a value. Concord stores it with its answer, asks it again, and asks it with one fact changed. Its coding keys are
-/// the stored names. A name may be added, never changed.
+/// Concord stores a question with its answer, asks it again, and asks it with one fact changed. Its coding keys are the
+/// stored names: a name can be added, never changed.
 package protocol Question<Decision>: Sendable, Hashable, Codable {
     associatedtype Decision: StoredDecision
 
     /// The name of the question in stored decisions.
     static var name: String { get }
 
-    /// The answer of the rules. Total and pure; the first matching rule wins.
+    /// The answer of the rules, which are total and pure. The first matching rule wins.
     func decide(_ policy: LinkPolicy) -> Verdict<Decision>
 
     /// The accounts that the question is about.
     var accounts: [Account] { get }
 
-    /// The provider's credential that the question is about; `nil` if it is about none.
+    /// The provider's credential in the request; `nil` if there is none.
     var presentedCredential: IncomingCredential? { get }
 
     /// The credential that waits for the account of a sign-in; `nil` if none does.
@@ -24,7 +24,7 @@ package protocol Question<Decision>: Sendable, Hashable, Codable {
     mutating func rename(by names: inout Pseudonyms)
 
     /// Turns a fact into its opposite.
-    /// - Returns: false if the question does not ask for the fact.
+    /// - Returns: `false` if the question does not depend on the fact.
     mutating func flip(_ fact: DecidingFact) -> Bool
 
     /// Replaces the facts about enabled providers.

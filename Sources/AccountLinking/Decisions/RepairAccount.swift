@@ -1,11 +1,11 @@
-/// What becomes of one repair of a plan.
+/// The decision about one repair of a plan.
 package enum RepairDecision: Sendable, Hashable {
-    /// The facts change by this; rows beside them as the repair says.
+    /// Apply the change of facts. The repair says which other rows change.
     case apply(AccountChange)
     case skip(RepairRefusal)
 }
 
-/// Why a repair is left out, as people read it. Raw values are written once.
+/// The reason why a repair is skipped. Raw values are stored.
 package enum RepairRefusal: String, Sendable, Hashable, CaseIterable {
     case accountGone = "account-gone"
     case accountAppeared = "account-appeared"
@@ -26,17 +26,15 @@ package enum RepairRefusal: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Decides whether a repair that was planned is applied to the account as it is now: rows H.
+/// Decides whether a planned repair is applied to the current account: rows O. Planning asks the same question, so that
+/// each planned repair can be applied.
 ///
-/// Total and pure; the first matching rule wins. The same is asked when the plan is made, so that nothing is planned that
-/// would not be applied.
-///
-/// - `account`: `nil` where there is none.
-/// - `plannedVersion`: of the account when the plan was made, or as the plan's own steps before have left it; `nil` where
+/// - `account`: `nil` if there is none.
+/// - `plannedVersion`: the account's version when the repair was planned, or after the plan's earlier steps; `nil` if
 ///   there was no account.
-/// - `owner`: whose it is that the repair claims; `nil` for nobody's, and for repairs that claim nothing.
-/// - `enabledProviders`: those whose credentials are accepted now.
-/// - `now`: what is said to have ended has ended by then.
+/// - `owner`: the owner of the claimed identifier; `nil` if it is free, or the repair claims none.
+/// - `enabledProviders`: providers whose credentials are accepted now.
+/// - `now`: the time at which records have expired or not.
 package func decideRepair(
     _ repair: Repair,
     of account: Account?,
@@ -47,7 +45,7 @@ package func decideRepair(
     now: Timestamp
 ) -> Verdict<RepairDecision> {
     guard let account else {
-        // A claim may be nobody's altogether.
+        // A claim can exist without an account.
         if plannedVersion == nil, repair.canDoWithoutAccount { return Verdict(.repairApplied, .apply(AccountChange())) }
         return Verdict(.repairAccountGone, .skip(.accountGone))
     }
@@ -55,7 +53,7 @@ package func decideRepair(
     guard account.version == plannedVersion, !repair.needsNoAccount else {
         return Verdict(.repairAccountChanged, .skip(.accountChanged))
     }
-    // Whoever edits a plan must not be able to damage what is well.
+    // An edited plan must not damage a sound account.
     guard account.needs(repair, at: now) else { return Verdict(.repairNotApplicable, .skip(.nothingToRepair)) }
     if case .claim = repair, owner != nil { return Verdict(.repairNotApplicable, .skip(.identifierTaken)) }
     let change = repair.change
@@ -65,15 +63,14 @@ package func decideRepair(
     return Verdict(.repairApplied, .apply(change))
 }
 
-/// Decides whether a repair that was applied is taken back: rows H.
+/// Decides whether an applied repair is undone: rows O.
 ///
-/// - `hasClash`: whether somebody has changed since what the repair had changed.
-/// - Returns: whether it is.
+/// - `hasClash`: the repaired values have changed since.
 package func decideUndoRepair(hasClash: Bool) -> Verdict<Bool> {
     hasClash ? Verdict(.repairUndoClashes, false) : Verdict(.repairUndone, true)
 }
 
-/// Who is disabled is judged as if they were not: they may be let in again.
+/// Ignores `isDisabled`, because a disabled account can be enabled again.
 private func takesLastMethod(
     _ change: AccountChange,
     of account: Account,
@@ -93,7 +90,7 @@ extension Repair {
 }
 
 extension Account {
-    /// Whether there is what `repair` mends, as far as the facts tell.
+    /// Returns true if the facts show the defect that `repair` corrects.
     fileprivate func needs(_ repair: Repair, at now: Timestamp) -> Bool {
         switch repair {
         case .claim(let claimed): identifier(claimed) != nil
@@ -106,7 +103,7 @@ extension Account {
         }
     }
 
-    /// Whether or not it lets anybody in.
+    /// Returns true if the account has the method, even one that cannot be used to sign in.
     fileprivate func has(_ method: SignInMethod) -> Bool {
         switch method {
         case .password: hasPassword
@@ -116,7 +113,7 @@ extension Account {
         }
     }
 
-    /// What the account shows of it; `nil` for nothing.
+    /// The account's identifier of that kind; `nil` if it has none.
     package func identifier(_ claimed: Repair.ClaimedIdentifier) -> Identifier? {
         switch claimed {
         case .email: email.map { .email($0.address) }

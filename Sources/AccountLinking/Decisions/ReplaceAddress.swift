@@ -1,7 +1,7 @@
-/// A live code that brings an address back to an account (`RECOVER_EMAIL`).
+/// A live code that recovers an address of an account (`RECOVER_EMAIL`).
 package struct LiveRecovery: Sendable, Hashable {
     package let email: EmailAddress
-    /// True if the reader of the mailbox had shown to own the address before it was replaced.
+    /// True if the address was proven before it was replaced.
     package let wasProven: Bool
     package let createdAt: Timestamp
 
@@ -12,32 +12,31 @@ package struct LiveRecovery: Sendable, Hashable {
     }
 }
 
-/// Effect of another address on the owner of the one before.
+/// The effect of a change of address on its former owner.
 package enum AddressReplacement: Sendable, Hashable {
-    /// A mail to a former address carries a code that brings the address back.
+    /// Mail a code that recovers the address to a former address.
     ///
-    /// - `wasProven`: true if its reader had shown to own it.
-    /// - `since`: the time of the first such code, which the new one counts from as well; `nil` if it is the first.
+    /// - `wasProven`: the former address was proven.
+    /// - `since`: the time of the first such code, from which the new code counts too; `nil` if this is the first.
     case mail(to: EmailAddress, wasProven: Bool, since: Timestamp?)
-    /// The account has a proven address again that a live code would have brought back. What went anywhere else is void.
+    /// The account has a proven address again that a live code names. Codes that went to other addresses are void.
     case returned
-    /// Nobody is mailed.
+    /// Mail no one.
     case silent
 }
 
-/// Decides whose mailbox gets the code that undoes a change of address.
+/// Decides which mailbox gets the code that undoes a change of address. The first that applies:
 ///
-/// Total and pure; the first that fits wins:
-///
-/// 1. The address that live codes name already, if it had been proven: a thief who moves the account again must not become the one
-///    who is mailed.
-/// 2. The replaced address, if it is proven. An address that its owner left long ago gets nothing: it may be another person's by now.
-/// 3. An unproven first address, when it is replaced, and as long as a live code names it.
+/// 1. The proven address that live codes already name. A thief who changes the address again must not become the
+///    recipient.
+/// 2. The replaced address, if it is proven. An address that its owner left long ago may belong to another person by
+///    now.
+/// 3. The unproven first address, when it is replaced, and while a live code names it.
 ///
 /// - `account`: before the change.
-/// - `next`: the address after it.
+/// - `next`: the address after the change.
 /// - `initial`: the account's first address, after the change.
-/// - `live`: the codes of the account that live, the oldest first.
+/// - `live`: the live codes of the account, the oldest first.
 package func decideReplaceAddress(
     policy: LinkPolicy,
     account: Account,

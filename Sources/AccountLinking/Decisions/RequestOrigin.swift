@@ -1,6 +1,6 @@
-/// Who asks for a change that users may make to their own account and administrators to any.
+/// The caller of a change that users can make to their own account, and administrators to any.
 package enum RequestOrigin: Sendable, Hashable {
-    /// The user's own session; whether it is recent enough for the change is for `reauthentication` to say.
+    /// The user's own session. `reauthentication` decides whether it is recent enough.
     case client(isSessionRecent: Bool)
     case administrator
 }

@@ -3,7 +3,7 @@
 /// By default the reset evicts intruders: it suspends the linked providers and releases the claim on the number. It issues no
 /// tokens.
 package struct ResetPasswordQuestion {
-    /// The account the code was made for; `nil` if it is gone.
+    /// The account of the code; `nil` if it is gone.
     package var account: Account?
     /// The address the code was sent to.
     package var address: EmailAddress
@@ -27,15 +27,15 @@ package struct ResetPasswordQuestion {
         change.endsSessions = true
         let wasProven = policy.isProven(account)
         if !wasProven {
-            // The first proof of this address. Codes and conflicts of earlier users of the account are void.
+            // This is the first proof of the address, so codes and conflicts of earlier users are void.
             change.email = .prove(.passwordReset)
             change.voidsOutstandingProofs = true
         }
         if account.linkedProviders.isEmpty, account.phoneNumber == nil {
             return Verdict(.passwordReset, .apply(account.id, change, issuesTokens: false))
         }
-        // The policy is for accounts whose owner is known. What was linked before the first proof may be an intruder's, who
-        // registered the address.
+        // The policy is for accounts with a known owner. Before the first proof, an intruder may have registered the
+        // address and linked the providers.
         guard policy.passwordResetUnlinksProviders || !wasProven else {
             return Verdict(.resetKeepsProviders, .apply(account.id, change, issuesTokens: false))
         }

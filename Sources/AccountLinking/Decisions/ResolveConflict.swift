@@ -1,16 +1,15 @@
-/// What settling a conflict does.
+/// The decision about settling a conflict.
 package enum ResolutionDecision: Sendable, Hashable {
-    /// The change is applied, the account signed in, and the conflict closed, at once.
+    /// Apply the change, sign in and close the conflict, all at once.
     case resolve(UserID, AccountChange)
     case refuse(ConflictRefusal)
 }
 
-/// Whether whoever asks counts as the owner of the account a conflict concerns, as the account stands now: rows J1 to J4,
-/// after Q1 to Q3. Only the owner is told anything about the account, and only the owner settles the conflict.
+/// The refusal of a caller who has not proven to own the conflict's account; `nil` if the caller has: rows J1 to J4,
+/// after Q1 to Q3. Only the owner settles the conflict, or learns anything about the account.
 ///
-/// - `isProver`: whether whoever asks holds the token that was given out for the proof.
-/// - `target`: the account the conflict concerns; `nil` when it is gone.
-/// - Returns: why not; `nil` when they do.
+/// - `isProver`: the caller holds the token that was issued for the proof.
+/// - `target`: the current account of the conflict; `nil` if it is gone.
 package func refusalOfProver(
     conflict: ConflictFacts?,
     handleTenant: TenantID,
@@ -29,16 +28,19 @@ package func refusalOfProver(
     return proof.binding == binding ? nil : Verdict(.resolveProofStale, .proofStale)
 }
 
-/// Whether a sign-in to the account a conflict concerns may settle it as well, once it is proven: rows J1 to J4 and J15.
+/// The refusal to settle a proven conflict by a sign-in to its account; `nil` if the rules of linking decide: rows J1
+/// to J4 and J15.
 ///
-/// Whoever signs in has shown more than whoever holds the token of the proof, but for an account whose address nobody had
-/// shown to own: that is whoever made it, and the proof, by mail, somebody else's. It would be used up, with the owner's
-/// credential, to let the owner into the intruder's account. Only settling it by its token takes over (J11).
-/// A credential of another subject waits as well: the next owner of a domain reads its mail, and the old person signs in.
+/// A sign-in proves more than the token of a proof, unless the address was never proven. Then an intruder may have
+/// created the account, while the owner of the address proved the mailbox. The intruder's sign-in would use up that
+/// proof, and link the owner's credential to the intruder's account. Only the token of the proof settles such a
+/// conflict, by a takeover (J11).
 ///
-/// - `target`: the account as it was before the sign-in.
-/// - `credential`: the one that the conflict keeps.
-/// - Returns: why not; `nil` when it may, by the rules of linking.
+/// A credential of another subject waits too. The next owner of a domain can prove the mailbox while the former person
+/// signs in.
+///
+/// - `target`: the account before the sign-in.
+/// - `credential`: the pending credential.
 package func refusalOfNextSignIn(
     conflict: ConflictFacts,
     target: Account,
@@ -62,23 +64,24 @@ package func refusalOfNextSignIn(
 }
 
 extension ConflictFacts {
-    /// Whether it is proven by the mailbox of an address that nobody had shown to own before.
+    /// Returns true if a mail proved the conflict, and is the first proof of the address.
     fileprivate func isProvenByFirstMail(to target: Account, _ policy: LinkPolicy) -> Bool {
         proof?.binding.kind == .mailbox && !policy.isProven(target)
     }
 }
 
-/// A request to end a proven conflict with its credential linked: rows J.
+/// A request to settle a proven conflict by linking its credential: rows J.
 ///
-/// Everything is judged anew, as the account stands now: a proof says who somebody is, not that nothing else happened.
+/// Everything is decided about the current account. A proof identifies the owner, but the account may have changed
+/// since.
 package struct ResolveConflictQuestion {
     /// The conflict; `nil` if it is unknown.
     package var conflict: ConflictFacts?
-    /// The tenant of the request that brought the handle.
+    /// The tenant of the request.
     package var handleTenant: TenantID
-    /// True if the caller holds the token that was given out for the proof.
+    /// True if the caller holds the token that was issued for the proof.
     package var isProver: Bool
-    /// The account the conflict concerns; `nil` if it is gone.
+    /// The account of the conflict; `nil` if it is gone.
     package var target: Account?
     /// The account that has the identity of the credential.
     package var identityOwner: UserID?
@@ -149,13 +152,13 @@ package struct ResolveConflictQuestion {
         }
         let isAddressTaken = emailOwner != nil || target.email?.address == credential.email.address
         let claim = policy.emailClaim(of: credential, isAddressTaken: isAddressTaken)
-        // As a link by the session of the account would be answered (L3): the address has moved on since the conflict opened.
+        // The address has moved since the conflict opened. A link by a session gets the same answer (L3).
         if policy.isOneAccountPerEmail, claim != .absent, let emailOwner, emailOwner != target.id {
             return Verdict(.credentialAddressTaken, .refuse(.refused(.emailExists)))
         }
         if conflict.isProvenByFirstMail(to: target, policy) {
-            // The owner of the mailbox has come, and until now nobody had shown to be that (as row M3). Another subject of the
-            // provider says nothing here: it may be an intruder's.
+            // This is the first proof of the address (as row M3). An intruder may have linked the other subject of the
+            // provider.
             var change = AccountChange.takeover(of: target, proof: .emailCode)
             change.linkedIdentity = credential.identity
             return Verdict(.takeoverByConflict, .resolve(target.id, change))
@@ -163,7 +166,7 @@ package struct ResolveConflictQuestion {
         let isOfProvider = target.linkedProviders[provider] != nil
         let isOfParty = !policy.providersOfAnotherSubject(of: target, than: credential).isEmpty
         if isOfProvider || isOfParty && proof.binding.kind == .mailbox {
-            // The mailbox proves nothing here: the next owner of a domain reads its mail. A session is the account's owner.
+            // A mail is no proof here, because the next owner of a domain reads its mail. A session is.
             guard policy.subjectChange == .conflict, proof.binding.kind == .session else {
                 return Verdict(.resolveSecondSubject, .refuse(.providerAlreadyLinked))
             }
@@ -220,18 +223,18 @@ extension ResolveConflictQuestion: Question {
     }
 }
 
-/// The one who turns a conflict down.
+/// The caller who declines a conflict.
 package enum ConflictDecliner: Sendable, Hashable, CaseIterable {
-    /// Holds a handle: may let the conflict expire as well.
+    /// The holder of a handle, who can let the conflict expire as well.
     case holder
     /// An administrator, who needs no handle.
     case administrator
 }
 
-/// Decides whether a conflict can be turned down, while it lives: rows J13 and J17, after Q1 to Q3.
+/// Decides whether a live conflict is declined: rows J13 and J17, after Q1 to Q3.
 ///
 /// - `handleTenant`: the tenant of the request.
-/// - Returns: why not; `nil` when it can.
+/// - Returns: the refusal; `nil` if it is declined.
 package func decideDeclineConflict(
     conflict: ConflictFacts?,
     handleTenant: TenantID,

@@ -1,10 +1,10 @@
-/// Effect of the code in a mail about changed sign-in methods. Each list is by name.
+/// The effect of the code in a mail about changed sign-in methods. Each list is sorted by name.
 package struct MethodReversal: Sendable, Hashable {
-    /// Methods that the account did not have before.
+    /// Methods that the account did not have before the change.
     package var removed: [SignInMethod] = []
-    /// Methods that it has again as they were.
+    /// Methods that are restored as they were.
     package var restored: [SignInMethod] = []
-    /// Methods that stay away: their number or identity is another account's by now.
+    /// Methods that cannot be restored, because another account has their number or identity.
     package var taken: [SignInMethod] = []
 
     package init(removed: [SignInMethod] = [], restored: [SignInMethod] = [], taken: [SignInMethod] = []) {
@@ -14,26 +14,24 @@ package struct MethodReversal: Sendable, Hashable {
     }
 }
 
-/// A decision about a code that brings sign-in methods back.
+/// The decision about a code that restores sign-in methods.
 package enum RevertDecision: Sendable, Hashable {
-    /// The methods change, every session ends, and open conflicts and codes that went to a session are void.
+    /// Change the methods, end every session, and void open conflicts and codes that went to a session.
     case revert(UserID, MethodReversal)
     case refuse(Refusal)
 }
 
-/// Decides whether the mail that told of changed sign-in methods brings back what was before: rows U18 to U23.
+/// Decides whether the mail about changed sign-in methods restores the former ones: rows U18 to U23. A refusal leaves
+/// the code usable. No tokens are issued, and every session ends, because one of them made the change.
 ///
-/// Total and pure; the first matching rule wins. A refusal leaves the code usable. No tokens are issued, and every session ends:
-/// one of them made the change.
+/// The code undoes its change and every later change that a code can undo. So a thief cannot cover a change with
+/// another, and the owner needs to open the first mail only. The current address does not matter: the mailbox was
+/// proven at the time of the change, and a thief must gain nothing by changing the address.
 ///
-/// The code undoes its change and every later one that a code undoes. So a thief cannot cover a change with another, and the owner who
-/// opens the first mail need not open the others. The address does not count: the mailbox was proven when the change was made, and
-/// a thief who moves the account to another address must not gain by it.
-///
-/// - `account`: the account the code was made for; `nil` when it is gone.
-/// - `isSameAccount`: false if the account is younger than the code, and has only the id of a deleted one.
-/// - `before`: the methods as they were before the first of the changes. Those that the owner of the mailbox or an
-///   administrator has settled since are not among them.
+/// - `account`: the account of the code; `nil` if it is gone.
+/// - `isSameAccount`: false if a younger account has the id of a deleted one.
+/// - `before`: the methods before the first of the changes, without those that the owner of the mailbox or an
+///   administrator has settled since.
 /// - `taken`: methods among them whose number or identity another account has.
 package func decideRevertMethodChange(
     account: Account?,
@@ -74,7 +72,7 @@ extension Account {
         }
     }
 
-    /// Returns true if the account has a method as it was. Of a password that cannot be known here.
+    /// Returns true if the account still has the method as it was. A password cannot be compared here.
     fileprivate func isUnchanged(_ old: MethodSnapshot) -> Bool {
         switch old.method {
         case .password: false

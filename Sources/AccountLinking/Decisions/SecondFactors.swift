@@ -1,7 +1,7 @@
 extension LinkPolicy {
-    /// Whether `account` still has to show its second factor.
+    /// Returns true if `account` must still prove its second factor.
     ///
-    /// - `prover`: the account whose second factor this request (or the session that makes it) has proven.
+    /// - `prover`: the account whose second factor the request or its session has proven.
     func needsSecondFactor(_ account: Account, provenBy prover: UserID?) -> Bool {
         requiresEnrolledSecondFactors && account.hasSecondFactor && prover != account.id
     }
@@ -9,11 +9,11 @@ extension LinkPolicy {
 
 /// The session that enrols or withdraws a second factor.
 package struct FactorSession: Sendable, Hashable {
-    /// How it signed in (`sign_in_provider`).
+    /// The method of its sign-in (`sign_in_provider`).
     package var signInProvider: String
-    /// Whether it has shown a second factor of the account.
+    /// True if it has proven a second factor of the account.
     package var hasProvenSecondFactor: Bool
-    /// Whether its sign-in is recent enough (`reauthentication`).
+    /// True if its sign-in is recent enough (`reauthentication`).
     package var isRecent: Bool
 
     package init(signInProvider: String, hasProvenSecondFactor: Bool, isRecent: Bool) {
@@ -22,14 +22,15 @@ package struct FactorSession: Sendable, Hashable {
         self.isRecent = isRecent
     }
 
-    /// Sign-ins that no second factor can follow: they are none, or whoever has them could receive the second as well, or
-    /// somebody else answers for the user.
+    /// False for a sign-in that no second factor can follow: an anonymous one, one by a phone that would receive both
+    /// factors, or one for which another party is responsible.
     fileprivate var allowsSecondFactor: Bool {
         !["anonymous", "custom", ProviderID.phone.rawValue, ProviderID.gameCenter.rawValue].contains(signInProvider)
     }
 }
 
-/// The refusal of every enrolment of such a second factor; `nil` if policy allows them. Known before the account is read.
+/// The refusal of every enrolment of a factor of that kind; `nil` if policy allows it. Known before the account is
+/// read.
 package func refusalOfEnrollment(of kind: SecondFactorKind, _ policy: LinkPolicy) -> Verdict<Refusal>? {
     guard !policy.enrollableSecondFactors.contains(kind) else { return nil }
     return switch kind {
@@ -38,9 +39,9 @@ package func refusalOfEnrollment(of kind: SecondFactorKind, _ policy: LinkPolicy
     }
 }
 
-/// Decides which second factor a request uses: row G10.
+/// Decides whether the second factor of a request exists: row G10.
 ///
-/// - `factor`: the factor of the account that the request names; `nil` if the account has no such factor.
+/// - `factor`: the named factor of the account; `nil` if the account has none such.
 package func decideFindSecondFactor(_ factor: SecondFactor?) -> Lookup<SecondFactor, Refusal> {
     factor.map(Lookup.found) ?? .refused(.unknownSecondFactor)
 }
@@ -49,13 +50,11 @@ extension Verdict<Refusal> {
     fileprivate static let unknownSecondFactor = Self(.withdrawUnknownFactor, .secondFactorNotFound)
 }
 
-/// Decides whether a session enrols a second factor: rows G.
+/// Decides whether a session enrols a second factor: rows G. Every other session ends, because one factor was enough to
+/// open it.
 ///
-/// Total and pure; the first matching rule wins. Every other session ends: those that one factor opened must not outlive
-/// the decision to ask for two.
-///
-/// - `enrolled`: the second factors that the account has.
-/// - `new`: the one to be enrolled; only its kind and number matter.
+/// - `enrolled`: the account's second factors.
+/// - `new`: the factor to enrol; only its kind and number matter.
 package func decideEnrollSecondFactor(
     policy: LinkPolicy,
     account: Account,
@@ -70,7 +69,8 @@ package func decideEnrollSecondFactor(
     guard session.allowsSecondFactor else {
         return Verdict(.enrollUnsupportedFirstFactor, .refuse(.firstFactorNotEligible))
     }
-    // A former holder of the address, whom a word for new addresses let in, must not keep it from the present one for good.
+    // A former holder of the address must not lock the present one out for good. Trust for new addresses alone may have
+    // admitted the former holder.
     guard policy.isProven(account) else { return Verdict(.enrollNeedsProvenEmail, .refuse(.unverifiedEmail)) }
     if let refusal = refusal(of: session, policy: policy, account: account) { return refusal }
     if let number = new.number, enrolled.contains(where: { $0.number == number }) {
@@ -85,12 +85,9 @@ package func decideEnrollSecondFactor(
     return Verdict(.factorEnrolled, .apply(account.id, change, issuesTokens: true))
 }
 
-/// Decides whether a session withdraws a second factor: rows G. Every other session ends, as after every change of what
-/// somebody has to show.
+/// Decides whether a session withdraws a second factor: rows G. Every other session ends.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `withdrawn`: `nil` if the request names it by something that is no id.
+/// - `withdrawn`: `nil` if the request contains no valid id.
 package func decideWithdrawSecondFactor(
     policy: LinkPolicy,
     account: Account,
@@ -110,7 +107,7 @@ package func decideWithdrawSecondFactor(
     return Verdict(.factorWithdrawn, .apply(account.id, change, issuesTokens: true))
 }
 
-/// A session that has not shown the second factor, or signed in long ago, changes none: a stolen one must not.
+/// The refusal of a session that is old or has not proven the second factor: it may be stolen.
 private func refusal(of session: FactorSession, policy: LinkPolicy, account: Account) -> Verdict<UpdateDecision>? {
     if policy.needsSecondFactor(account, provenBy: session.hasProvenSecondFactor ? account.id : nil) {
         return Verdict(.enrollNeedsSecondFactor, .refuse(.credentialTooOld))
@@ -118,13 +115,11 @@ private func refusal(of session: FactorSession, policy: LinkPolicy, account: Acc
     return session.isRecent ? nil : Verdict(.enrollNeedsRecentSignIn, .refuse(.credentialTooOld))
 }
 
-/// Decides whether an administrator replaces the second factors of an account: rows G. What clients may enrol does not
-/// matter; that the address is proven does, because it is the way back. No tokens are issued.
+/// Decides whether an administrator replaces the second factors of an account: rows G. Policy about clients does not
+/// apply. The address must be proven, because it is the only recovery. No tokens are issued.
 ///
-/// Total and pure; the first matching rule wins.
-///
-/// - `account`: as the rest of the request leaves it.
-/// - `wanted`: what the account is to have, in this order.
+/// - `account`: after the rest of the request.
+/// - `wanted`: the new factors, in order.
 package func decideReplaceSecondFactors(
     account: Account,
     enrolled: [SecondFactor],
@@ -139,7 +134,7 @@ package func decideReplaceSecondFactors(
     }
     var change = AccountChange()
     change.secondFactors = wanted
-    // Another name for a factor is no reason to sign anybody out.
+    // Renaming a factor ends no session.
     change.endsSessions = wanted.map(\.identifyingPart) != enrolled.map(\.identifyingPart)
     return Verdict(.factorsReplaced, .apply(account.id, change, issuesTokens: false))
 }
@@ -153,13 +148,12 @@ extension SecondFactor {
     fileprivate var identifyingPart: IdentifyingPart { IdentifyingPart(id: id, method: method) }
 }
 
-/// Decides whether the mail about a new second factor removes the factor: rows G.
+/// Decides whether the mail about a new second factor removes the factor: rows G. A refusal leaves the code usable:
+/// after recovering the address, its owner can use it. No tokens are issued. Every session ends, because one of them
+/// enrolled the factor.
 ///
-/// Total and pure; the first matching rule wins. A refusal uses nothing up: who recovers the address can take the factor off
-/// afterwards. No tokens are issued, and every session ends: whoever enrolled the factor had one.
-///
-/// - `account`: the account the code was made for; `nil` when it is gone.
-/// - `address`: where the mail went. Whoever has an address that is not the account's any more has no say in it.
+/// - `account`: the account of the code; `nil` if it is gone.
+/// - `address`: the recipient of the mail. A former address of the account removes nothing.
 package func decideRevertSecondFactor(
     account: Account?,
     enrolled: [SecondFactor],
@@ -176,21 +170,22 @@ package func decideRevertSecondFactor(
     return Verdict(.factorReverted, .apply(account.id, change, issuesTokens: false))
 }
 
-/// Decides whether a code is sent to a number that is, or is to become, a second factor: rows G.
+/// Decides whether a code goes to a number that is, or becomes, a second factor: rows G.
 ///
-/// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
-/// - Returns: why not; `nil` when it is.
+/// - `isRegionAllowed`: the project sends messages to the number's region; true for a fictional number.
+/// - Returns: the refusal; `nil` if the code is sent.
 package func decideSendFactorCode(isRegionAllowed: Bool) -> Verdict<Refusal?> {
     isRegionAllowed ? Verdict(.factorCodeSent, nil) : Verdict(.factorRegionNotAllowed, .messageRegionNotAllowed)
 }
 
-/// Decides whether a sign-in that waits for a second factor goes on: rows G. What the first factor amounts to is asked
-/// again afterwards, with the second one proven.
+/// Decides whether a sign-in that waits for its second factor continues: rows G. The first factor is decided again once
+/// the second is proven.
 ///
-/// - `account`: the account whose first factor was right; `nil` when it is gone.
-/// - `sessionEpoch`: the account's epoch then. What ends sessions ends this too: the password may be another by now.
-/// - `isOriginGone`: the first factor was to be attached to the account of a session, and that session has ended.
-/// - Returns: why not; `nil` when it does.
+/// - `account`: the account of the first factor; `nil` if it is gone.
+/// - `sessionEpoch`: the account's epoch at the first factor. An event that ends sessions, such as a new password, ends
+///   the sign-in too.
+/// - `isOriginGone`: the first factor was to be linked to the account of a session that has ended.
+/// - Returns: the refusal; `nil` if it continues.
 package func decideContinueSignIn(account: Account?, sessionEpoch: Int64, isOriginGone: Bool) -> Verdict<Refusal?> {
     guard let account else { return Verdict(.pendingSignInStale, .invalidPendingSignIn) }
     if account.isDisabled { return Verdict(.pendingSignInAccountDisabled, .userDisabled) }
@@ -200,11 +195,11 @@ package func decideContinueSignIn(account: Account?, sessionEpoch: Int64, isOrig
     return Verdict(.pendingSignInContinued, nil)
 }
 
-/// Decides whether the second step of a sign-in ends in the account that it began for: rows G. The address or the identity may
-/// be another account's by now, and the second factor was proven for this one.
+/// Decides whether the second step of a sign-in ends in the account that proved its second factor: rows G. The address
+/// or identity may belong to another account by now.
 ///
-/// - `decision`: what the first factor amounts to, with the second one proven.
-/// - Returns: why not; `nil` when it does, and for a refusal, which stands.
+/// - `decision`: the decision about the first factor, with the second one proven.
+/// - Returns: the refusal; `nil` if it does, and for a decision that refuses already.
 package func decideFinishSignIn(_ decision: SignInDecision, of user: UserID) -> Verdict<Refusal>? {
     switch decision {
     case .refuse: nil
