@@ -1,7 +1,5 @@
-/// The completion of a password reset by a mailed code: rows R.
-///
-/// By default the reset evicts intruders: it suspends the linked providers and releases the claim on the number. It issues no
-/// tokens.
+/// The completion of a password reset by a mailed code: rows R. By default it evicts intruders: it suspends linked
+/// providers, and releases the number. It issues no tokens.
 package struct ResetPasswordQuestion {
     /// The account of the code; `nil` if it is gone.
     package var account: Account?

@@ -1,11 +1,11 @@
-/// A sign-in by a custom token that verified: rows C.
+/// A sign-in by a verified custom token: rows C.
 ///
-/// The backend that signed the token answers for the user, so neither sign-up policy nor second factors are asked, and no address
-/// is ever matched.
+/// The backend that signed the token is responsible for the user. So sign-up policy and second factors do not apply,
+/// and addresses are not matched.
 package struct SignInWithCustomTokenQuestion {
     /// The account with the `uid` of the token.
     package var existing: Account?
-    /// True if there was one that is merged into another now: a new one would be taken for it.
+    /// True if the account with this id was merged into another. A new account would be mistaken for it.
     package var isMergedAway: Bool
 
     package init(existing: Account?, isMergedAway: Bool) {

@@ -1,13 +1,11 @@
-/// A sign-in by a link that was mailed to `email`: rows M.
-///
-/// The code of the link is used up whatever the answer, unless it did not match in the first place.
+/// A sign-in by a link that was mailed to `email`: rows M. Every answer uses the code.
 package struct SignInWithEmailLinkQuestion {
     package var email: EmailAddress
     /// The account that owns the address.
     package var owner: Account?
-    /// The account of the session, if the link is to be attached to it.
+    /// The account of the session that the link is added to; `nil` without a session.
     package var target: Account?
-    /// True if that session signed in a moment ago; unused without a target. A link that changes the address needs that under
+    /// True if that session signed in recently; unused without a target. A link that changes the address needs it under
     /// every policy.
     package var isSessionRecent: Bool
     /// The account whose second factor this sign-in or its session has already proven.
@@ -50,7 +48,7 @@ package struct SignInWithEmailLinkQuestion {
         if owner?.isDisabled ?? false || target?.isDisabled ?? false {
             return Verdict(.emailLinkAccountDisabled, .refuse(.userDisabled))
         }
-        // Before the owner is looked at: a stolen old session must not find out who has the address.
+        // Before the owner: a stolen old session must not learn who has the address.
         if policy.linkingNeedsRecentSignIn, let target, !target.isAnonymous, owner?.id != target.id, !isSessionRecent {
             return Verdict(.mailedLinkNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
@@ -76,7 +74,7 @@ package struct SignInWithEmailLinkQuestion {
                 return Verdict(.anonymousUpgradedByEmailLink, .signIn(target.id, change, emailWasRecycled: false))
             }
             if target.hasHadEmail {
-                // This is a change of address by another road, so it asks for and ends what such a change does.
+                // This is a change of address by another route, with the same conditions and effects.
                 guard isSessionRecent else {
                     return Verdict(.emailLinkReplacementNeedsRecentSignIn, .refuse(.credentialTooOld))
                 }
@@ -147,7 +145,7 @@ extension SignInWithEmailLinkQuestion: SettlingQuestion {
 }
 
 extension AccountChange {
-    /// Leaves out the link flag where the account has it already, so that an ordinary sign-in writes no fact.
+    /// Omits the link flag if the account has it, so that an ordinary sign-in changes no fact.
     fileprivate func droppingNoChange(for account: Account) -> Self {
         var change = self
         if account.hasEmailLink { change.emailLink = nil }

@@ -2,12 +2,12 @@
 package struct SignInWithIdpQuestion {
     /// The account that has the identity of the credential.
     package var identityOwner: Account?
-    /// The account that has the address of the credential, whether or not the policy trusts the provider.
-    /// Addresses inside provider rows do not count.
+    /// The account that has the address of the credential, even if the policy does not trust the provider. Addresses in
+    /// provider rows do not count.
     package var emailOwner: Account?
     package var credential: IncomingCredential
     package var isProviderEnabled: Bool
-    /// False for a reauthentication (`autoCreate:false`), which never creates and never links.
+    /// False for a reauthentication (`autoCreate:false`), which creates and links nothing.
     package var createsUsers: Bool
     /// The account whose second factor this sign-in has already proven.
     package var secondFactorProvenBy: UserID?
@@ -47,7 +47,7 @@ package struct SignInWithIdpQuestion {
         let proof = EmailProof.provider(identity.provider)
         let claim = policy.emailClaim(of: credential, isAddressTaken: emailOwner != nil)
 
-        // A linked identity always wins: the provider vouches for the subject, whatever address it names today.
+        // A linked identity always wins: the provider vouches for the subject, not for the address.
         if let owner = identityOwner {
             if owner.isDisabled { return Verdict(.identityOwnerDisabled, .refuse(.userDisabled)) }
             if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
@@ -58,11 +58,11 @@ package struct SignInWithIdpQuestion {
             return Verdict(.signInByIdentity, .signIn(owner.id, change, emailWasRecycled: false))
         }
 
-        // With duplicates allowed an address inside a provider's row identifies nobody.
+        // If duplicates are allowed, an address in a provider's row identifies no account.
         let addressOwner = policy.isOneAccountPerEmail ? emailOwner : nil
         switch (claim, addressOwner) {
         case (.unverified, .some) where !createsUsers:
-            // Never a request for confirmation: a reauthentication must not learn whose address it is.
+            // Never a conflict: a reauthentication must not learn whose address it is.
             return Verdict(.reauthenticationByUntrustedEmail, .refuse(.userNotFound))
         case _ where !createsUsers:
             return Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
@@ -78,7 +78,7 @@ package struct SignInWithIdpQuestion {
             if policy.needsSecondFactor(account, provenBy: secondFactorProvenBy) {
                 return Verdict(.emailOwnerNeedsSecondFactor, .secondFactorRequired(account.id))
             }
-            // Before other subjects are looked at: until the address is proven, every method may be an intruder's or a former holder's.
+            // Before other subjects: an intruder or former holder may have set up any method of an unproven account.
             guard policy.isProven(account) else {
                 var change = AccountChange.takeover(of: account, proof: proof)
                 change.linkedIdentity = identity
@@ -155,8 +155,9 @@ extension SignInWithIdpQuestion: SettlingQuestion {
     }
 }
 
-/// The provider gives the proven address of `account` to a subject other than the one that is linked, by this provider or by the
-/// same party under another id: rows I8 and I16 to I18. The provider says that this is a different person.
+/// Decides if the provider names the proven address of `account` for a subject other than the linked one: rows I8 and
+/// I16 to I18. The linked subject can be of the same party under another provider id. The provider says that they are
+/// different persons.
 private func signInOfAnotherSubject(
     policy: LinkPolicy,
     account: Account,

@@ -1,13 +1,13 @@
 /// A sign-in with address and password: rows S.
 ///
-/// With enumeration protection an unknown address and a wrong password get the same answer. A disabled account is refused as such
-/// in both modes, before the password is looked at, as in production.
+/// With enumeration protection an unknown address and a wrong password get the same answer. A disabled account is
+/// refused as disabled in both modes before the password is compared, as in production.
 package struct SignInWithPasswordQuestion {
     /// The account that owns the address.
     package var owner: Account?
-    /// After too many wrong passwords for this address none is tried now (`PasswordThrottling`).
+    /// True after too many wrong passwords for the address (`PasswordThrottling`).
     package var isLocked: Bool
-    /// The outcome of the hash; ignored for an account without a password, and while locked.
+    /// True if the hash matches; unused for an account without a password, and while locked.
     package var passwordMatches: Bool
     /// The account whose second factor this sign-in has already proven.
     package var secondFactorProvenBy: UserID?
@@ -32,7 +32,8 @@ package struct SignInWithPasswordQuestion {
         decideAlone(policy).linking(waiting, toOneOf: accounts, isSessionRecent: true, policy)
     }
 
-    /// The refusal of every sign-in with a password; `nil` if policy allows them. Known before the password is compared.
+    /// The refusal of every sign-in with a password; `nil` if policy allows them. Known before the password is
+    /// compared.
     package static func refusal(under policy: LinkPolicy) -> Verdict<Refusal>? {
         policy.allowsPasswordSignIn ? nil : Verdict(.passwordSignInNotEnabled, .operationNotAllowed)
     }
@@ -40,7 +41,7 @@ package struct SignInWithPasswordQuestion {
     private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
         if let refusal = Self.refusal(under: policy) { return Verdict(refusal.rule, .refuse(refusal.decision)) }
         guard let owner else {
-            // An address that nobody has is locked like any other; only where it may be told, it is told.
+            // An unknown address is locked like any other. Only enumeration protection needs to show it.
             if isLocked, policy.protectsEmailEnumeration {
                 return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
             }
@@ -97,7 +98,8 @@ extension SignInWithPasswordQuestion: SettlingQuestion {
 }
 
 extension Refusal {
-    /// Whether the answer says that a password was wrong, or would have been: what `PasswordThrottling` counts.
+    /// Returns true if the answer says that the password was, or would have been, wrong. `PasswordThrottling` counts
+    /// these.
     package var saysPasswordIsWrong: Bool {
         switch self {
         case .invalidPassword, .invalidLoginCredentials: true

@@ -1,4 +1,4 @@
-/// What a client says it means to do with a number (`operation` on the wire); raw values are the wire's.
+/// The client's intention with a number (`operation`). Raw values are those of the wire.
 package enum PhoneOperation: String, Sendable, Hashable, CaseIterable {
     case unspecified = "VERIFY_OP_UNSPECIFIED"
     case signUpOrIn = "SIGN_UP_OR_IN"
@@ -7,27 +7,27 @@ package enum PhoneOperation: String, Sendable, Hashable, CaseIterable {
     case link = "LINK"
 }
 
-/// How somebody showed to hold a number; raw values are kept with decisions.
+/// The proof of a number. Raw values are stored with decisions.
 package enum PhoneProof: String, Sendable, Hashable, CaseIterable {
-    /// The code of a message came back.
+    /// The code of a text message.
     case code
-    /// The code had come back before, when the number was somebody else's (N8).
+    /// The proof that an earlier code earned when another account had the number (N8).
     case temporaryProof
 }
 
-/// A sign-in by a number that a client has proven to hold: rows N.
+/// A sign-in by a proven number: rows N.
 ///
-/// A number never merges accounts by an address, and is never followed by a second factor: who could receive the one could
-/// receive the other. The number that another one replaces is free again.
+/// A number never merges accounts by an address. No second factor follows it, because one phone could receive both. A
+/// replaced number is free again.
 package struct SignInWithPhoneQuestion {
     package var number: PhoneNumber
     /// The account that owns the number.
     package var owner: Account?
-    /// The account of the session, if the number is to be attached to it.
+    /// The account of the session that the number is added to; `nil` without a session.
     package var target: Account?
     package var operation: PhoneOperation
     package var proof: PhoneProof
-    /// True if that session signed in a moment ago (`SensitiveOperation.changePhoneNumber`), or without one.
+    /// True if that session signed in recently (`SensitiveOperation.changePhoneNumber`), or there is none.
     package var isSessionRecent: Bool
     /// The credential that waits for the account.
     package var waiting: WaitingCredential?
@@ -65,7 +65,7 @@ package struct SignInWithPhoneQuestion {
         if operation == .reauthenticate, owner == nil || target.map({ $0.id != owner?.id }) ?? false {
             return Verdict(.reauthenticationOfUnknownNumber, .refuse(.userNotFound))
         }
-        // Before the owner is looked at: a stolen old session must not find out who has the number.
+        // Before the owner: a stolen old session must not learn who has the number.
         if policy.linkingNeedsRecentSignIn, let target, owner?.id != target.id, !isSessionRecent {
             return Verdict(.numberNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
@@ -141,13 +141,11 @@ extension SignInWithPhoneQuestion: SettlingQuestion {
     package mutating func enable(_ providers: Set<ProviderID>) { waiting?.enable(providers) }
 }
 
-/// Decides whether a code to sign in with is sent to a number: rows N.
-///
-/// Total and pure; the first matching rule wins.
+/// Decides whether a sign-in code is sent to a number: rows N.
 ///
 /// - `owner`: the account that owns the number.
-/// - `isRegionAllowed`: whether the project sends messages to where the number is; true for a fictional one.
-/// - Returns: why not; `nil` when it is.
+/// - `isRegionAllowed`: the project sends messages to the number's region; true for a fictional number.
+/// - Returns: the refusal; `nil` if the code is sent.
 package func decideSendPhoneCode(policy: LinkPolicy, owner: Account?, isRegionAllowed: Bool) -> Verdict<Refusal?> {
     if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { return Verdict(refusal.rule, refusal.decision) }
     guard isRegionAllowed else { return Verdict(.phoneRegionNotAllowed, .messageRegionNotAllowed) }

@@ -16,9 +16,8 @@ package struct SignUpAnonymouslyQuestion {
     }
 }
 
-/// A client's sign-up with address and password, without a session: rows P.
-///
-/// A taken address is reported with enumeration protection too (rule P1).
+/// A client's sign-up with address and password, without a session: rows P. A taken address is reported even with
+/// enumeration protection (P1).
 package struct SignUpQuestion {
     package var email: EmailAddress
     /// The account that owns the address.
@@ -50,7 +49,7 @@ package struct SignUpQuestion {
         }
         guard policy.allowsClientSignUp else { return Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)) }
         if let emailOwner {
-            // One answer, three reasons; support wants to know which.
+            // Three rules for one answer, because support needs the reason.
             let isWithoutPassword = !emailOwner.hasPassword && !emailOwner.hasEmailLink
             let rule: Rule =
                 isWithoutPassword
@@ -68,8 +67,8 @@ package struct SignUpQuestion {
     }
 }
 
-/// A change that sets address and password of the account of the session (`accounts:signUp`, and `accounts:update` with both):
-/// rows P.
+/// A change that sets address and password of the session's account (`accounts:signUp`, and `accounts:update` with
+/// both): rows P.
 package struct LinkPasswordQuestion {
     package var email: EmailAddress
     /// The account of the session.
@@ -78,7 +77,7 @@ package struct LinkPasswordQuestion {
     package var isSessionRecent: Bool
     /// The account that owns the address.
     package var emailOwner: Account?
-    /// The new name of the account; `nil` leaves it as it is.
+    /// The new name of the account; `nil` keeps the name.
     package var displayName: DisplayName?
     /// The reservation of the address.
     package var reservation: AddressReservation?
@@ -114,8 +113,7 @@ package struct LinkPasswordQuestion {
         change.endsSessions = true
         guard let emailOwner else {
             change.email = .set(email, proof: nil)
-            // This is a change of address by another road, so it is refused where U1 refuses one; also where the address was
-            // taken off first.
+            // This is a change of address by another route, so U1 applies, even if the address was removed first.
             if target.hasHadEmail, policy.protectsEmailEnumeration {
                 return Verdict(.passwordLinkNeedsVerifiedEmail, .refuse(.emailChangeNeedsVerification))
             }
@@ -138,7 +136,7 @@ extension AccountChange {
     }
 }
 
-/// The display name in a sign-up. A stored decision says only that there was one.
+/// The display name in a sign-up. A stored decision records only its presence.
 package struct DisplayName: Sendable, Hashable {
     package var text: String
 }

@@ -4,14 +4,14 @@ package protocol StoredDecision: Sendable, Hashable {
     var outcome: SimulatedOutcome { get }
 }
 
-/// A decision in its stored form, which is written, shown and compared, and never read back. What is written once is never renamed.
+/// A decision in its stored form, which is written, shown and compared, and never read back. Names are never changed.
 package struct StoredAnswer: Encodable {
     var kind: String
     var user: UserID?
     var change: AccountChange?
     var emailRecycled: Bool?
     var issuesTokens: Bool?
-    /// The account that loses an address, and what it loses.
+    /// The account that loses an address, and its change.
     var from: UserID?
     var loss: AccountChange?
     var refusal: String?
@@ -85,7 +85,7 @@ extension ConflictRefusal {
     }
 }
 
-/// Stored by the names of what changes; what stays is left out.
+/// Stored by the names of the changed values, without the others.
 extension AccountChange: Encodable {
     private enum CodingKeys: String, CodingKey {
         case email, emailProof, initialEmail, password, emailLink, phone, linked, unlinked, quarantines, profile

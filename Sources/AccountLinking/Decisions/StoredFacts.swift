@@ -1,4 +1,4 @@
-// The stored form of what questions are made of. What is written once is never renamed: a decision of last year is asked again.
+// The stored form of facts in questions. Names are never changed, because old decisions are asked again.
 
 /// A value that is stored as one string.
 protocol StoredAsText: Codable {
@@ -163,7 +163,7 @@ extension ProviderIdentity: Codable {
     }
 }
 
-/// Stored without the profile, which no rule looks at.
+/// Stored without the profile, which no rule reads.
 extension IncomingCredential: Codable {
     private enum CodingKeys: String, CodingKey {
         case issuer, email, flaggedVerified, hostedDomain

@@ -1,11 +1,9 @@
-/// Decides whether an account may take the address that `change` sets although it is reserved: row U16.
+/// Decides whether an account may take a reserved address that `change` sets: row U16. Called after the decision that
+/// made the change, so that no route to an address ignores the reservation.
 ///
-/// Total and pure. It comes after the decision that made the change, whichever that is, so that no road to an address can leave
-/// the reservation out.
-///
-/// - `taker`: the account that would take the address; `nil` for a new one.
-/// - `reservation`: what stands on the address that the request is about; `nil` for none.
-/// - Returns: why not; `nil` when it may, or when it takes no reserved address.
+/// - `taker`: the account that takes the address; `nil` for a new one.
+/// - `reservation`: the reservation of the address in the request; `nil` for none.
+/// - Returns: the refusal; `nil` if it may, or takes no reserved address.
 package func decideTakeAddress(
     _ change: AccountChange,
     by taker: UserID?,
@@ -20,11 +18,11 @@ package func decideTakeAddress(
     }
 }
 
-/// Decides whether another account keeps `taker` from adding an address and a password: rows P and U16. Asked before anything
-/// else about the request (`decideSignUp`), because the answer comes first.
+/// Decides whether another account prevents `taker` from adding an address and a password: rows P and U16. Called
+/// first, because its answer precedes every other.
 ///
 /// - `owner`: the account that owns the address.
-/// - Returns: why not; `nil` when no other account does.
+/// - Returns: the refusal; `nil` if no other account has the address.
 package func decideLinkAddress(
     _ email: EmailAddress,
     to taker: UserID,

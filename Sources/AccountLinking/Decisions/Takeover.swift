@@ -1,8 +1,9 @@
 extension AccountChange {
-    /// The owner of the address has come, and until now nobody had shown to be that: whatever somebody else may have
-    /// put there to get back in goes, into quarantine (rows I9 and M3).
+    /// The first proof of the address, by its owner: every method that an intruder may have set up is suspended (rows
+    /// I9 and M3).
     ///
-    /// Everything is removed whether or not the account has it: a password kept unusable counts as well.
+    /// Removes each kind of method even if the account seems to have none, such as a password that is stored but
+    /// unusable.
     static func takeover(of account: Account, proof: EmailProof) -> Self {
         var change = AccountChange()
         change.email = .prove(proof)
@@ -18,9 +19,9 @@ extension AccountChange {
 }
 
 extension AccountChange {
-    /// The owner of the address has come for another account, and nobody had shown to be that for this one: the address goes, and
-    /// what lets anybody in by it. The password is suspended as at a takeover, every session ends, and every code and open conflict
-    /// is void, because they went to that address. Providers and number stay: they are whoever's made the account.
+    /// The loss of an unproven address to its owner, who proved it for another account. The address and the methods
+    /// that depend on it are removed. The password is suspended, every session ends, and every code and open conflict
+    /// is void, because they went to that address. Providers and number stay with the person who created the account.
     static let addressGivenUp: Self = {
         var change = AccountChange()
         change.email = .remove
@@ -33,7 +34,7 @@ extension AccountChange {
     }()
 }
 
-/// Which of the outstanding codes of an account become void.
+/// The outstanding codes of an account that become void.
 package enum VoidedCodes: Sendable, Hashable, CaseIterable {
     case all
     /// All codes but those that undo an intruder's change: codes that recover an address or remove a second factor.
@@ -45,13 +46,12 @@ package enum VoidedCodes: Sendable, Hashable, CaseIterable {
 }
 
 extension LinkPolicy {
-    /// What becomes of the codes of `account` where somebody shows for the first time that its address is theirs.
+    /// The codes of `account` that the first proof of its address voids: normally all.
     ///
-    /// All of them are void as a rule. One that goes to an address which somebody had proven is no sign of who is
-    /// right: an owner, whose stolen session moved the account to an address of the thief's, and a thief, who moved an account
-    /// of their own to the owner's address and waits, look the same. But where the account asks for a second factor, nobody is
-    /// in it who has not shown that. Then there is nothing that an owner would lose by the code, and a way back for one whom
-    /// the thief locked out with a factor of the thief's own.
+    /// A code that went to a formerly proven address does not show who is right. An owner whose stolen session moved
+    /// the account to the thief's address, and a thief who moved an own account to the owner's address, look the same.
+    /// But if the account requires a second factor, only its holder has used it. Then the code costs an owner nothing,
+    /// and helps one whom a thief has locked out by enrolling a factor.
     package func codesVoided(byTakeoverOf account: Account) -> VoidedCodes {
         needsSecondFactor(account, provenBy: nil) ? .allButProvenRecovery : .all
     }

@@ -1,12 +1,12 @@
-/// What is to be taken off an account: `deleteProvider` and `deleteAttribute` of `accounts:update`.
+/// The methods to remove from an account: `deleteProvider` and `deleteAttribute` of `accounts:update`.
 package struct Removal: Sendable, Hashable, Codable {
-    /// `password` takes the hash and the link flag, `phone` the number.
+    /// `password` removes the hash and the link flag, `phone` the number.
     package var providers: Set<ProviderID>
-    /// `deleteAttribute: EMAIL`: the address, its proof and the link flag; the hash stays, of no use.
+    /// `deleteAttribute: EMAIL`: the address, its proof and the link flag. The hash stays, unusable.
     package var email: Bool
-    /// `deleteAttribute: PASSWORD`: the hash alone.
+    /// `deleteAttribute: PASSWORD`: only the hash.
     package var password: Bool
-    /// The link flag alone.
+    /// Only the link flag.
     package var emailLink: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -28,7 +28,7 @@ package struct Removal: Sendable, Hashable, Codable {
         self.emailLink = emailLink
     }
 
-    /// One sign-in method, and nothing else.
+    /// Removes one sign-in method only.
     package init(_ method: SignInMethod) {
         switch method {
         case .password: self.init(password: true)
@@ -39,16 +39,16 @@ package struct Removal: Sendable, Hashable, Codable {
     }
 }
 
-/// An unlinking, by the user's own session or by an administrator. Sessions stay.
+/// The removal of methods by the user's own session or by an administrator: rows K. Sessions stay.
 ///
-/// Unlinking `password` keeps the address and its claim (P7). What the account does not have is no error: the SDKs refuse
-/// `no-such-provider` themselves.
+/// Unlinking `password` keeps the address and its claim (P7). A missing method is no error, because the SDKs themselves
+/// refuse `no-such-provider`.
 package struct UnlinkQuestion {
     package var account: Account
-    /// Providers whose credentials are accepted now. With any other provider nobody can sign in.
+    /// Providers whose credentials are accepted now. No other provider can be used to sign in.
     package var enabledProviders: Set<ProviderID>
     package var removal: Removal
-    /// An administrator may take the last method, and may unlink from a disabled account.
+    /// An administrator can remove the last method, also from a disabled account.
     package var request: RequestOrigin
 
     package init(account: Account, enabledProviders: Set<ProviderID>, removal: Removal, request: RequestOrigin) {
@@ -82,7 +82,7 @@ package struct UnlinkQuestion {
         if change.email == .remove, !isSessionRecent {
             return Verdict(.emailRemovalNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
-        // The owner of the removed address is mailed and can recover it: the session may be stolen.
+        // The session may be stolen: the owner of the removed address is mailed and can recover it.
         if case .client = request, change.email == .remove, !account.hasInitialEmail {
             change.rememberedInitialEmail = account.email?.address
         }
@@ -134,10 +134,8 @@ extension UnlinkQuestion: Question {
     }
 }
 
-/// A removal of a sign-in method by the user's own session, on Concord's own routes: as `UnlinkQuestion`, but the last method
-/// that works always stays, and the sign-in has to be recent.
-///
-/// Refusals that no sign-in can avoid come before the demand for a recent sign-in.
+/// The removal of a sign-in method by the user's own session on Concord's own routes. As `UnlinkQuestion`, but the last
+/// working method always stays, and a recent sign-in is required. Refusals that no sign-in can avoid come first.
 package struct RemoveMethodQuestion {
     package var account: Account
     /// Providers whose credentials are accepted now.
@@ -156,7 +154,7 @@ package struct RemoveMethodQuestion {
     package func decide(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
         var policy = policy
         policy.keepsLastSignInMethod = true
-        // Asked for below, whatever the policy.
+        // Required below under every policy.
         policy.linkingNeedsRecentSignIn = false
         let unlinking = UnlinkQuestion(
             account: account,

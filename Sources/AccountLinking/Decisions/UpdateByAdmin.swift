@@ -1,5 +1,4 @@
-/// What an administrator asks to change about an account. `nil` and `false` leave things as they are; removing is a
-/// `Removal`.
+/// An administrator's changes of an account. `nil` and `false` keep the present value; a `Removal` removes one.
 package struct AdminUpdate: Sendable, Hashable, Codable {
     package var email: EmailAddress?
     package var isEmailVerified: Bool?
@@ -8,7 +7,7 @@ package struct AdminUpdate: Sendable, Hashable, Codable {
     package var isDisabled: Bool?
     /// `linkProviderUserInfo`.
     package var identity: ProviderIdentity?
-    /// `validSince`: the user's refresh tokens are revoked.
+    /// `validSince`: revokes the user's refresh tokens.
     package var revokesSessions: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -44,10 +43,10 @@ package struct AdminUpdate: Sendable, Hashable, Codable {
     }
 }
 
-/// An update by an administrator. No tokens are issued.
+/// An update by an administrator: rows X. No tokens are issued.
 ///
-/// A new address counts as unverified unless the request says otherwise. A new address, a new password, disabling and revoking end
-/// every session.
+/// A new address is unverified unless the request says otherwise. A new address, a new password, disabling and revoking
+/// end every session.
 package struct UpdateByAdminQuestion {
     /// The account; `nil` if there is none.
     package var account: Account?

@@ -1,6 +1,5 @@
-/// A decision together with the row of the decision tables that made it (docs/reference/decisions.md).
-///
-/// The rule is recorded with every applied decision, so that an operator can be told why.
+/// A decision and the rule that made it (docs/reference/decisions.md). The rule is recorded with every applied
+/// decision.
 package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
     package let rule: Rule
     package let decision: Decision
@@ -11,42 +10,42 @@ package struct Verdict<Decision: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// The fact that a request names, or the refusal of the request because there is no such fact.
+/// A fact that a request names, or the refusal if there is no such fact.
 package enum Lookup<Fact: Sendable, Refusal: Sendable & Hashable>: Sendable {
     case found(Fact)
     case refused(Verdict<Refusal>)
 }
 
-/// Why policy says no. There is no way round a refusal; a `Conflict` has one. The names are kept with decisions.
+/// The reason of a refusal, which is final; a `Conflict` can be settled. Names are stored with decisions.
 package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case operationNotAllowed
     case signUpDisabled
     case anonymousSignUpDisabled
     case userDisabled
     case userNotFound
-    /// The account is another one now.
+    /// The account was merged into another.
     case accountMerged
     case emailNotFound
     case invalidPassword
     case invalidLoginCredentials
     case emailExists
     case phoneNumberExists
-    /// The account has a second factor, which a number cannot come before (rule N5).
+    /// The account has a second factor, which cannot follow a number (rule N5).
     case unsupportedFirstFactor
     /// No second factor can follow the sign-in of the session.
     case firstFactorNotEligible
-    /// A second factor needs an address that is proven, as the way back.
+    /// A second factor needs a proven address for recovery.
     case unverifiedEmail
     case secondFactorExists
     case secondFactorLimitExceeded
     case secondFactorNotFound
-    /// The project lets nobody enrol a number as a second factor.
+    /// The project does not allow numbers as second factors.
     case messageFactorsDisabled
-    /// The project lets nobody enrol an app as a second factor.
+    /// The project does not allow apps as second factors.
     case totpFactorsDisabled
-    /// Whatever the sign-in began with is over.
+    /// The first step of the sign-in is no longer valid.
     case invalidPendingSignIn
-    /// The project sends no messages to where the number is.
+    /// The project sends no messages to the number's region.
     case messageRegionNotAllowed
     case federatedIdentityAlreadyLinked
     case duplicateLocalID
@@ -54,21 +53,21 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     case emailChangeNeedsVerification
     case tokenExpired
     case lastSignInMethod
-    /// Nothing is suspended, or no longer, under the method that was named.
+    /// The named method is not suspended, or no longer.
     case methodNotQuarantined
-    /// Too many wrong passwords; this one was not looked at.
+    /// Too many wrong passwords; this one was not compared.
     case tooManyAttempts
     case selfDeletionDisabled
-    /// The code was made for an account, an address or a session epoch that is no longer current (rules R5 and U12).
+    /// The account, address or session epoch of the code is no longer current (rules R5 and U12).
     case invalidEmailCode
 }
 
-/// Why a credential was set aside instead of applied, and to whom it concerns. The credential is kept as pending.
+/// The reason why a credential is stored as pending instead of applied, with the account that it concerns.
 package enum Conflict: Sendable, Hashable {
-    /// I11: the address belongs to `account`, and nothing presented proves that both are one person.
+    /// I11: the address belongs to `account`, and nothing proves that it is the same person.
     case accountExistsWithDifferentCredential(account: UserID, verifiedProviders: [ProviderID])
     /// L1, L8: the identity belongs to another account, or `account` has another identity of this provider.
     case credentialAlreadyInUse(account: UserID)
-    /// L3: the address belongs to an account other than the one being linked to.
+    /// L3: the address belongs to another account.
     case emailAlreadyInUse(account: UserID)
 }

@@ -1,18 +1,18 @@
-/// Session that a `VERIFY_EMAIL` code came back with. Raw values are kept with decisions.
+/// The session that presents a `VERIFY_EMAIL` code. Raw values are stored with decisions.
 package enum ProvingSession: String, Sendable, Hashable, CaseIterable {
-    /// None of the account.
+    /// No session of the account.
     case absent
-    /// One of the account, which did not ask for the code.
+    /// A session of the account that did not request the code.
     case other
-    /// The one that asked for the code.
+    /// The session that requested the code.
     case asking
 }
 
-/// Answer of the person who reads the mailbox to a `VERIFY_EMAIL` code.
+/// The answer of the mailbox's reader to a `VERIFY_EMAIL` code.
 package enum VerifyEmailAnswer: Sendable, Hashable {
-    /// The account is theirs.
+    /// The account is the reader's.
     case confirm(from: ProvingSession)
-    /// They did not make the account.
+    /// The reader did not create the account.
     case disown
 }
 
@@ -37,11 +37,11 @@ extension VerifyEmailAnswer: Codable {
     }
 }
 
-/// A `VERIFY_EMAIL` code that came back: rows V. Every answer uses up the code.
+/// The use of a `VERIFY_EMAIL` code: rows V. Every answer uses the code.
 ///
-/// A code shows that its holder reads the mailbox, and nothing about who made the account: an intruder may have registered
-/// the address and asked for the mail. So the first proof of an address ends the sessions that may be the intruder's, unless
-/// it comes from the session that asked, and the reader of the mailbox can disown the account.
+/// A code proves that its holder reads the mailbox, not who created the account. An intruder may have registered the
+/// address and requested the mail. So the first proof ends every session, unless the requesting session brings it, and
+/// the reader can disown the account.
 package struct VerifyEmailQuestion {
     /// The account the code was made for; `nil` if it is gone.
     package var account: Account?
@@ -62,7 +62,8 @@ package struct VerifyEmailQuestion {
         if account.isDisabled { return Verdict(.verifyAccountDisabled, .refuse(.userDisabled)) }
         switch answer {
         case .confirm(let session):
-            // A word for new addresses gives way to a mailed code, but not by the click of the present holder in a former one's account.
+            // A mailed code overrides trust for new addresses, but a click of the present holder must not confirm a
+            // former holder's account.
             if policy.isProven(account) || email.isVerified && session != .asking {
                 return Verdict(.emailAlreadyVerified, .unchanged(account.id))
             }
@@ -77,9 +78,9 @@ package struct VerifyEmailQuestion {
             change.endsSessions = true
             return Verdict(.firstProofElsewhere, .apply(account.id, change, issuesTokens: session == .other))
         case .disown:
-            // Whoever proved the address before is the account's owner, and has a password reset to get rid of others.
+            // The person who proved the address before owns the account, and can evict others by a password reset.
             if email.isVerified { return Verdict(.disownedTooLate, .refuse(.invalidEmailCode)) }
-            // A takeover would leave the owner of the mailbox before a factor that is not theirs, and the address with it.
+            // After a takeover a strange second factor would lock the owner out of the account, and of the address.
             if policy.needsSecondFactor(account, provenBy: nil) {
                 return Verdict(.disownedBehindFactor, .apply(account.id, .addressGivenUp, issuesTokens: false))
             }

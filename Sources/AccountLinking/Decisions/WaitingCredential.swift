@@ -1,16 +1,16 @@
-/// A credential that waits in a conflict of the account that signs in, with the facts that decide whether the sign-in links it:
-/// rows Y or J, then rows L.
+/// A pending credential of the account that signs in, with the facts that decide whether the sign-in links it: rows Y
+/// or J, then rows L.
 ///
-/// Signing in with a method of the account is proof enough, so the client needs no second request and the provider no second
-/// round. An SDK that does not support conflicts settles them as well.
+/// A sign-in with a method of the account is enough proof. So the client needs no second request, and an SDK without
+/// support for conflicts settles them too.
 package struct WaitingCredential: Sendable, Hashable, Codable {
     /// The conflict that keeps the credential.
     package var conflict: ConflictFacts
     package var kind: ConflictKind
-    /// True if the handle of the conflict came with the sign-in; false if the conflict was found by its account.
+    /// True if the sign-in contains the conflict's handle; false if the conflict was found by its account.
     package var isPresented: Bool
     package var credential: IncomingCredential
-    /// False as well if the provider has another issuer by now.
+    /// True if the provider is enabled, and still has the credential's issuer.
     package var isProviderEnabled: Bool
     /// The account that has the identity of the credential.
     package var identityOwner: Account?
@@ -18,7 +18,7 @@ package struct WaitingCredential: Sendable, Hashable, Codable {
     package var emailOwner: Account?
     /// The reservation of the address.
     package var reservation: AddressReservation?
-    /// The account whose second factor the sign-in itself has proven. The factor of a session that it continues does not count.
+    /// The account whose second factor the sign-in itself has proven. The factor of a continued session does not count.
     package var secondFactorProvenBy: UserID?
     /// The tenant of the sign-in.
     package var tenant: TenantID
@@ -57,8 +57,8 @@ package struct WaitingCredential: Sendable, Hashable, Codable {
         self.now = now
     }
 
-    /// Returns true if a sign-in to `account` may use the credential: by its handle (rows Y), or because the owner has proven the
-    /// conflict (J1 to J4, J15). The owners of the identity and of the address do not matter.
+    /// Returns true if a sign-in to `account` may use the credential: by its handle (rows Y), or because the owner has
+    /// proven the conflict (J1 to J4, J15). Does not depend on the owners of identity and address.
     package func isUsable(by account: Account, _ policy: LinkPolicy) -> Bool {
         if isPresented {
             let verdict = decidePendingCredential(
@@ -83,8 +83,8 @@ package struct WaitingCredential: Sendable, Hashable, Codable {
 
     /// The link that the sign-in to `account` adds: rows L.
     ///
-    /// Only a sign-in with the handle replaces another subject of the provider. The next owner of a domain reads its mail, and can
-    /// prove a conflict by it.
+    /// Only a sign-in with the handle replaces another subject of the provider. Otherwise the next owner of a domain,
+    /// who reads its mail, could prove the conflict and wait.
     fileprivate func link(to account: Account, isSessionRecent: Bool) -> LinkWithIdpQuestion {
         LinkWithIdpQuestion(
             target: account,
@@ -101,15 +101,15 @@ package struct WaitingCredential: Sendable, Hashable, Codable {
 }
 
 extension ConflictFacts {
-    /// Returns true if a sign-in opened the conflict about `account`: a provider named its address.
+    /// Returns true if a sign-in opened the conflict about `account`, because a provider named its address.
     package func isOpenedBySignIn(_ kind: ConflictKind, to account: UserID) -> Bool {
         kind == .accountExistsWithDifferentCredential && self.account == account
     }
 }
 
-/// A sign-in that also links the credential that waits for its account.
+/// A sign-in that can link the credential that waits for its account.
 package protocol SettlingQuestion: Question<SignInDecision> {
-    /// The credential that waits for the account; `nil` if none does, and until it is loaded.
+    /// The waiting credential; `nil` if none waits, and before it is loaded.
     var waiting: WaitingCredential? { get set }
 }
 
@@ -118,8 +118,8 @@ extension SettlingQuestion {
 }
 
 extension SignInDecision {
-    /// The account whose waiting credential decides as well: load it and ask again. `nil` if the sign-in settles no conflict,
-    /// because it links an identity itself or ends every open conflict of the account.
+    /// The account whose waiting credential can change the decision: load it and ask again. `nil` if the sign-in
+    /// settles no conflict, because it links an identity itself or voids every open conflict.
     package var settlingAccount: UserID? {
         guard case .signIn(let id, let change, emailWasRecycled: false) = self, change.linkedIdentity == nil,
             !change.voidsOutstandingProofs
@@ -127,7 +127,7 @@ extension SignInDecision {
         return id
     }
 
-    /// The identity that the sign-in links to an account that exists.
+    /// The identity that the sign-in links to an existing account.
     package var linkedIdentity: ProviderIdentity? {
         guard case .signIn(_, let change, emailWasRecycled: _) = self else { return nil }
         return change.linkedIdentity
@@ -135,13 +135,13 @@ extension SignInDecision {
 }
 
 extension Verdict<SignInDecision> {
-    /// The verdict with the link of the waiting credential, if the rules allow the link. Its rule is then that of the link.
+    /// The verdict with the link of the waiting credential, if the rules allow the link. Its rule is then the rule of
+    /// the link.
     ///
-    /// A sign-in that is right is not refused for what comes with it. Without effect are a handle of another account, one that is
-    /// used or expired, and a credential that the rules of linking refuse.
+    /// A refused link does not refuse the sign-in: a handle that is unusable, or of another account, has no effect.
     ///
     /// - `accounts`: the accounts of the sign-in.
-    /// - `isSessionRecent`: false if the sign-in continues a session that is old.
+    /// - `isSessionRecent`: false if the sign-in continues an old session.
     func linking(
         _ waiting: WaitingCredential?,
         toOneOf accounts: @autoclosure () -> [Account],
@@ -170,7 +170,7 @@ extension WaitingCredential {
     }
 
     /// Turns a fact into its opposite.
-    /// - Returns: false if the credential does not ask for the fact.
+    /// - Returns: `false` if the link does not depend on the fact.
     mutating func flip(_ fact: DecidingFact) -> Bool {
         switch fact {
         case .providerEnabled: isProviderEnabled.toggle()

@@ -11,24 +11,24 @@ package struct SignedIn: Sendable {
     package let isNewUser: Bool
     /// The provider gave the account's address to another of its users.
     package let emailWasRecycled: Bool
-    /// The provider that was linked by this sign-in.
+    /// The provider that this sign-in linked.
     package let linkedProvider: ProviderID?
-    /// The methods that the sign-in took off the account, by name: somebody else may have set them up.
+    /// The methods that the sign-in suspended, by name. An intruder may have set them up.
     package let suspended: [MethodSuspension]
-    /// The providers whose linked account the sign-in replaced by another.
+    /// The providers whose linked identity the sign-in replaced.
     package let replaced: [ProviderID]
-    /// Names the decision to an operator.
+    /// The name of the decision, for operators.
     package let decision: DecisionID
 }
 
 extension AccountOperations {
-    /// Applies a decision that may end in tokens: signs them, then creates or changes the account, opens the session and
-    /// records the event, all in one transaction. Tokens of a session that was not stored never leave the server.
+    /// Applies the verdict: signs tokens, creates or changes the account, opens the session and records the event, in
+    /// one transaction. Tokens of a session that was not stored never leave the server.
     ///
-    /// A conflict is for the caller to keep before it comes here; a second factor is asked for by the caller too.
+    /// The caller handles conflicts and second factors before.
     ///
-    /// - `loaded`: the accounts the decision was taken on.
-    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    /// - `loaded`: the accounts of the decision.
+    /// - Throws: `Denial`, `FactsMoved`, or a failure of the database.
     func applySignIn(
         _ verdict: Verdict<SignInDecision>,
         loaded: [UserRecord?],
@@ -69,8 +69,8 @@ extension AccountOperations {
         return signedIn
     }
 
-    /// The account as the verdict makes it.
-    /// - Throws: `Denial` for a refusal, which is kept and counted.
+    /// The account after the verdict.
+    /// - Throws: `Denial` for a refusal, which is recorded and counted.
     private func account(
         madeBy verdict: Verdict<SignInDecision>,
         of loaded: [UserRecord?],
@@ -111,7 +111,7 @@ extension AccountOperations {
         }
     }
 
-    /// Keeps and counts the "no" of a rule with the account that it is about.
+    /// Records and counts a refusal with the account that it concerns.
     func note(refusalBy rule: Rule, of loaded: [UserRecord?], _ attempt: SignInAttempt) async throws {
         guard let user = loaded.lazy.compactMap(\.self).first else { return }
         if attempt.keepsRefusals {
@@ -121,12 +121,12 @@ extension AccountOperations {
     }
 }
 
-/// The account that a verdict makes, and what is written with it.
+/// The account after a verdict, and its side writes.
 private struct CreatedAccount: Sendable {
     /// `nil` for a new account.
     var previous: UserRecord?
     var user: UserRecord
-    /// The change of an account that existed before.
+    /// The change of an existing account.
     var change = AccountChange()
     var event: AccountEvent.Kind
     var emailWasRecycled = false
@@ -134,7 +134,7 @@ private struct CreatedAccount: Sendable {
 }
 
 extension [UserRecord?] {
-    /// The account that a verdict names.
+    /// The account in a verdict.
     func user(_ id: UserID, _ rule: Rule) throws -> UserRecord {
         guard let user = lazy.compactMap(\.self).first(where: { $0.id == id }) else { throw UnexpectedDecision(rule) }
         return user

@@ -10,7 +10,7 @@ enum IdpPurpose: Sendable {
 }
 
 extension AccountOperations {
-    /// The one question about a provider's credential: what it amounts to among the accounts that it matches.
+    /// The question about a provider's credential and the accounts that it matches.
     ///
     /// - `prover`: the account whose second factor the session or the sign-in has proven.
     func question(

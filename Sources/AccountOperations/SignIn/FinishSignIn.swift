@@ -25,8 +25,7 @@ package struct FinishSignIn: Sendable {
 }
 
 extension AccountOperations {
-    /// Signs in with both factors. Only now is applied what the first one amounts to, judged anew by the same rules as the
-    /// account stands now.
+    /// Signs in with both factors. The first factor is decided again, about the current account, and only then applied.
     ///
     /// If many callers use one credential, one message or one code of an app, exactly one is signed in.
     package func finishSignIn(
@@ -55,7 +54,7 @@ extension AccountOperations {
                 let signedIn = try await finish(waiting, with: shown, by: use, at: now)
                 return FinishSignIn.Result(signedIn: signedIn, factor: shown.factor)
             } catch let denial as Denial {
-                // A right code that lets nobody in is not told from a wrong one a second time.
+                // A refusal uses a right code. Otherwise a second attempt would show that the code was right.
                 let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
                 try await store.spend(spent).requireApplied()
                 throw denial
@@ -63,8 +62,8 @@ extension AccountOperations {
         }
     }
 
-    /// Asks the rules again what the first factor amounts to, and applies it.
-    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    /// Decides the first factor again, and applies the decision.
+    /// - Throws: `Denial`, `FactsMoved`, or a failure of the database.
     private func finish(
         _ waiting: WaitingSignIn,
         with shown: PresentedFactor,
@@ -79,7 +78,7 @@ extension AccountOperations {
         if let stale = decideFinishSignIn(first.decision, of: user.id) {
             throw refused(.refusal(stale.decision), by: stale.rule)
         }
-        // One reading of the account: what is written is compared with what was read first.
+        // Both reads of the account must agree, because the write is checked against the first.
         let readAgain = loaded.dropFirst().lazy.compactMap(\.self).first { $0.id == user.id }
         if let readAgain, readAgain.version != user.version { throw FactsMoved() }
         guard firstFactor.maySettleConflict else { return try await applySignIn(first, loaded: loaded, attempt) }
@@ -168,7 +167,8 @@ extension AccountOperations {
 }
 
 extension FirstFactor {
-    /// Returns true unless a conflict kept the credential, or a session links it: those settle no other conflict.
+    /// Returns true unless the credential comes from a conflict, or is linked to a session. Such a sign-in settles no
+    /// other conflict.
     fileprivate var maySettleConflict: Bool {
         switch kind {
         case .password, .emailLink: true

@@ -2,15 +2,15 @@ import AccountLinking
 import AccountStore
 import IdentityProviders
 
-// The second step of a sign-in with a provider: the facts that the rules are asked about.
+// The second step of a sign-in with a provider: the facts for the rules.
 
 /// The accounts that a provider's credential matches, as loaded.
 struct FoundAccounts: Sendable {
     var identityOwner: UserRecord?
-    /// The claim on the address; `free` when the credential names none.
+    /// The claim on the address; `free` if the credential names none.
     var claim: AddressClaim
     var target: UserRecord?
-    /// The conflict that kept the credential, and that the sign-in settles.
+    /// The conflict that holds the credential, and that the sign-in settles.
     var settledConflict: ConflictRecord?
 
     var emailOwner: UserRecord? { claim.owner }
@@ -19,12 +19,13 @@ struct FoundAccounts: Sendable {
 }
 
 extension AccountOperations {
-    /// Loads the accounts that a credential matches, and the conflict that keeps the credential, and writes down what the
-    /// sign-in writes with it: the link, the end of the conflict, the end of a reservation of the address.
+    /// Loads the accounts that a credential matches and the conflict that holds it. Adds to the attempt what the
+    /// sign-in writes: the link, the end of the conflict, and the end of a reservation of the address.
     ///
-    /// - `conflict`: the one that keeps the credential; `nil` if it comes from the provider now.
+    /// - `conflict`: the conflict that holds the credential; `nil` if the provider has just issued it.
     /// - `target`: the account to link to.
-    /// - Throws: `Denial` if the ID token or the conflict was used meanwhile, `Contention`, or what the database could not do.
+    /// - Throws: `Denial` if the ID token or the conflict was used meanwhile, `Contention`, or a failure of the
+    ///   database.
     func loadAccounts(
         for credential: VerifiedCredential,
         waitingIn conflict: FirstFactor.SourceConflict?,
@@ -37,8 +38,8 @@ extension AccountOperations {
             throw Denial.invalidCredential(.usedBefore)
         }
         if let conflict {
-            // Read again with every attempt, and after the accounts: of two that use one handle at once the second must
-            // find it used, and must not learn what the first did with it.
+            // Read with every attempt, after the accounts. If two callers use one handle, the second must find it used,
+            // and must not learn the first one's result.
             let current = try await store.conflict(conflict.id, of: conflict.user, tenant: attempt.tenant)
             let pending = try usable(
                 try usableCredential(of: current, target: target, tenant: attempt.tenant, now: attempt.now)
@@ -50,21 +51,21 @@ extension AccountOperations {
         return found
     }
 
-    /// Returns true if `use` has to be the first one of a token and is not. One round trip, for a reauthentication only.
+    /// Returns true if the token was used before but must not have been. One round trip, for a reauthentication only.
     private func isRepeated(_ use: IDTokenUse, by owner: UserRecord?) async throws -> Bool {
         guard use.isFirst, let owner else { return false }
         return try await store.isUsed(idToken: use.digest, of: owner.id, tenant: owner.tenant)
     }
 
-    /// Number of reads of claims and users that do not belong together.
+    /// Number of reads until claims and users agree.
     private static let readsMax = 8
 
-    /// Loads the owners of a credential's identity and address: claims by their keys, then users by their ids. Two round
-    /// trips.
+    /// Loads the owners of a credential's identity and address: claims by their keys, then users by their ids. Two
+    /// round trips.
     ///
-    /// A user that changed between the two is younger than the claims: it may have given up what it seems to own, and
-    /// its sessions with it, or own what seems free. No decision is right about such a pair, so both are read again.
-    /// - Throws: `Contention` when they keep moving.
+    /// A user that changed between the two reads is newer than the claims, and may own more or less than they say. No
+    /// decision about such a pair is right, so both are read again.
+    /// - Throws: `Contention` if they keep changing.
     func matchingAccounts(
         for credential: IncomingCredential,
         target: UserID?,
@@ -91,7 +92,7 @@ extension AccountOperations {
 }
 
 extension UserRecord.LinkedProvider {
-    /// The row for an identity, as its provider describes it now.
+    /// The row of an identity, with the provider's current values.
     init(_ credential: IncomingCredential, at now: Timestamp) {
         self.init(
             identity: credential.identity,

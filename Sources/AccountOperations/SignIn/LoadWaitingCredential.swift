@@ -5,13 +5,13 @@ import IdentityProviders
 // The credential that waits for the account of a sign-in: more facts for the same question.
 
 extension AccountOperations {
-    /// Loads the credential that waits for the account, and asks the question again with it: the credential whose handle came with
-    /// the sign-in, or else one whose conflict the owner has proven. If none waits, `first` stands.
+    /// Loads the credential that waits for the account, and asks the question again with it. The credential belongs to
+    /// the handle in the request, or else to a conflict that the owner has proven. If none waits, `first` stands.
     ///
     /// One round trip if no credential waits; three to load one.
     ///
-    /// - `first`: the answer without the credential.
-    /// - `handle`: the handle that came with the sign-in (`pendingToken`).
+    /// - `first`: the verdict without the credential.
+    /// - `handle`: the handle in the request (`pendingToken`).
     /// - `prover`: the account whose second factor this sign-in has proven.
     func askAgain(
         _ question: any Question<SignInDecision>,
@@ -48,7 +48,7 @@ extension AccountOperations {
         return verdict
     }
 
-    /// The credential that a handle names; without a handle, the credential of the conflict that the owner of `user` has proven.
+    /// The credential of the handle; without a handle, that of the conflict that the owner of `user` has proven.
     private func waitingCredential(
         _ handle: String?,
         of user: UserID,

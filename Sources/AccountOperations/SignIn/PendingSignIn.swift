@@ -3,7 +3,7 @@ import AccountStore
 import IdentityProviders
 import JSON
 
-/// How a sign-in with one factor ended.
+/// The result of a sign-in with one factor.
 package enum SignInOutcome: Sendable {
     case signedIn(SignedIn)
     case secondFactorRequired(PendingSignIn)
@@ -15,7 +15,7 @@ package enum SignInOutcome: Sendable {
         }
     }
 
-    /// `nil` while the second factor is not shown.
+    /// `nil` until the second factor is proven.
     package var signedIn: SignedIn? {
         switch self {
         case .signedIn(let signedIn): signedIn
@@ -24,21 +24,21 @@ package enum SignInOutcome: Sendable {
     }
 }
 
-/// A sign-in whose first factor was right, and that waits for the second.
+/// A sign-in that has proven its first factor and waits for the second.
 package struct PendingSignIn: Sendable {
     package let user: UserRecord
-    /// What the client goes on with (`mfaPendingCredential`).
+    /// The credential for the second step (`mfaPendingCredential`).
     package let credential: String
 }
 
-/// What a sign-in began with, as far as it takes to ask the rules again when the second factor is proven: until then
-/// nothing about the account is written (ADR 0047).
+/// The first factor of a sign-in, stored until the second is proven. Then it is decided again; until then nothing about
+/// the account is written (ADR 0047).
 struct FirstFactor: Sendable {
     enum Kind: Sendable {
         case password
-        /// A link sent to the address was followed; it is used up.
+        /// A mailed link to the address, which is used up.
         case emailLink(EmailAddress)
-        /// `conflict`: the one that kept the credential, where it came from there.
+        /// - `conflict`: the conflict that held the credential, if any.
         case idp(VerifiedCredential, conflict: SourceConflict?)
     }
 
@@ -50,16 +50,16 @@ struct FirstFactor: Sendable {
     let kind: Kind
     /// `false` for a reauthentication.
     var createsUsers = true
-    /// True if that session signed in a moment ago.
+    /// True if the session to link to signed in recently.
     var isSessionRecent = false
-    /// That session, which a link makes neither recent nor young; `nil` where it was not to be attached to one.
+    /// The session to link to, which linking makes neither recent nor younger; `nil` without one.
     var origin: SessionOrigin?
-    /// A conflict of the account, whose credential is linked by the same sign-in.
+    /// The handle of a conflict, whose credential the sign-in also links.
     var pendingToken: String?
     /// The language for the mail to a replaced address, as sent.
     var locale: String?
 
-    /// True if the factor was to be attached to the account of a session.
+    /// True if the factor is linked to the account of a session.
     var links: Bool { origin != nil }
 
     init(_ kind: Kind) {
@@ -68,7 +68,7 @@ struct FirstFactor: Sendable {
 }
 
 extension FirstFactor {
-    /// For sealing.
+    /// The form that is sealed.
     var stored: [UInt8] {
         JSONWriter.object { writer in
             switch kind {
@@ -93,9 +93,9 @@ extension FirstFactor {
         }
     }
 
-    /// `nil` for what `stored` did not make.
+    /// `nil` if `stored` did not make the bytes.
     init?(stored: [UInt8]) {
-        // What a provider says may be nested as deeply as is read at all, and lies deeper here.
+        // Claims of a provider may have the greatest depth that Concord parses, and are nested deeper here.
         guard let value = try? JSONValue(parsing: stored, depthMax: 128) else { return nil }
         switch value["by"]?.string {
         case "password": kind = .password
@@ -125,7 +125,7 @@ extension FirstFactor {
         locale = value["locale"]?.string
     }
 
-    /// `sign_in_provider` of the session.
+    /// The session's `sign_in_provider`.
     var signInProvider: String {
         switch kind {
         case .password, .emailLink: "password"
@@ -133,8 +133,8 @@ extension FirstFactor {
         }
     }
 
-    /// The side writes that the first step applies, before the second factor is proven: the link is used, and the count of
-    /// wrong passwords is reset. A conflict waits for the sign-in that resolves it.
+    /// The side writes of the first step, before the second factor is proven: the link is used, and the count of wrong
+    /// passwords is reset. A conflict waits for the sign-in that resolves it.
     func used(_ sideWrites: [AccountWrite.SideWrite]) -> [AccountWrite.SideWrite] {
         switch kind {
         case .password, .emailLink: sideWrites
@@ -142,7 +142,7 @@ extension FirstFactor {
         }
     }
 
-    /// How what it changes was proven.
+    /// The proof of what the factor changes.
     var methodProof: UserRecord.Proof {
         switch kind {
         case .password: .session
@@ -151,7 +151,7 @@ extension FirstFactor {
         }
     }
 
-    /// The provider's credential that opens a session by itself; `nil` where it joins one that is open, and for others.
+    /// The provider's credential that opens a session; `nil` if it joins an open one, and for other factors.
     var openingCredential: VerifiedCredential? {
         switch kind {
         case .password, .emailLink: nil
@@ -159,7 +159,7 @@ extension FirstFactor {
         }
     }
 
-    /// Whether it is a reauthentication with a provider. A credential that waited in a conflict is a sign-in.
+    /// True for a reauthentication with a provider. A credential from a conflict is a sign-in.
     var isReauthentication: Bool {
         switch kind {
         case .password, .emailLink: false
@@ -176,9 +176,9 @@ extension FirstFactor {
 }
 
 extension AccountOperations {
-    /// Applies a verdict, or begins the second step of the sign-in if the rules ask for a second factor first. What the first
-    /// factor used up is used up with that.
-    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    /// Applies a verdict, or begins the second step if the rules require a second factor. That step uses up what the
+    /// first factor used.
+    /// - Throws: `Denial`, `FactsMoved`, or a failure of the database.
     func applyOrAskForSecondFactor(
         _ verdict: Verdict<SignInDecision>,
         after firstFactor: FirstFactor,

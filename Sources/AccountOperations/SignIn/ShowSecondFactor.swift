@@ -1,28 +1,27 @@
 package import AccountLinking
 import AccountStore
 
-// The second step of a sign-in, until the second factor is proven: the sign-in that waits, the code that is sent, and the one
-// that is shown.
+// The second step of a sign-in until the second factor is proven: the waiting sign-in, the code that is sent, and the
+// code that is shown.
 
-/// A sign-in that waits for its second factor, with its user as they are now.
+/// A sign-in that waits for its second factor, with its current user.
 struct WaitingSignIn: Sendable {
     let challenge: FactorChallenge
     let firstFactor: FirstFactor
     let user: UserRecord
 }
 
-/// A second factor that was just shown.
+/// A second factor that was just proven.
 struct PresentedFactor: Sendable {
     let factor: SecondFactor
-    /// Statements for the write that the factor allows. They undo it if the same code was used meanwhile.
+    /// Statements for the write that the factor allows. They undo the write if the code was used meanwhile.
     let sideWrites: [AccountWrite.SideWrite]
 }
 
 extension AccountOperations {
-    /// Sends a code to the number that is a second factor of a pending sign-in (`mfaSignIn:start`). The client does not
-    /// know the number itself.
+    /// Sends a code to the second factor of a pending sign-in (`mfaSignIn:start`). The client does not know the number.
     ///
-    /// `request`: its number does not count.
+    /// - `request`: its number is not used.
     /// - Returns: `sessionInfo`.
     package func sendSignInCode(
         _ request: PhoneCodeRequest,
@@ -39,7 +38,7 @@ extension AccountOperations {
         return try await sendFactorCode(request, for: .secondFactor, of: waiting.user)
     }
 
-    /// Appraises the number and the app of `request`, and sends a code about a second factor of `user`.
+    /// Checks the number and the app of `request`, and sends a code about a second factor of `user`.
     func sendFactorCode(
         _ request: PhoneCodeRequest,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -87,9 +86,10 @@ extension AccountOperations {
         return WaitingSignIn(challenge: challenge, firstFactor: firstFactor, user: user)
     }
 
-    /// A wrong code is counted before it is answered, against the message, the sign-in and the user, and a right one counts
-    /// only with the write it allows: so no more are compared than there may be, however many come at once.
-    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    /// Judges the code of a text message. A wrong code is counted before the answer, against the message, the sign-in
+    /// and the user. A right one counts only with the write that it allows. So concurrent callers cannot try more codes
+    /// than the limit.
+    /// - Throws: `Denial`, `FactsMoved`, or a failure of the database.
     func message(
         _ use: PhoneVerificationUse,
         _ code: String,
@@ -114,8 +114,8 @@ extension AccountOperations {
         )
     }
 
-    /// The "no" to a wrong code, counted against the sign-in and the user.
-    /// - Throws: `FactsMoved`, or what the database could not do.
+    /// The denial of a wrong code, counted against the sign-in and the user.
+    /// - Throws: `FactsMoved`, or a failure of the database.
     private func wrongCode(
         _ key: ThrottleKey,
         for waiting: WaitingSignIn,
@@ -144,8 +144,8 @@ extension AccountOperations {
         return attempts.failures > 0 ? [required, .resetFailedAttempts(at: key, tenant: user.tenant)] : [required]
     }
 
-    /// As `message`, of the code of an app.
-    /// - Throws: `Denial`, `FactsMoved`, or what the database could not do.
+    /// Judges the code of an app, as `message` does.
+    /// - Throws: `Denial`, `FactsMoved`, or a failure of the database.
     func totp(
         _ code: String,
         of factor: String,
@@ -158,7 +158,7 @@ extension AccountOperations {
         let factor = try fact(decideFindSecondFactor(named))
         guard factor.kind == .totp else { throw Denial.secondFactor(.unsupportedKind) }
         let facts = try await store.totpFacts(of: factor.id, of: user.id, tenant: user.tenant, at: now)
-        // Withdrawn since the user was read.
+        // The factor was withdrawn after the user was read.
         guard let stored = facts.secret else { throw FactsMoved() }
         if facts.attempts.isLocked { throw locked(user, at: now) }
         let secret = try sealer.open(

@@ -1,34 +1,33 @@
 import AccountLinking
 import AccountStore
 
-/// What every attempt to complete one sign-in shares: everything random and the time, made before the first.
+/// The values that every attempt of one sign-in shares: the time and everything random, made before the first attempt.
 struct SignInAttempt: Sendable {
     let tenant: TenantID
     let now: Timestamp
     var session: NewSession
     var context: ChangeContext
-    /// The hash of the password the decision sets.
+    /// The hash of the password that the decision sets.
     var passwordHash: String?
-    /// What else is written with it: a code used up, a conflict resolved.
+    /// Further writes of the transaction: a used code, a resolved conflict.
     var sideWrites: [AccountWrite.SideWrite] = []
-    /// What tells the owner of a replaced address; `nil` where the decision replaces none.
+    /// The mail to the owner of a replaced address; `nil` if the sign-in replaces none.
     var recovery: EmailRecovery?
-    /// What the rules were asked, to be kept with what comes of it.
+    /// The questions to the rules, which are stored with the result.
     var decisions: [DecisionRecord] = []
-    /// Whether a "no" is kept as well: where whoever asks has shown something.
+    /// True if a refusal is recorded too, because the caller has proven something.
     var keepsRefusals = false
-    /// The provider's ID token that opens the session; `nil` where none does, or where tokens are not counted.
+    /// The provider's ID token that opens the session; `nil` if none does, or tokens are not counted.
     var idTokenUse: IDTokenUse?
-    /// The limits that an account counts against if the decision creates one; empty where a trusted backend asks for it.
+    /// The limits that count a created account; empty for a trusted backend.
     var signUpLimits: [CountedLimit] = []
-    /// Whose answer is kept with what is written; `nil` where the request may not be repeated.
+    /// The repeatable request whose answer is stored; `nil` if the request cannot be repeated.
     var idempotent: IdempotentRequest<SignedIn>?
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
 
-    ///
-    /// `newUserID`: the id of an account the decision may create; random unless given.
+    /// - `newUserID`: the id of a created account; random if `nil`.
     init(
         effects: Effects,
         tenant: TenantID,
@@ -48,29 +47,30 @@ struct SignInAttempt: Sendable {
         self.newEpoch = effects.newSessionEpoch()
     }
 
-    /// Names what comes of the attempt to an operator.
+    /// The name of the result, for operators.
     var decision: DecisionID { DecisionID(eventID) }
 
-    /// The answer of the rules. The attempt stores question and answer with its result.
+    /// The verdict of the rules. The attempt stores question and answer with its result.
     mutating func ask(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
         decisions.append(DecisionRecord(question, under: policy))
         return question.decide(policy)
     }
 
-    /// The answer to the last question with more facts, which is stored in its place.
+    /// The verdict on the last question with more facts. It is stored in place of the last.
     mutating func askAgain(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
         decisions.removeLast()
         return ask(question, policy)
     }
 
-    /// The account that `change`, which `rule` decided, creates.
+    /// The new account by `change`, which `rule` decided.
     func newUser(by change: AccountChange, _ rule: Rule) throws -> UserRecord {
         guard let newUserID else { throw UnexpectedDecision(rule) }
         let blank = UserRecord(tenant: tenant, id: newUserID, sessionEpoch: newEpoch, createdAt: now)
         var user = blank.applying(change, context)
         user.lastLoginAt = now
         user.lastRefreshAt = now
-        // No token is older than the account. One whose user signed in at the provider before that is not a revoked one.
+        // A token is not older than the account, except for a user who signed in at the provider before. Such a token
+        // is not revoked.
         let signedInAt = session.record(for: user, at: now).authTime
         user.validSince = min(user.validSince, Timestamp(secondsSinceEpoch: signedInAt.secondsSinceEpoch))
         return user
@@ -81,7 +81,7 @@ struct SignInAttempt: Sendable {
     }
 }
 
-/// A decision answered a question that was not asked: a bug in the rules, never the caller's doing.
+/// A decision of a kind that the question cannot have: a bug in the rules.
 struct UnexpectedDecision: Error, Sendable {
     let rule: Rule
 

@@ -2,13 +2,13 @@ package import AccountLinking
 import AccountStore
 package import IdentityProviders
 
-/// The outcome that a sign-in with a provider's credential would have now. For the consent page of made-up providers.
+/// The outcome of a sign-in with a provider's credential now. For the consent page of development providers.
 package struct SignInForecast: Sendable, Hashable {
-    /// The worth of the provider's word about the address.
+    /// The value of the provider's claim about the address.
     package enum Address: String, Sendable, Hashable {
-        /// The credential names no address, or Concord does not hear this provider.
+        /// The credential names no address, or the policy ignores the provider's.
         case none
-        /// An address without proof.
+        /// An unproven address.
         case claimed
         case proven
     }
@@ -23,8 +23,8 @@ package struct SignInForecast: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// Decides about a sign-in without a session, as `signInWithIdp` would, and writes nothing.
-    /// - Throws: `ProviderUnavailable`, `Contention`, or what the database could not do.
+    /// Decides like `signInWithIdp` without a session, and writes nothing.
+    /// - Throws: `ProviderUnavailable`, `Contention`, or a failure of the database.
     package func forecastSignIn(
         with presented: ProviderCredential,
         tenant: TenantID

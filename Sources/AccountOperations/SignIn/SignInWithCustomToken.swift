@@ -2,8 +2,8 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// A sign-in by a token that a trusted backend made (`accounts:signInWithCustomToken`). Creates the account when
-    /// there is none with that id: also where there once was one, under another epoch, so that nothing old revives.
+    /// Signs in by a token of a trusted backend (`accounts:signInWithCustomToken`). Creates the account if there is
+    /// none. If an account with the id existed before, the new one has another epoch, so that old sessions stay dead.
     package func signInWithCustomToken(_ text: String, tenant: TenantID) async throws -> SignedIn {
         let token = try await customTokens.verify(text, at: effects.now())
         guard token.tenant == tenant else { throw Denial.tenantMismatch }

@@ -1,16 +1,16 @@
 package import AccountLinking
 import AccountStore
 
-/// A sign-in link that came back (`accounts:signInWithEmailLink`).
+/// A sign-in by a mailed link (`accounts:signInWithEmailLink`).
 package struct EmailLinkSignIn: Sendable {
-    /// The address as the client remembers it; compared with the one the link was sent to.
+    /// The address that the client remembers; compared with the recipient of the link.
     package var email: String?
     package var code: String?
-    /// The session whose account the link is to be attached to.
+    /// The session whose account the link is added to.
     package var idToken: String?
-    /// A conflict of the account, whose credential is linked by the same sign-in.
+    /// The handle of a conflict, whose credential the sign-in also links.
     package var pendingToken: String?
-    /// The network address of the client, as far as it is known.
+    /// The network address of the client, if known.
     package var clientAddress: String?
 
     package init(
@@ -31,11 +31,11 @@ package struct EmailLinkSignIn: Sendable {
 extension AccountOperations {
     /// Signs in, signs up or links by a mailed link: rows M.
     ///
-    /// Every answer of the rules uses the code up, also a refusal; of many callers at once exactly one is answered by
-    /// them. A wrong address leaves the code usable and is counted, before it is answered: the sixth guess is refused
-    /// however many were made at once.
+    /// Every answer of the rules uses the code, also a refusal. Of concurrent callers exactly one gets such an answer.
+    /// A wrong address is counted before the answer and leaves the code usable. The sixth guess is refused, even if all
+    /// are concurrent.
     ///
-    /// `locale`: the language for the mail to a replaced address, as sent.
+    /// - `locale`: the language for the mail to a replaced address, as sent.
     package func signInWithEmailLink(
         _ request: EmailLinkSignIn,
         tenant: TenantID,
@@ -71,7 +71,7 @@ extension AccountOperations {
         }
     }
 
-    /// Loads, decides and applies once the code and the address are right.
+    /// Loads, decides and applies after code and address are found right.
     private func signIn(
         with code: EmailCodeRecord,
         _ use: EmailCodeUse,
@@ -83,7 +83,7 @@ extension AccountOperations {
         let target = try await target(of: caller)
         let claim = try await store.claim(on: code.email, tenant: use.tenant, at: use.now)
         let owner = claim.owner
-        // The link was sent before there was an account, to another spelling: perhaps to another mailbox.
+        // The link was sent before the account existed, to another spelling of the address and perhaps another mailbox.
         if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
             throw Denial.refusal(.invalidEmailCode)
         }

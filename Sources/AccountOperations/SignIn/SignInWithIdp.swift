@@ -7,18 +7,18 @@ package struct SignInWithIdp: Sendable {
     /// The source of the credential.
     package enum Source: Sendable {
         case credential(ProviderCredential)
-        /// What came back from a provider's page to the session that began there.
+        /// The answer of a provider's page to the session that began there.
         case flow(ProviderParameters, state: String)
         /// The handle of an earlier conflict.
         case pendingToken(String)
     }
 
     package var source: Source
-    /// The session to link to; a sign-in without.
+    /// The session to link to; `nil` for a sign-in.
     package var idToken: String?
     /// `false` for a reauthentication (`autoCreate:false`).
     package var createsUsers: Bool
-    /// The network address of the client, as far as it is known.
+    /// The network address of the client, if known.
     package var clientAddress: String?
 
     package init(source: Source, idToken: String?, createsUsers: Bool, clientAddress: String? = nil) {
@@ -28,32 +28,32 @@ package struct SignInWithIdp: Sendable {
         self.clientAddress = clientAddress
     }
 
-    /// The ending. Each repeats the verified credential, so that the client can continue with it.
+    /// The result with the verified credential, so that the client can continue with it.
     package struct Result: Sendable {
         package let credential: VerifiedCredential
         package let ending: Ending
-        /// Names the decision to an operator; `nil` for a "no" to a stranger, of which none is kept.
+        /// The name of the decision, for operators; `nil` for a refusal of an anonymous caller, which is not recorded.
         package let decision: DecisionID?
     }
 
     package enum Ending: Sendable {
         case signedIn(SignedIn)
         case secondFactorRequired(PendingSignIn)
-        /// I11: the address belongs to an account that nothing presented shows to be the same person's.
+        /// I11: the address belongs to an account, and nothing proves that it is the same person's.
         case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
-        /// A refusal that the client can act on; with a handle if the credential is pending.
+        /// A refusal that the client can resolve; with a handle if the credential is pending.
         case refused(Refusal, pendingToken: String?)
     }
 }
 
 extension AccountOperations {
-    /// Verifies the credential, then loads the facts, decides and applies the decision until the facts hold.
-    /// - Throws: `Denial`, `ProviderUnavailable`, `Contention`, or what the database could not do.
+    /// Verifies the credential, then loads the facts, decides, and applies the decision until the facts hold.
+    /// - Throws: `Denial`, `ProviderUnavailable`, `Contention`, or a failure of the database.
     package func signInWithIdp(
         _ request: SignInWithIdp,
         tenant: TenantID
     ) async throws -> SignInWithIdp.Result {
-        // Outside the database, before anything is read or held.
+        // Asks the provider before it reads or locks anything in the database.
         let presented = try await verify(request, tenant: tenant)
         let attempt = attempt(presented, request, tenant: tenant)
         let conflictLimits = limits(on: .conflicts, from: request.clientAddress)
@@ -76,7 +76,7 @@ extension AccountOperations {
         }
     }
 
-    /// What the attempts share.
+    /// The values that the attempts share.
     private func attempt(_ presented: PresentedIdp, _ request: SignInWithIdp, tenant: TenantID) -> SignInAttempt {
         let (caller, credential) = (presented.caller, presented.credential)
         let provider = credential.incoming.identity.provider
@@ -94,14 +94,14 @@ extension AccountOperations {
             methodProof: .providerCredential
         )
         if caller == nil {
-            // What waited in a conflict is no second use: it opened no session before.
+            // A credential from a conflict opened no session before, so this is its first use.
             attempt.idTokenUse = idTokenUse(credential, isFirst: !request.createsUsers && presented.conflict == nil)
         }
         attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
         return attempt
     }
 
-    /// Loads the accounts that the credential matches, and the account of the session as it is now.
+    /// Loads the accounts that the credential matches, and the session's current account.
     private func load(_ presented: PresentedIdp, _ attempt: inout SignInAttempt) async throws -> IdpFacts {
         let found = try await loadAccounts(
             for: presented.credential,
@@ -115,7 +115,7 @@ extension AccountOperations {
         return IdpFacts(found: found, target: target, isSessionRecent: isRecent)
     }
 
-    /// Asks the rules, and adds the link of a credential that waits for this sign-in.
+    /// Asks the rules, also about the credential that waits for this sign-in.
     private func decide(
         _ presented: PresentedIdp,
         _ facts: IdpFacts,
@@ -136,14 +136,14 @@ extension AccountOperations {
             secondFactorProvenBy: caller?.provenFactorOwner
         )
         let verdict = attempt.ask(question, policy)
-        // For anonymous callers, keep a refusal only if the answer tells of the account anyway. Otherwise the extra write would
-        // tell which addresses are taken.
+        // For anonymous callers, record a refusal only if the answer reveals the account anyway. Otherwise the extra
+        // write would reveal which addresses are taken.
         attempt.keepsRefusals = caller != nil || verdict.decision == .refuse(.userDisabled)
         guard caller == nil, presented.conflict == nil else { return verdict }
         return try await askAgain(question, after: verdict, &attempt)
     }
 
-    /// Applies the verdict, or asks for the second factor.
+    /// Applies the verdict, or requests the second factor.
     private func apply(
         _ verdict: Verdict<SignInDecision>,
         after firstFactor: FirstFactor,
@@ -169,7 +169,7 @@ extension AccountOperations {
         }
     }
 
-    /// Keeps the credential, and gives out the handle of the conflict.
+    /// Stores the credential, and returns the handle of the conflict.
     private func keep(
         _ presented: PresentedIdp,
         as conflict: Conflict,
@@ -200,7 +200,7 @@ extension AccountOperations {
 /// The facts of one attempt to sign in with a provider.
 private struct IdpFacts: Sendable {
     let found: FoundAccounts
-    /// The account of the session that asks; `nil` without one.
+    /// The account of the session; `nil` without one.
     var target: UserRecord?
     var isSessionRecent = false
 }
@@ -216,7 +216,7 @@ extension PresentedIdp {
 }
 
 extension SignInWithIdp.Ending {
-    /// Returns true if the decision was kept. It is not taken before the second factor is proven.
+    /// Returns true if the decision is recorded. Before the second factor is proven there is none.
     fileprivate func isRecorded(isStranger: Bool) -> Bool {
         switch self {
         case .secondFactorRequired: false

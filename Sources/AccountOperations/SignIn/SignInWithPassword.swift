@@ -2,12 +2,13 @@ package import AccountLinking
 import AccountStore
 
 extension AccountOperations {
-    /// A sign-in with address and password (`accounts:signInWithPassword`).
+    /// Signs in with address and password (`accounts:signInWithPassword`).
     ///
     /// An unknown address costs the same work as a known one, and is locked after as many wrong passwords.
-    /// `client`: sends the password, and is what wrong ones are counted by.
-    /// `pendingToken`: a conflict of the account, whose credential is linked by the same sign-in.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    ///
+    /// - `pendingToken`: the handle of a conflict, whose credential the sign-in also links.
+    /// - `client`: wrong passwords are counted by it.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signInWithPassword(
         email: EmailAddress,
         password: String,
@@ -24,7 +25,7 @@ extension AccountOperations {
                 try await requireStillUnlocked(judged.attempt)
                 throw objection
             }
-            // The time of the sign-in is when the password was found right, not when it began to wait for a thread.
+            // The sign-in's time is the end of the comparison, not the beginning of its wait for a thread.
             var attempt = SignInAttempt(
                 effects: effects,
                 tenant: tenant,
@@ -47,7 +48,7 @@ extension AccountOperations {
 }
 
 extension SignInDecision {
-    /// Whether the first factor was right.
+    /// Returns true if the first factor is right.
     fileprivate var isSignIn: Bool {
         switch self {
         case .createUser, .signIn, .secondFactorRequired: true

@@ -1,21 +1,21 @@
 package import AccountLinking
 import AccountStore
 
-/// A number that somebody shows to hold (`accounts:signInWithPhoneNumber`).
+/// A sign-in by a number (`accounts:signInWithPhoneNumber`).
 package struct PhoneSignIn: Sendable {
     package enum Presented: Sendable {
         case code(String, sessionInfo: String)
-        /// What an earlier answer gave, and the number it was about.
+        /// The proof from an earlier answer, with its number.
         case temporaryProof(String, number: String)
     }
 
     package var shown: Presented
-    /// The session whose account the number is to be attached to.
+    /// The session whose account the number is added to.
     package var idToken: String?
     package var operation: PhoneOperation
-    /// A conflict of the account, whose credential is linked by the same sign-in.
+    /// The handle of a conflict, whose credential the sign-in also links.
     package var pendingToken: String?
-    /// The network address of the client, as far as it is known.
+    /// The network address of the client, if known.
     package var clientAddress: String?
 
     package init(
@@ -34,7 +34,7 @@ package struct PhoneSignIn: Sendable {
 
     package enum Ending: Sendable {
         case signedIn(SignedIn)
-        /// The number is another account's (N8). Whoever holds it goes on with the proof, without another code.
+        /// Another account has the number (N8). The client can continue with the proof, without another code.
         case numberInUse(PhoneNumber, temporaryProof: String, expiresInSeconds: Int64)
     }
 
@@ -47,8 +47,8 @@ package struct PhoneSignIn: Sendable {
 extension AccountOperations {
     /// Signs in, signs up, reauthenticates or links by a number: rows N.
     ///
-    /// Every answer of the rules uses a code up, also a refusal; a temporary proof is used up by success alone. Of many
-    /// callers at once exactly one is answered by the rules.
+    /// Every answer of the rules uses a code, also a refusal. Only success uses a temporary proof. Of concurrent
+    /// callers exactly one gets an answer of the rules.
     package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> PhoneSignIn.Result {
         if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { throw refused(refusal) }
         let caller = try await caller(request.idToken, tenant: tenant)
@@ -81,9 +81,9 @@ extension AccountOperations {
         }
     }
 
-    /// Loads, decides and applies once the code or the proof is right.
+    /// Loads, decides and applies after the code or the proof is found right.
     ///
-    /// - `next`: the session of a proof that the answer may give out.
+    /// - `next`: the session of a proof that the answer can contain.
     private func signIn(
         with verification: PhoneVerificationRecord,
         _ use: PhoneVerificationUse,
@@ -113,7 +113,7 @@ extension AccountOperations {
             let proof = refusal == .phoneNumberExists ? temporaryProof(of: number, next, use) : nil
             try await store.useUp(verification, by: use.id, at: use.now, exchangingFor: proof).requireApplied()
             if proof != nil {
-                // Kept and counted like any other "no".
+                // Recorded and counted like any other refusal.
                 try await note(refusalBy: first.rule, of: [target, owner], attempt)
                 metrics.decided(first.rule)
                 let ending = PhoneSignIn.Ending.numberInUse(

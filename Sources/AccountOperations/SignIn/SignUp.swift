@@ -5,16 +5,16 @@ import AccountStore
 package enum SignUp: Sendable {
     case anonymous
     case password(EmailAddress, String)
-    /// Adds address and password to the account of the session, keeping its id.
+    /// Adds address and password to the account of the session, which keeps its id.
     case link(EmailAddress, String, idToken: String)
 }
 
 extension AccountOperations {
-    /// A new account with a password, an anonymous one, or a password for the account of a session.
+    /// Creates an account with a password or an anonymous one, or adds a password to the account of a session.
     ///
-    /// `displayName`: what the account is to be called, at most `Profile.displayNameLengthMax` characters. `locale`: the
-    /// language for the mail to a replaced address, as sent.
-    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or what the database could not do.
+    /// - `displayName`: the name of the account, at most `Profile.displayNameLengthMax` characters.
+    /// - `locale`: the language for the mail to a replaced address, as sent.
+    /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signUp(
         _ request: SignUp,
         displayName: String? = nil,
@@ -72,7 +72,7 @@ extension AccountOperations {
         client: PasswordClient,
         tenant: TenantID
     ) async throws -> SignedIn {
-        // A look first: hashing for an address that is taken would be work for nothing.
+        // Before hashing, which would be wasted on a taken address.
         let preview = try await preview(with: email, tenant: tenant)
         if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
         if let objection = objection(toNew: password, for: email) { throw objection }
@@ -103,7 +103,7 @@ extension AccountOperations {
         }
     }
 
-    /// What the rules say to a sign-up now.
+    /// The verdict on a sign-up now.
     private func preview(with email: EmailAddress, tenant: TenantID) async throws -> Verdict<SignInDecision> {
         let claim = try await store.claim(on: email, tenant: tenant, at: effects.now())
         return SignUpQuestion(
@@ -129,8 +129,7 @@ extension AccountOperations {
         } catch let denial as Denial {
             session = .failure(denial)
         }
-        // That the address is taken comes before what is wrong with the password, and that before what is wrong with the
-        // token.
+        // The order of refusals: the address is taken, the password is bad, the token is bad.
         if let refusal = try await refusal(of: email, to: try? session.get(), tenant: tenant) { throw refused(refusal) }
         if let objection = objection(toNew: password, for: email) { throw objection }
         let caller = try session.get()
@@ -163,8 +162,8 @@ extension AccountOperations {
         }
     }
 
-    /// The refusal of the address because another account has it; `nil` if none has. Without a session
-    /// the answer discloses no more than that of a sign-up.
+    /// The refusal of the address if another account has it. Without a session the answer reveals no more than that of
+    /// a sign-up.
     private func refusal(
         of email: EmailAddress,
         to caller: AuthenticatedSession?,

@@ -2,15 +2,15 @@ import AccountLinking
 import AccountStore
 import IdentityProviders
 
-// The first step of a sign-in: the session that asks, and the credential it presents. A credential that is verified here
-// proves an identity; the accounts are not looked at yet.
+// The first step of a sign-in: the session and the credential of the request. A verified credential proves an identity.
+// Accounts are loaded later.
 
-/// A provider's credential that proved an identity, with the session that presents it.
+/// A provider's credential that proved an identity, with its session.
 struct PresentedIdp: Sendable {
     /// `nil` for a sign-in without a session.
     let caller: AuthenticatedSession?
     let credential: VerifiedCredential
-    /// The conflict that kept the credential; `nil` if it comes from the provider now.
+    /// The conflict that holds the credential; `nil` if the provider has just issued it.
     var conflict: ConflictRecord?
 
     var sourceConflict: FirstFactor.SourceConflict? {
@@ -19,8 +19,8 @@ struct PresentedIdp: Sendable {
 }
 
 extension AccountOperations {
-    /// Authenticates the session, and verifies the credential or opens the one that a conflict keeps.
-    /// - Throws: `Denial`, `ProviderUnavailable`, or what the database could not do.
+    /// Authenticates the session, and verifies the credential or opens the one in a conflict.
+    /// - Throws: `Denial`, `ProviderUnavailable`, or a failure of the database.
     func verify(_ request: SignInWithIdp, tenant: TenantID) async throws -> PresentedIdp {
         let now = effects.now()
         let caller = try await caller(request.idToken, tenant: tenant)
@@ -49,13 +49,13 @@ extension AccountOperations {
         return try await authenticate(idToken: idToken, tenant: tenant)
     }
 
-    /// The account of the session as it is now; `nil` without one.
+    /// The session's current account; `nil` without a session.
     func target(of caller: AuthenticatedSession?) async throws -> UserRecord? {
         guard let caller else { return nil }
         return try await account(of: caller, asItIs: store.user(caller.user.id, tenant: caller.user.tenant))
     }
 
-    /// Judges a credential by the rules of its provider.
+    /// Verifies a credential by the rules of its provider.
     func verified(_ presented: ProviderCredential, at now: Timestamp) async throws -> VerifiedCredential {
         let configuration = configurationWithSecrets(of: presented.provider)
         switch try await providers.verify(presented, configuration: configuration, at: now) {
@@ -64,27 +64,27 @@ extension AccountOperations {
         }
     }
 
-    /// The time when the user of `credential` signed in at the provider; `nil` unless the policy counts sign-ins from then.
+    /// The time of the user's sign-in at the provider; `nil` unless the policy counts sign-ins from it.
     func countedSignIn(with credential: VerifiedCredential) -> Timestamp? {
         policy.countsProviderAuthTime ? credential.signedInAt : nil
     }
 
-    /// The use of a credential's ID token by a sign-in; `nil` if there is no token, if it does not say when it ends, as made-up
-    /// ones do not, or if the policy does not ask.
+    /// The use of a credential's ID token by a sign-in; `nil` without a token, for a token without an expiry, such as
+    /// one of a development provider, and if the policy does not count uses.
     ///
-    /// - `isFirst`: true if the token must not have been used before, for a reauthentication.
+    /// - `isFirst`: the token must not have been used before, for a reauthentication.
     func idTokenUse(_ credential: VerifiedCredential, isFirst: Bool) -> IDTokenUse? {
         guard policy.countsProviderAuthTime, let digest = credential.tokens.idTokenDigest,
             let end = credential.expiresAt
         else { return nil }
         let now = effects.now()
-        // A verified token lives no longer than that. A made-up one says what it likes.
+        // No verified token lives longer. A development token can claim anything.
         let latest = now.adding(seconds: Lifetimes.providerTokenSecondsMax)
         return IDTokenUse(digest: digest, expiresAt: min(max(end, now), latest), isFirst: isFirst)
     }
 
-    /// Returns true if a credential that was verified, now or before a conflict kept it, is accepted: its provider is enabled, and
-    /// has the same issuer as then. Under another issuer its subject is another person (rule Y7).
+    /// Returns true if a verified credential is still accepted: its provider is enabled, and has the same issuer. Under
+    /// another issuer the subject is another person (rule Y7).
     func isAccepted(_ credential: IncomingCredential) -> Bool {
         let configuration = project.configuration(of: credential.identity.provider)
         return providers.isEnabled(credential.identity.provider, configuration: configuration)
