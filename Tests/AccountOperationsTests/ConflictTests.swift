@@ -117,6 +117,22 @@ import Testing
         }
     }
 
+    @Test func `a sign-in that links a pending credential stores one question, which has the credential`() async throws
+    {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            let credential = service.credential(.twitter, subject: "77", email: "ada@example.com")
+            let (_, pendingToken) = try await service.signIn(credential).confirmation()
+            let signedIn = try await service.signIn("ada@example.com", pendingToken: pendingToken).success()
+            #expect(signedIn.linkedProvider == .twitter)
+            let decision = try #require(try await service.operations.decision(signedIn.decision))
+            #expect(decision.rule == "L4" && decision.questions.count == 1)
+            let facts = decision.questions.first?["facts"]
+            #expect(facts?["question"] == "signInWithPassword" && facts?["waiting"]?["presented"] == true)
+            #expect(decision.rulesToday == [.providerLinked])
+        }
+    }
+
     @Test func `a valid sign-in succeeds although its pending credential is invalid`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")
