@@ -161,7 +161,7 @@ struct ProveConflictRows {
         #expect(start(5) == Verdict(.proofMailsUsedUp, .refuse(.tooManyAttempts)))
     }
 
-    @Test func `Q1: nobody is mailed about an account that is gone`() {
+    @Test func `Q1: no mail goes out about an account that is gone`() {
         let verdict = decideStartProof(
             policy: LinkPolicy(),
             conflict: conflict(),

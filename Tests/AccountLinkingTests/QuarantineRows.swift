@@ -106,7 +106,7 @@ struct QuarantineRows {
         #expect(discard(.provider(.facebook), of: account) == Verdict(.quarantinedMethodDiscarded, nil))
     }
 
-    @Test func `a rule has a reason for its owner if it suspends methods, and none if it does not`() {
+    @Test func `each rule that suspends methods has a reason for their owner, and no other rule has one`() {
         var suspending: Set<Rule> = []
         for verdict in OutcomeCoverage.signIns {
             guard case .signIn(_, let change, emailWasRecycled: _) = verdict.decision else { continue }
