@@ -96,7 +96,7 @@ extension AccountOperations {
     /// The second factors of a new account.
     /// - Throws: the denial of a kind that administrators cannot enrol, or the refusal of the rules.
     private func enrolling(
-        _ factors: WantedFactors,
+        _ factors: RequestedFactors,
         on user: UserRecord,
         at now: Timestamp
     ) throws(Denial) -> [SecondFactor] {

@@ -53,7 +53,7 @@ extension AccountOperations {
 /// A suspended password, with the client that tries it.
 private struct SuspendedPassword: Sendable {
     let hash: String
-    let guess: PasswordGuess
+    let passwordAttempt: PasswordAttempt
 }
 
 extension AccountWrite {
@@ -129,13 +129,15 @@ extension AccountOperations {
                 from: client
             )
             if let refusal = plan.refusal {
-                if refusal.decision.saysPasswordIsWrong, let guess = suspended?.guess { try await count(guess) }
+                if refusal.decision.saysPasswordIsWrong, let passwordAttempt = suspended?.passwordAttempt {
+                    try await count(passwordAttempt)
+                }
                 try await keepRefusal(plan, of: user)
                 throw refused(refusal, challenge)
             }
             guard let suspended else { throw UnexpectedDecision(.notQuarantined) }
             if let objection = objection(toSignInWith: password) {
-                try await requireStillUnlocked(suspended.guess)
+                try await requireStillUnlocked(suspended.passwordAttempt)
                 throw objection
             }
             return try await restore(suspended, to: user, plan, attempt, request)
@@ -156,7 +158,7 @@ extension AccountOperations {
             at: start
         )
         guard let found else { return nil }
-        let guess = PasswordGuess(
+        let passwordAttempt = PasswordAttempt(
             at: address,
             tenant: user.tenant,
             source: source,
@@ -166,7 +168,7 @@ extension AccountOperations {
             user: user,
             at: start
         )
-        return SuspendedPassword(hash: found.hash, guess: guess)
+        return SuspendedPassword(hash: found.hash, passwordAttempt: passwordAttempt)
     }
 
     /// Asks the rules, and compares the password only if nothing else refuses it: a refusal costs no hash.
@@ -181,7 +183,7 @@ extension AccountOperations {
             account: user.account,
             isQuarantined: suspended != nil,
             isSessionRecent: isSessionRecent,
-            isLocked: suspended?.guess.isLocked ?? false,
+            isLocked: suspended?.passwordAttempt.isLocked ?? false,
             passwordMatches: true
         )
         var plan = UpdatePlan(user.account)
@@ -197,8 +199,14 @@ extension AccountOperations {
 
     /// Counts a wrong password.
     /// - Throws: `FactsMoved` if the address was locked meanwhile.
-    private func count(_ guess: PasswordGuess) async throws {
-        guard try await store.countWrongPassword(guess.guessed, tenant: guess.tenant, at: effects.now()) else {
+    private func count(_ passwordAttempt: PasswordAttempt) async throws {
+        guard
+            try await store.countWrongPassword(
+                passwordAttempt.throttleKeys,
+                tenant: passwordAttempt.tenant,
+                at: effects.now()
+            )
+        else {
             throw FactsMoved()
         }
     }
@@ -221,8 +229,8 @@ extension AccountOperations {
             plan: plan,
             otherwise: .quarantinedPasswordRestored,
             attempt,
-            sideWrites: [suspended.guess.unlocked(at: effects.now())]
-                + rememberAnswer(methods, to: request.idempotent, of: user.id, tenant: user.tenant, at: attempt.now)
+            sideWrites: [suspended.passwordAttempt.unlocked(at: effects.now())]
+                + storeAnswer(methods, to: request.idempotent, of: user.id, tenant: user.tenant, at: attempt.now)
         )
         return methods
     }

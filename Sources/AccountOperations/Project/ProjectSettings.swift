@@ -104,7 +104,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
         self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")
         self.rowLimits = Dictionary(
-            uniqueKeysWithValues: LimitedRow.allCases.map { ($0, settings.limits($0.limits, $0.rawValue)) }
+            uniqueKeysWithValues: LimitedResource.allCases.map { ($0, settings.limits($0.limits, $0.rawValue)) }
         )
     }
 
