@@ -6,10 +6,10 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
-# Direct dependencies are pinned to a version in the manifest; what they bring along is resolved here.
+# The manifest pins the direct dependencies. SwiftPM resolves the transitive ones here.
 RUN swift package resolve
 COPY Sources Sources
-# Only for the manifest, which names the folders of these targets too.
+# SwiftPM needs these folders because the manifest names them.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
 RUN swift build --configuration release --static-swift-stdlib -Xlinker --rosegment --product concord \
@@ -24,7 +24,7 @@ RUN apt-get update \
 COPY --from=build /out/bin/concord /usr/local/bin/concord
 COPY NOTICE /usr/local/share/concord/NOTICE
 COPY migrations /usr/local/share/concord/migrations
-# By number: what forbids root cannot tell a name from it.
+# By number: a check that forbids root cannot resolve a name.
 USER 10001
 EXPOSE 8080
 ENTRYPOINT ["concord"]

@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-fast fuzz format lint golden demo bench migrate clean
 
-# Swift's own libraries go into the program: it starts and runs faster, and needs nothing of Swift where it runs. Code
-# apart from constants, so that running the one does not draw the other into memory; gold and lld both know how.
+# Links the Swift libraries statically: the program starts and runs faster, and runs on machines without Swift.
+# `--rosegment` separates code from constants, so that running code does not load constants. gold and lld support it.
 RELEASE := --configuration release --static-swift-stdlib -Xlinker --rosegment
 
 help: ## List these commands
@@ -12,7 +12,7 @@ build: ## Install what is missing and build the release binary, .build/release/c
 	@scripts/prepare
 	swift build $(RELEASE) --product concord
 
-run: build ## Run the development server with a database of its own (ARGS='--port 9100')
+run: build ## Run the development server with a private database (ARGS='--port 9100')
 	@exec .build/release/concord dev $(ARGS)
 
 test: ## Check formatting and run every test against a real PostgreSQL
@@ -21,7 +21,7 @@ test: ## Check formatting and run every test against a real PostgreSQL
 test-fast: ## Run the tests that need no database
 	swift test --disable-xctest --filter '^(AccountLinking|JSON|IdentityProviders|Repository)Tests\.'
 
-fuzz: build ## Send broken requests to every route of real servers (ARGS='--seconds 600 --seed 7')
+fuzz: build ## Send broken requests to every route of two servers (ARGS='--seconds 600 --seed 7')
 	@CONCORD=.build/release/concord scripts/fuzz $(ARGS)
 
 format: ## Format the sources in place
@@ -32,14 +32,14 @@ lint: ## Check formatting, language and architecture
 	swift format lint --strict --recursive --parallel Sources Tests Benchmarks Package.swift
 	swift test --disable-xctest --filter '^RepositoryTests\.'
 
-golden: ## Write the golden files anew, to be reviewed as a diff
+golden: ## Regenerate the golden files; review them as a diff
 	UPDATE_GOLDEN=1 scripts/test
 
 demo: build ## Play a provider conflict from end to end over HTTP
 	swift build $(RELEASE) --product concord-demo
 	@scripts/demo
 
-bench: build ## Measure against pgbench and print a table (ARGS='--rounds 1 --check')
+bench: build ## Compare with pgbench and print a table (ARGS='--rounds 1 --check')
 	swift build $(RELEASE) --product concord-demo
 	swift build $(RELEASE) --product concord-bench
 	@scripts/bench $(ARGS)
@@ -47,5 +47,5 @@ bench: build ## Measure against pgbench and print a table (ARGS='--rounds 1 --ch
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
 	@.build/release/concord migrate up
 
-clean: ## Remove everything built; the data in .concord stays
+clean: ## Delete the build; the data in .concord stays
 	rm -rf .build
