@@ -1,4 +1,4 @@
-"""A development server of the test run's own, and what every test uses to talk to it."""
+"""Fixtures of the conformance tests: a development server, and functions to call it."""
 
 import json
 import os
@@ -15,13 +15,13 @@ import pytest
 
 PROJECT = "demo-conformance"
 ALGORITHMS = ["ES256", "RS256"]
-#: What development gives out unless it is told to sign.
+#: The form of the tokens of a development server without `--signed-tokens`.
 UNSIGNED = "none"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Server:
-    """The wire, without an SDK."""
+    """A running server, called over HTTP without an SDK."""
 
     def __init__(self, host, algorithm, binary, directory):
         self.host = host
@@ -35,13 +35,13 @@ class Server:
             return json.load(answer)
 
     def service_account(self, name):
-        """The credentials file of a new service account."""
+        """Creates a service account and returns its credentials file."""
         command = '. "$0/environment" && "$1" service-account create --name "$2" --base-url "$3"'
         arguments = ["sh", "-c", command, self.directory, self.binary, name, self.base]
         return json.loads(subprocess.run(arguments, check=True, stdout=subprocess.PIPE, timeout=120).stdout)
 
     def post(self, path, body, bearer=None):
-        """The status and the answer."""
+        """Returns the status and the JSON of the answer."""
         headers = {"Content-Type": "application/json"}
         if bearer:
             headers["Authorization"] = f"Bearer {bearer}"
@@ -62,21 +62,21 @@ class Server:
         return self.post("/securetoken.googleapis.com/v1/token?key=any", body)
 
     def sign_up(self, email=None, password="correct horse"):
-        """Signs a new person up and returns the answer."""
+        """Signs up a new user and returns the answer."""
         body = {"email": email or address(), "password": password, "returnSecureToken": True}
         status, answer = self.client("signUp", body)
         assert status == 200, answer
         return answer
 
 
-#: Runs a test once for each algorithm that tokens can be signed with.
+#: Runs a test once for each signing algorithm.
 for_each_algorithm = pytest.mark.parametrize("server", ALGORITHMS, indirect=True, scope="session")
-#: The same, and once with the unsigned tokens of development.
+#: Runs a test once for each signing algorithm, and once with the unsigned tokens of development.
 for_each_form = pytest.mark.parametrize("server", [UNSIGNED, *ALGORITHMS], indirect=True, scope="session")
 
 
 def address():
-    """An address nobody else has."""
+    """Returns an unused e-mail address."""
     return f"{uuid.uuid4().hex}@example.com"
 
 
@@ -89,7 +89,7 @@ def serve(binary, directory, algorithm):
         stderr=subprocess.STDOUT,
         text=True,
     )
-    # A server that never says it is ready is ended, which ends the loop below.
+    # Kills a server that does not become ready, which ends the loop below.
     timer = threading.Timer(120, process.kill)
     timer.start()
     said = []
@@ -98,7 +98,7 @@ def serve(binary, directory, algorithm):
         found = re.search(r"FIREBASE_AUTH_EMULATOR_HOST=(\S+)", line)
         if found:
             timer.cancel()
-            # Nobody reads the rest, and a full pipe would stop the server.
+            # Reads the rest of the output, because a full pipe would block the server.
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return process, found[1]
     timer.cancel()
@@ -108,7 +108,7 @@ def serve(binary, directory, algorithm):
 
 @pytest.fixture(scope="session")
 def server(request):
-    """Does not sign tokens, unless a test is parametrized with an algorithm."""
+    """A development server. It signs tokens only if the test is parametrized with an algorithm."""
     algorithm = getattr(request, "param", UNSIGNED)
     with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
         binary = os.environ["CONCORD"]
@@ -122,7 +122,7 @@ def server(request):
 
 @pytest.fixture(scope="session")
 def app(server):
-    """The Admin SDK, redirected by its emulator switch."""
+    """The Admin SDK, with its emulator setting pointed at the server."""
     os.environ["FIREBASE_AUTH_EMULATOR_HOST"] = server.host
     import firebase_admin
 
@@ -133,7 +133,7 @@ def app(server):
 
 @pytest.fixture
 def empty(server):
-    """No account exists when the test begins."""
+    """Deletes all accounts before the test."""
     request = urllib.request.Request(
         f"{server.base}/emulator/v1/projects/{PROJECT}/accounts", method="DELETE"
     )

@@ -1,4 +1,4 @@
-"""What a backend does with the Admin SDK, as it stands."""
+"""The calls of a backend with the unmodified Admin SDK for Python."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ def test_a_user_is_created_and_found_by_every_identifier(app):
         assert found.custom_claims is None
 
 
-def test_a_user_with_nothing_and_one_with_a_chosen_id(app):
+def test_a_user_without_fields_gets_an_id_and_a_chosen_id_is_used_once(app):
     assert len(auth.create_user().uid) == 28
     uid = f"chosen-{time.time_ns()}"
     assert auth.create_user(uid=uid).uid == uid
@@ -36,7 +36,7 @@ def test_a_user_with_nothing_and_one_with_a_chosen_id(app):
         auth.create_user(uid=uid)
 
 
-def test_taken_identifiers_are_told_apart(app):
+def test_a_taken_address_and_a_taken_number_are_different_errors(app):
     email, phone = address(), f"+1556{time.time_ns() % 10**7:07d}"
     auth.create_user(email=email, phone_number=phone)
     with pytest.raises(auth.EmailAlreadyExistsError):
@@ -48,7 +48,7 @@ def test_taken_identifiers_are_told_apart(app):
         auth.update_user(other.uid, email=email)
 
 
-def test_nobody_is_not_found(app):
+def test_an_unknown_user_is_not_found(app):
     for call in (
         lambda: auth.get_user("nobody"), lambda: auth.get_user_by_email(address()),
         lambda: auth.update_user("nobody", display_name="A"), lambda: auth.delete_user("nobody"),
@@ -57,7 +57,7 @@ def test_nobody_is_not_found(app):
             call()
 
 
-def test_many_users_are_fetched_at_once(app):
+def test_users_are_fetched_in_bulk(app):
     users = [auth.create_user(email=address()) for _ in range(3)]
     found = auth.get_users([
         auth.UidIdentifier(users[0].uid), auth.EmailIdentifier(users[1].email), auth.UidIdentifier(users[2].uid),
@@ -75,7 +75,7 @@ def test_users_are_listed_page_by_page(app, empty):
     assert len(auth.list_users().users) == 25
 
 
-def test_an_update_changes_and_clears(app):
+def test_an_update_changes_and_clears_fields(app):
     user = auth.create_user(email=address(), display_name="Ann", photo_url="https://example.com/a.png",
                             phone_number=f"+1557{time.time_ns() % 10**7:07d}")
     email = address()
@@ -86,7 +86,7 @@ def test_an_update_changes_and_clears(app):
     assert cleared.display_name is None and cleared.photo_url is None and cleared.phone_number is None
 
 
-def test_custom_claims_come_with_the_next_token(app, server):
+def test_custom_claims_are_in_the_next_token(app, server):
     person = server.sign_up()
     auth.set_custom_user_claims(person["localId"], {"role": "admin"})
     assert auth.get_user(person["localId"]).custom_claims == {"role": "admin"}
@@ -96,7 +96,7 @@ def test_custom_claims_come_with_the_next_token(app, server):
     assert not auth.get_user(person["localId"]).custom_claims
 
 
-def test_users_are_deleted_one_by_one_and_many_at_once(app):
+def test_users_are_deleted_one_by_one_and_in_bulk(app):
     user = auth.create_user(email=address())
     auth.delete_user(user.uid)
     with pytest.raises(auth.UserNotFoundError):
@@ -127,7 +127,7 @@ def test_a_custom_token_signs_in_with_its_claims(app, server):
     assert again["isNewUser"] is False
 
 
-def test_a_number_signs_in_and_is_found_and_cleared(app, server):
+def test_a_user_signs_in_with_a_number_which_the_sdk_finds_and_clears(app, server):
     number = f"+1650555{time.time_ns() % 9000 + 1000}"
     status, sent = server.client("sendVerificationCode", {"phoneNumber": number, "recaptchaToken": "app"})
     assert status == 200, sent
@@ -147,8 +147,8 @@ def test_a_number_signs_in_and_is_found_and_cleared(app, server):
         auth.get_user_by_phone_number(number)
 
 
-def test_a_second_factor_is_enrolled_asked_for_and_in_the_token(app, server):
-    # The SDK for Python knows no second factors; this is what those for Node and Go send.
+def test_an_enrolled_second_factor_is_required_and_named_in_the_token(app, server):
+    # The SDK for Python does not support second factors. These are the requests of the SDKs for Node and Go.
     number, email = f"+1650555{time.time_ns() % 9000 + 1000}", address()
     user = auth.create_user(email=email, email_verified=True, password="correct horse")
     path = f"/identitytoolkit.googleapis.com/v1/projects/{PROJECT}/accounts:"
@@ -183,7 +183,7 @@ def test_a_second_factor_is_enrolled_asked_for_and_in_the_token(app, server):
     assert claims["firebase"]["sign_in_second_factor"] == "phone"
     assert claims["firebase"]["second_factor_identifier"] == enrolled["mfaEnrollmentId"]
 
-    # The whole list comes back; an empty one clears, and ends the sessions that showed one.
+    # An update replaces the whole list. An empty list removes all factors and ends the sessions that used one.
     status, answer = server.post(path + "update", {"localId": user.uid, "mfa": {}}, bearer="owner")
     assert status == 200, answer
     _, answer = server.client("signInWithPassword", {"email": email, "password": "correct horse"})
@@ -191,7 +191,7 @@ def test_a_second_factor_is_enrolled_asked_for_and_in_the_token(app, server):
 
 
 @for_each_form
-def test_a_session_cookie_is_made_and_verified(app, server):
+def test_a_session_cookie_is_created_and_verified(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
     claims = auth.verify_session_cookie(cookie, check_revoked=True)
@@ -202,10 +202,10 @@ def test_a_session_cookie_is_made_and_verified(app, server):
 
 
 @for_each_form
-def test_revoking_ends_sessions_and_shows_in_tokens(app, server):
+def test_revoking_ends_sessions_and_invalidates_tokens_and_cookies(app, server):
     person = server.sign_up()
     cookie = auth.create_session_cookie(person["idToken"], expires_in=3600)
-    # Third parties compare whole seconds.
+    # The SDK compares whole seconds.
     time.sleep(1.1)
     auth.revoke_refresh_tokens(person["localId"])
     with pytest.raises(auth.RevokedIdTokenError):
@@ -268,7 +268,7 @@ PASSWORD, SALT = b"password", b"NaCl"
 
 
 def hash_kinds():
-    """Every kind of hash the SDK can import, as its own documentation and tests make them."""
+    """Yields every kind of hash that the SDK imports, built as in its documentation and tests."""
     digest = hashlib.md5(SALT + PASSWORD).hexdigest().encode()
     scrypt_key = base64.b64decode(
         "jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA=="
@@ -312,7 +312,7 @@ def test_imported_users_sign_in_with_their_old_passwords(app, server):
         assert {row.provider_id for row in found.provider_data} == {"password", "google.com"}
 
 
-def test_an_import_says_which_users_it_left_out(app):
+def test_an_import_reports_the_users_that_it_skipped(app):
     taken = auth.create_user(email=address())
     users = [
         auth.ImportUserRecord(uid=f"a-{time.time_ns()}", email=address()),

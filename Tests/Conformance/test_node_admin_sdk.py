@@ -1,4 +1,4 @@
-"""What the Admin SDK for Node makes of tokens and cookies behind its emulator setting."""
+"""The Admin SDK for Node, with its emulator setting, verifies tokens and cookies."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ COOKIE = "https://session.firebase.google.com/"
 
 
 def verify(token, issuer):
-    """The answer of the SDK's rules: `claims`, or `error`."""
+    """Verifies the token with the SDK's checks. Returns `claims` or `error`."""
     result = subprocess.run(
         ["node", SCRIPT, issuer, PROJECT], input=token, stdout=subprocess.PIPE, text=True, check=True, timeout=60
     )
@@ -25,7 +25,7 @@ def verify(token, issuer):
 
 
 def unsigned(claims):
-    """An unsigned token of somebody's own making."""
+    """Returns a forged unsigned token."""
     return jwt.encode(claims, key=None, algorithm="none")
 
 
@@ -46,7 +46,7 @@ def test_id_tokens_and_session_cookies_are_accepted(person, cookie):
         assert jwt.get_unverified_header(token) == {"alg": "none", "typ": "JWT"}
 
 
-def test_a_refreshed_token_and_one_of_a_custom_token_are_accepted(app, server, person):
+def test_tokens_of_a_refresh_and_of_a_custom_token_are_accepted(app, server, person):
     status, answer = server.refresh(person["refreshToken"])
     assert status == 200 and verify(answer["id_token"], ID_TOKEN)["claims"]["sub"] == person["localId"]
     uid = f"custom-{time.time_ns()}"
@@ -56,20 +56,20 @@ def test_a_refreshed_token_and_one_of_a_custom_token_are_accepted(app, server, p
     assert (status, claims["sub"], claims["level"]) == (200, uid, 3)
 
 
-def test_a_cookie_is_no_id_token_and_a_custom_token_neither(app, person, cookie):
+def test_a_cookie_and_a_custom_token_are_refused_as_id_tokens(app, person, cookie):
     assert "issuer" in verify(cookie, ID_TOKEN)["error"]
     assert "issuer" in verify(person["idToken"], COOKIE)["error"]
     assert "audience" in verify(auth.create_custom_token("somebody").decode(), ID_TOKEN)["error"]
 
 
 @for_each_algorithm
-def test_it_refuses_what_is_signed(person, cookie):
-    """Why development does not sign unless told to."""
+def test_signed_tokens_and_cookies_are_refused(person, cookie):
+    """The reason why development does not sign tokens by default."""
     for token, issuer in ((person["idToken"], ID_TOKEN), (cookie, COOKIE)):
         assert verify(token, issuer) == {"error": "secret or public key must be provided"}
 
 
-def test_concord_refuses_what_it_did_not_issue_although_the_sdk_accepts_it(server, person):
+def test_concord_refuses_a_forged_token_that_the_sdk_accepts(server, person):
     claims = verify(person["idToken"], ID_TOKEN)["claims"]
     other = server.sign_up()
     without = {name: value for name, value in claims.items() if name != "concord_signature"}

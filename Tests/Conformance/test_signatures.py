@@ -1,4 +1,4 @@
-"""Tokens and cookies, verified by libraries that know nothing of us; and what such libraries sign."""
+"""Common JWT libraries verify tokens and cookies of Concord, and sign tokens for it."""
 
 import time
 
@@ -26,12 +26,12 @@ def cookie(app, id_token):
 
 
 def key_of(keys, token):
-    """The key of a JSON Web Key Set that a token names."""
+    """Returns the key of a JSON Web Key Set that the token names."""
     return jwt.PyJWKSet.from_dict(keys)[jwt.get_unverified_header(token)["kid"]].key
 
 
 def certified_key(certificates, token):
-    """The public key of the certificate that a token names."""
+    """Returns the public key of the certificate that the token names."""
     pem = certificates[jwt.get_unverified_header(token)["kid"]]
     return x509.load_pem_x509_certificate(pem.encode()).public_key()
 
@@ -42,7 +42,7 @@ def verify(server, token, key, issuer):
 
 
 def with_one_bit_flipped(token, part):
-    """The token with one bit changed in the middle of one of its parts."""
+    """Returns the token with one bit flipped in the middle of one part."""
     parts = token.split(".")
     raw = bytearray(jwt.utils.base64url_decode(parts[part]))
     raw[len(raw) // 2] ^= 1
@@ -50,7 +50,7 @@ def with_one_bit_flipped(token, part):
     return ".".join(parts)
 
 
-def test_the_documented_lines_verify_an_id_token(server, id_token):
+def test_the_example_in_the_documentation_verifies_an_id_token(server, id_token):
     document = (REPOSITORY / "docs" / "guides" / "verifying-tokens.md").read_text()
     lines = document.split("```python\n")[1].split("```")[0]
     lines = lines.replace("https://HOST", server.base).replace("PROJECT-ID", PROJECT).replace("ES256", server.algorithm)
@@ -67,7 +67,7 @@ def test_an_id_token_verifies_with_the_published_keys_and_certificates(server, i
         assert claims["sub"] == claims["user_id"]
 
 
-def test_a_cookie_verifies_with_keys_of_its_own(server, cookie):
+def test_a_cookie_verifies_with_keys_that_do_not_sign_id_tokens(server, cookie):
     keys = server.get("/identitytoolkit.googleapis.com/v1/sessionCookiePublicKeys")
     certificates = server.get("/www.googleapis.com/identitytoolkit/v3/relyingparty/publicKeys")
     for key in (key_of(keys, cookie), certified_key(certificates, cookie)):
@@ -88,7 +88,7 @@ def test_one_flipped_bit_is_refused(server, id_token, cookie, part):
     assert (status, answer["error"]["message"]) == (400, "INVALID_ID_TOKEN")
 
 
-def test_discovery_leads_to_the_keys(server, id_token):
+def test_the_discovery_document_names_the_keys(server, id_token):
     document = server.get(f"/{PROJECT}/.well-known/openid-configuration")
     assert document["issuer"] == ID_TOKEN_ISSUER
     header = jwt.get_unverified_header(id_token)
@@ -99,7 +99,7 @@ def test_discovery_leads_to_the_keys(server, id_token):
 
 
 @pytest.mark.parametrize("names_key", [True, False])
-def test_what_a_service_account_signs_is_taken_whether_or_not_it_names_its_key(server, names_key):
+def test_tokens_of_a_service_account_are_accepted_with_and_without_a_key_id(server, names_key):
     account = server.service_account("signer-with" if names_key else "signer-without")
     headers = {"kid": account["private_key_id"]} if names_key else None
 

@@ -1,15 +1,15 @@
 // Verifies a token as the Admin SDK for Node does behind its emulator setting.
 //
-// Usage: node verify_token.js ISSUER PROJECT <TOKEN
+// usage: node verify_token.js ISSUER PROJECT <TOKEN
 //
-// Prints `{"claims": …}`, or `{"error": …}` with the sentence of whoever refuses. The SDK itself is in no Debian package,
-// and neither is `jsonwebtoken`, which it calls. The rules of both are written out here. Where Node finds the package
-// `jsonwebtoken` (`npm install`, `NODE_PATH`), it is asked too, and must agree.
+// Prints `{"claims": …}`, or `{"error": …}` with the message of the failed check. Debian has no package of the SDK or of
+// `jsonwebtoken`, which the SDK calls, so this file repeats the checks of both. If Node finds the package `jsonwebtoken`
+// (`npm install`, `NODE_PATH`), this script also calls it, and fails unless both results agree.
 'use strict';
 
 const fs = require('node:fs');
 
-/** `jsonwebtoken`, as far as the SDK uses it for an emulator: `decode(token, {complete: true})` and `verify` without a key. */
+/** The part of `jsonwebtoken` that the SDK uses for an emulator: a complete `decode`, and `verify` without a key. */
 const rules = {
   decode(token) {
     if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) return null;
@@ -32,7 +32,7 @@ const rules = {
   },
 };
 
-/** What the SDK demands of the claims; an emulator's header may lack a key id and name any algorithm. */
+/** Returns the SDK's error for the claims. It does not check key id and algorithm of an emulator's token. */
 function complaint(payload, issuer, project) {
   if (payload.aud !== project) return 'incorrect "aud" (audience) claim';
   if (payload.iss !== issuer + project) return 'incorrect "iss" (issuer) claim';
@@ -42,7 +42,7 @@ function complaint(payload, issuer, project) {
   return undefined;
 }
 
-/** The same steps in the same order as the SDK: decode, look at the claims, verify. */
+/** Does the steps of the SDK in its order: decode, check the claims, verify. */
 function verified(library, token, issuer, project) {
   const decoded = library.decode(token, { complete: true });
   if (!decoded) return { error: 'Decoding token failed.' };

@@ -1,7 +1,7 @@
-"""Fuzzes the HTTP API of a real `concord dev` and a real `concord serve`, for so long or for so many requests.
+"""Fuzzes the HTTP API of `concord dev` and `concord serve` for a number of seconds or requests.
 
-Checked after each answer: it comes, it is no 5xx except those of docs/reference/errors.md, its JSON parses, and a
-failure has a code of that page. Checked at the end: both programs live, logged no error, and end in order.
+Checks for each request: the server answers, a 5xx is one of docs/reference/errors.md, the JSON parses, and a failure
+has a code of that page. Checks at the end: both programs run, have logged no error, and exit with 0.
 """
 
 import argparse
@@ -23,9 +23,9 @@ import servers
 import shapes
 import wire
 
-#: Different failures after which a run ends: the rest would say the same.
+#: A run ends after this number of different failures: more would have the same causes.
 FAILURES_MAX = 10
-#: Requests between two that put the project's configuration back.
+#: Average number of requests of a worker until it restores the configuration of the project.
 CONFIGURED_EVERY = 400
 GOLDEN = servers.REPOSITORY / "Tests/AccountAPITests/Golden"
 REPORTS = servers.REPOSITORY / ".build/fuzz"
@@ -40,7 +40,7 @@ class Route:
 
 
 def routes():
-    """Every route that the program has, by name. Tests keep the lists as they are in the sources."""
+    """Returns every route of the program by name, from golden files."""
     found = []
     for file in ["routes.txt", "other-routes.txt"]:
         for line in (GOLDEN / file).read_text().splitlines():
@@ -53,14 +53,14 @@ def routes():
 
 
 class Worker:
-    """One client: a connection to each listener, what it has learned, and its own random numbers."""
+    """A client: one connection for each listener, values of earlier answers, and a random generator."""
 
     def __init__(self, number, seed, settings, counters, failures):
         self.number = number
         self.rng = random.Random(f"{seed}:{number}")
         self.addresses, api_key, self.config = settings
         self.routes = routes()
-        # Pages are files, and what is not implemented has one answer: few requests are enough for those.
+        # A page is a file, and an unimplemented route has one answer: few requests are enough for them.
         common = {name: 1 if route.access in ("page", "unimplemented") else 10 for name, route in self.routes.items()}
         common = {name: 0 if name in shapes.RARE else weight for name, weight in common.items()}
         self.names, self.weights = list(common), list(itertools.accumulate(common.values()))
@@ -76,7 +76,7 @@ class Worker:
         self.history = collections.deque(maxlen=30)
 
     def run(self, is_over):
-        # Roles by turns: development shows codes, the public listener is production, operators are its administrators.
+        # Development reveals mailed codes, `serve` is the public listener, `operators` the administrators' listener.
         for role in itertools.cycle(["dev", "serve", "dev", "operators"]):
             if is_over():
                 return
@@ -96,7 +96,7 @@ class Worker:
         self._send("dev", "PUT /concord/v1/policy", shapes.Shape({}, bearer="administrator"), False)
 
     def _tell(self, role, story):
-        """Plays a story, and breaks one of its steps."""
+        """Plays a story, with one step mutated."""
         world = self._world(role)
         steps = story(world)
         broken = self.rng.randrange(10)
@@ -117,7 +117,7 @@ class Worker:
         return self.worlds["dev" if role == "dev" else "serve"]
 
     def _send(self, role, name, shape, is_mutated):
-        """Sends one request and checks its answer. The answer's JSON."""
+        """Sends one request, checks the answer and returns its JSON."""
         world = self._world(role)
         route = self.routes[name]
         if shape is None:
@@ -166,11 +166,11 @@ class Worker:
         return draft.request(rng, route.name, "%s:%d" % self.addresses[role])
 
     def _bearer(self, role, route, path):
-        """What the route's access asks for, where the example does not say."""
+        """Returns the token that the route's access requires; `None` if it requires none."""
         names_project = f"/projects/{servers.PROJECT}" in path and route.access != "development"
         if route.access == "administrator" or names_project:
             return "administrator"
-        # Administrators call the clients' routes too.
+        # Administrators may call the routes of clients.
         if route.access == "client" and role != "serve" and self.rng.random() < 0.15:
             return "administrator"
         return None
@@ -193,13 +193,13 @@ class Worker:
                 f"{request.route}: {what}",
                 f"{role}: {request.route} {list(request.mutations)}\n  {what}\n  {command}\n"
                 + (f"  answer: {answer.status} {answer.text[:300]}\n" if answer else "")
-                + f"  the requests before it: {script}\n",
+                + f"  earlier requests: {script}\n",
             )
         )
 
 
 def work(number, seed, settings, counters, failures, results, ends_at, requests_max):
-    """A worker's process."""
+    """Runs one worker in its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = Worker(number, seed, settings, counters, failures)
 
@@ -214,13 +214,13 @@ def work(number, seed, settings, counters, failures, results, ends_at, requests_
 
 def options():
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
-    parser.add_argument("--requests", type=int, default=sys.maxsize, help="how many at most")
-    parser.add_argument("--seed", type=int, default=None, help="of the random numbers; printed")
-    parser.add_argument("--connections", type=int, default=8, help="clients at the same time (8)")
+    parser.add_argument("--seconds", type=float, default=60, help="duration (default: 60)")
+    parser.add_argument("--requests", type=int, default=sys.maxsize, help="maximum number of requests (default: no limit)")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random generators (default: random, printed)")
+    parser.add_argument("--connections", type=int, default=8, help="number of concurrent clients (default: 8)")
     chosen = parser.parse_args()
     if chosen.connections < 1 or chosen.seconds <= 0 or chosen.requests < 1:
-        parser.error("nothing to do")
+        parser.error("--connections and --requests must be at least 1, --seconds more than 0")
     return chosen
 
 
@@ -237,16 +237,16 @@ def main():
                 problems += [f"{program.name} logged: {line[:1000]}" for line in program.errors()[:5]]
         finally:
             ends = running.stop()
-        problems += [f"{name} ended with {code}" for name, code in ends.items() if code != 0]
+        problems += [f"{name} exited with {code}" for name, code in ends.items() if code != 0]
     for problem in problems:
         print(f"\nfuzz: {problem}", file=sys.stderr)
     if problems:
-        print(f"\nfuzz: the same again: scripts/fuzz --seed {seed}", file=sys.stderr)
+        print(f"\nfuzz: to repeat the run: scripts/fuzz --seed {seed}", file=sys.stderr)
         sys.exit(1)
 
 
 def fuzz(running, chosen, seed):
-    """Runs the workers and says what came of it. What is wrong, in words."""
+    """Runs the workers and prints the report. Returns the failures as texts."""
     context = multiprocessing.get_context("fork")
     counters = context.Value("q", 0)
     failures, results = context.Queue(), context.Queue()
@@ -294,10 +294,10 @@ def fuzz(running, chosen, seed):
             said_at = now
             print(f"fuzz: {counters.value} requests in {now - began:.0f} s", flush=True)
         if now > ends_at.value + wire.PATIENCE + 30 and ends_at.value:
-            found.setdefault("workers", "the workers do not end")
+            found.setdefault("workers", "the workers did not exit in time")
             break
         if any(worker.exitcode not in (None, 0) for worker in workers):
-            found.setdefault("worker", "a worker broke: its mistake stands above")
+            found.setdefault("worker", "a worker crashed; see its traceback above")
             ends_at.value = 0
             break
     seconds = time.monotonic() - began
@@ -317,9 +317,9 @@ def report(running, count, seconds, statuses, reached, before):
         groups[str(status) if status == "none" or status >= 500 else f"{status // 100}xx"] += times
     print(f"fuzz: {count} requests in {seconds:.1f} s, {count / seconds:.0f} a second")
     print("fuzz: " + ", ".join(f"{name} {times}" for name, times in sorted(groups.items())))
-    print(f"fuzz: {len(reached & known)} of {len(known)} routes have answered with success")
+    print(f"fuzz: {len(reached & known)} of {len(known)} routes succeeded at least once")
     if os.environ.get("FUZZ_VERBOSE"):
-        print("fuzz: never: " + ", ".join(sorted(known - reached)))
+        print("fuzz: routes that never succeeded: " + ", ".join(sorted(known - reached)))
     for program in running.programs:
         (memory, files), (memory_now, files_now) = before[program.name], program.kilobytes()
         print(f"fuzz: {program.name}: {memory >> 10} to {memory_now >> 10} MiB, {files} to {files_now} open files")

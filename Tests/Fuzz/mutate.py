@@ -1,4 +1,4 @@
-"""How a request that makes sense becomes one that does not: JSON by its structure, then by its bytes, then HTTP."""
+"""Mutates valid requests: the structure of the JSON, the bytes of the body, and HTTP itself."""
 
 import copy
 import json
@@ -9,25 +9,25 @@ import wire
 
 
 class Raw(bytes):
-    """Stands in a document and is written as it is."""
+    """Bytes in a document that are written without encoding."""
 
 
 class Pairs:
-    """An object as pairs, whose names may repeat."""
+    """A JSON object as pairs. Names may repeat."""
 
     def __init__(self, pairs):
         self.pairs = list(pairs)
 
 
 class Deep:
-    """So many arrays or objects inside each other. Written without recursion."""
+    """`depth` nested arrays or objects, built without recursion."""
 
     def __init__(self, opening, closing, depth, inner=b"1"):
         self.raw = opening * depth + inner + closing * depth
 
 
 def encode(value):
-    """`value` as JSON, and whatever else stands in it."""
+    """Returns `value` as JSON. `value` may contain `Raw`, `Deep` and `Pairs`."""
     match value:
         case Raw():
             return bytes(value)
@@ -66,7 +66,7 @@ NASTY = [
 
 
 def places(value, found=None):
-    """Every container in `value` with each of its keys or indexes."""
+    """Returns each container in `value` with each of its keys or indexes."""
     found = [] if found is None else found
     if isinstance(value, dict):
         keys = list(value)
@@ -85,7 +85,7 @@ def snake_case(name):
 
 
 def odd_text(rng, text):
-    """A text that differs a little."""
+    """Returns `text` with a small change."""
     at = rng.randrange(len(text) + 1)
     return rng.choice(
         [
@@ -97,13 +97,13 @@ def odd_text(rng, text):
 
 
 def mutate_document(rng, body, pinned, all_names):
-    """Changes one place in a copy of `body`. What is `pinned` stays."""
+    """Changes one member in a copy of `body`, and none that is `pinned`. Returns the copy and a name for the change."""
     body = copy.deepcopy(body)
     found = [(container, key) for container, key in places(body) if key not in pinned]
     names = [(container, key) for container, key in found if isinstance(container, dict)]
     choice = rng.randrange(10)
     if not found or choice == 0:
-        # A field that other routes have, or that nobody has.
+        # A field of another route, or of no route.
         body[rng.choice(all_names)] = rng.choice(NASTY)
         return body, "more"
     container, key = rng.choice(found)
@@ -135,7 +135,7 @@ def mutate_document(rng, body, pinned, all_names):
 
 
 def replace(value, old, new):
-    """`value`, with `new` in place of the container `old`."""
+    """Returns `value` with `new` in place of the container `old`."""
     if value is old:
         return new
     if isinstance(value, dict):
@@ -146,7 +146,7 @@ def replace(value, old, new):
 
 
 def mutate_bytes(rng, data):
-    """Changes the bytes of a body."""
+    """Changes the bytes of a body. Returns them and a name for the change."""
     at = rng.randrange(len(data) + 1)
     match rng.randrange(9):
         case 0:
@@ -190,7 +190,7 @@ ODD_FIELDS = [
 
 
 def mutate_target(rng, path, query):
-    """Changes path or query."""
+    """Changes path or query. Returns both and a name for the change."""
     at = rng.randrange(1, len(path) + 1)
     match rng.randrange(10):
         case 0:
@@ -237,7 +237,7 @@ def mutate_target(rng, path, query):
 
 
 def chunks(rng, body):
-    """`body` in chunks, as it may be sent."""
+    """Returns `body` in valid chunks of random size."""
     parts = []
     while body:
         size = min(len(body), rng.choice([1, 3, 16, 1000, 65536]))
@@ -261,14 +261,14 @@ class Draft:
         #: JSON, bytes, or `None`.
         self.body = body
         self.content_type = "application/x-www-form-urlencoded" if is_form else "application/json"
-        #: Written as a form as long as it is what it was.
+        #: The unchanged body of a form. A mutated body is not encoded as a form.
         self.form = body if is_form else None
-        #: The body names hosts that the server asks. They stay, so the server asks no foreign hosts.
+        #: The body names hosts that the server calls. Mutations leave them unchanged, so that it calls no foreign hosts.
         self.is_pinned = is_pinned
         self.mutations = []
 
     def data(self):
-        """The body as it is sent."""
+        """Returns the bytes of the body."""
         if self.body is None or isinstance(self.body, bytes) and not isinstance(self.body, Raw):
             return self.body
         if self.form is not None and self.body is self.form:
@@ -276,7 +276,7 @@ class Draft:
         return encode(self.body)
 
     def mutate(self, rng, pinned, all_names):
-        """Changes one thing, whatever there is to change."""
+        """Applies one random mutation."""
         while (what := self._mutate(rng, pinned, all_names)) is None:
             pass
         self.mutations.append(what)
@@ -307,7 +307,7 @@ class Draft:
         return what
 
     def request(self, rng, route, host):
-        """The bytes; where something was changed, HTTP itself may be broken as well."""
+        """Returns the request. If the draft was mutated, HTTP itself may be broken as well."""
         data = self.data()
         fields = self.fields if data is None else [*self.fields, ("Content-Type", self.content_type)]
         query = "&".join(f"{name}={value}" for name, value in self.query)
@@ -315,7 +315,7 @@ class Draft:
         target = target.replace(" ", "%20").replace("\r", "%0D").replace("\n", "%0A").encode("utf-8", "surrogatepass")
         lines = [self.method.encode() + b" " + target + b" HTTP/1.1", b"Host: " + host.encode()]
         lines += [f"{name}: {value}".encode() for name, value in fields]
-        # Methods and targets that HTTP has no room for.
+        # HTTP does not allow such methods and targets.
         is_rude = not self.method.isupper() or len(self.method) < 3 or bool(re.search(rb"[^!-~]", target))
         payload = data or b""
         broken = None
@@ -328,7 +328,7 @@ class Draft:
         elif data is not None or self.method not in ("GET", "HEAD", "DELETE", "OPTIONS"):
             lines.append(length(payload))
         head = b"\r\n".join(lines) + b"\r\n\r\n"
-        # Heads are bounded, and so is each line of them (docs/reference/errors.md).
+        # The server limits the head and each of its lines (docs/reference/errors.md).
         is_rude = is_rude or len(head) > 60_000 or max(map(len, lines)) > 32_000
         # A broken request ends the client's side of the connection, so the server does not wait for more.
         return wire.Request(route, self.method, head + payload, is_rude, is_rude, tuple(self.mutations))
@@ -341,8 +341,8 @@ def length(payload, more=0):
     return f"Content-Length: {len(payload) + more}".encode()
 
 
-# Ways to write a request differently. Each changes the lines of its head and returns the payload, a name for the change, and
-# whether the change breaks HTTP; `None` if there is nothing to change.
+# Mutations of HTTP. Each changes the lines of the head and returns the payload, a name for the change, and `True` if
+# the change breaks HTTP. Returns `None` if the request has nothing to change.
 
 
 def chunked(rng, lines, payload):

@@ -1,4 +1,4 @@
-"""What every answer has to be, whatever was sent. `docs/reference/errors.md` says which failures there are."""
+"""The rules that every answer must follow. `docs/reference/errors.md` lists the allowed failures."""
 
 import re
 
@@ -6,7 +6,7 @@ import wire
 
 
 class Wrong(Exception):
-    """The answer is none that Concord may give."""
+    """The answer breaks a rule."""
 
 
 class Oracle:
@@ -24,10 +24,10 @@ class Oracle:
                     table.setdefault(name.strip("`"), set()).add(int(cells[1]))
         self.codes, self.statuses, self.problems = rows.values()
         if not (len(self.codes) > 50 and len(self.statuses) > 5 and len(self.problems) > 20):
-            raise SystemExit("fuzz: the tables of docs/reference/errors.md are not where they were")
+            raise SystemExit("fuzz: cannot read the tables of docs/reference/errors.md; adapt Tests/Fuzz/oracle.py")
 
     def judge(self, request, answer):
-        """Raises `Wrong`; otherwise `answer.json` is what the body holds, if it holds any."""
+        """Checks the answer and sets `answer.json`. Raises `Wrong` if the answer breaks a rule."""
         media_type = answer.media_type
         if media_type in ("application/json", "application/problem+json"):
             try:
@@ -52,24 +52,24 @@ class Oracle:
             return self._envelope(answer)
         if media_type == "text/plain" and answer.status == 503:
             return None
-        raise Wrong(f"{answer.status} of type {media_type or 'none'}")
+        raise Wrong(f"{answer.status} with media type {media_type or 'none'}")
 
     def _envelope(self, answer):
         document = answer.json
         if not isinstance(document, dict):
-            raise Wrong("a failure that is no object")
-        # The page of development where mailed links are applied.
+            raise Wrong("the failure is not a JSON object")
+        # The development page that applies mailed links.
         if isinstance(document.get("authEmulator"), dict) and answer.status == 400:
             return
         error = document.get("error")
         if not isinstance(error, dict) or not isinstance(error.get("message"), str):
-            raise Wrong("a failure without error.message")
+            raise Wrong("the failure has no error.message")
         if error.get("code") != answer.status:
-            raise Wrong(f"error.code is {error.get('code')}")
-        # SDKs for iOS read each of them as a text.
+            raise Wrong(f"error.code is {error.get('code')}, the status {answer.status}")
+        # SDKs for iOS read every member of `errors` as a string.
         items = error.get("errors")
         if not items or not all(isinstance(value, str) for item in items for value in item.values()):
-            raise Wrong("error.errors holds more than texts")
+            raise Wrong("error.errors is empty or has a member that is not a string")
         code = error["message"].split(" : ")[0]
         is_known = answer.status in self.codes.get(code, ())
         is_known = is_known or answer.status in self.statuses.get(error.get("status"), ())
@@ -80,7 +80,7 @@ class Oracle:
     def _problem(self, answer):
         document = answer.json
         if not isinstance(document, dict) or document.get("status") != answer.status:
-            raise Wrong("a problem whose status is another")
+            raise Wrong(f"the status of the problem is not {answer.status}")
         name = re.fullmatch(r"urn:concord:problem:([a-z-]+)", str(document.get("type")))
         if not name or answer.status not in self.problems.get(name[1], ()):
             raise Wrong(f"{answer.status} {document.get('type')} is not in docs/reference/errors.md")
@@ -89,4 +89,4 @@ class Oracle:
     @staticmethod
     def _server_error(answer, is_allowed):
         if answer.status >= 500 and not is_allowed:
-            raise Wrong(f"{answer.status}")
+            raise Wrong(f"unexpected {answer.status}")

@@ -1,4 +1,4 @@
-"""The programs that are fuzzed: `concord dev` with its PostgreSQL, and `concord serve` on the same database."""
+"""The programs under test: `concord dev` with its PostgreSQL, and `concord serve` on the same database."""
 
 import json
 import os
@@ -15,7 +15,7 @@ STARTED_WITHIN = 180
 
 
 class Program:
-    """A server in a process of its own, whose output goes to a file."""
+    """A server process that writes its output to a file."""
 
     def __init__(self, name, arguments, log, environment=None):
         self.name = name
@@ -28,12 +28,12 @@ class Program:
                 stderr=subprocess.STDOUT,
                 env=environment,
                 cwd=REPOSITORY,
-                # Ctrl-C ends the workers first.
+                # Ctrl-C must not stop the servers before the workers.
                 start_new_session=True,
             )
 
     def wait_for(self, pattern):
-        """The first match of `pattern` in what the program says."""
+        """Waits for `pattern` in the output of the program and returns the first match."""
         deadline = time.monotonic() + STARTED_WITHIN
         while time.monotonic() < deadline:
             said = self.log.read_text(errors="replace")
@@ -46,11 +46,11 @@ class Program:
 
     @property
     def end(self):
-        """How the process ended; `None` while it runs."""
+        """The exit code; `None` while the process runs."""
         return self.process.poll()
 
     def kilobytes(self):
-        """Resident memory and open files."""
+        """Returns resident memory in KiB and the number of open files."""
         try:
             status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
             files = len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -59,7 +59,7 @@ class Program:
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]), files
 
     def errors(self):
-        """The lines in which the program itself says that something is wrong with it."""
+        """Returns the lines of the log with level error or critical, or of a crash."""
         lines = self.log.read_text(errors="replace").splitlines()
         return [line for line in lines if re.search(r'"level":"(error|critical)"| (error|critical) |Fatal error', line)]
 
@@ -74,11 +74,11 @@ class Program:
 
 
 class Servers:
-    """Starts both. `addresses`: host and port by role; operators' listener accepts `owner`, as development does."""
+    """Both programs. `addresses`: host and port by role. `dev` and `operators` accept the token `owner`."""
 
     def __init__(self, binary, directory):
         directory = pathlib.Path(directory)
-        # PostgreSQL refuses to run as root, so root's belongs to another user, who has to get in.
+        # PostgreSQL does not run as root: root's cluster belongs to another user, who must be able to enter.
         directory.chmod(0o711)
         data = directory / "data"
         self.programs = []
@@ -118,7 +118,7 @@ class Servers:
         self.addresses["operators"] = ("127.0.0.1", operators)
 
     def _configure(self, port):
-        """Every method on, and no limit on mails and messages: else the fuzzer meets nothing but limits."""
+        """Turns off the limits on mails and messages, which would refuse most requests of the fuzzer."""
         scopes = ["Number", "Mailbox", "Address", "Project"]
         none = {f"per{scope}Per{span}": 0 for scope in scopes for span in ["Minute", "Hour", "Day"]}
         limits = {
@@ -138,14 +138,14 @@ class Servers:
         return f"`concord.{group}.{name}`" in document
 
     def ended(self):
-        """What has ended by itself, in words; `None` while both run."""
+        """Returns a message about a program that has exited; `None` while both run."""
         for program in self.programs:
             if program.end is not None:
-                return f"{program.name} ended with {program.end}:\n" + program.log.read_text(errors="replace")[-4000:]
+                return f"{program.name} exited with {program.end}:\n" + program.log.read_text(errors="replace")[-4000:]
         return None
 
     def stop(self):
-        """Ends both in order. How they ended, by name."""
+        """Stops both programs. Returns their exit codes by name."""
         return {program.name: program.stop() for program in reversed(self.programs)}
 
 
@@ -157,7 +157,7 @@ def call(method, url, body=None):
 
 
 def shell_environment(path):
-    """What a shell has that reads the development server's `environment`, without what says that it is development."""
+    """Returns the environment that connects `concord serve` to the database and keys of the development server."""
     names = "CONCORD_DATABASE_URL CONCORD_KEYS_ENCRYPTION".split()
     script = f'. "$0"; for name in {" ".join(names)}; do eval "printf \'%s\\\\0\' \\"\\$$name\\""; done'
     said = subprocess.run(["sh", "-c", script, str(path)], check=True, stdout=subprocess.PIPE, timeout=60).stdout

@@ -1,4 +1,4 @@
-"""Requests that make sense: an example for every route, out of what earlier answers have brought, and stories."""
+"""Valid requests: an example for every route, made of values of earlier answers, and stories of several requests."""
 
 import base64
 import collections
@@ -9,16 +9,16 @@ import re
 import time
 import urllib.parse
 
-#: Members of answers that later requests can use.
+#: Members of answers that later requests use.
 KEPT = {
     "idToken", "refreshToken", "id_token", "refresh_token", "access_token", "localId", "pendingToken", "oobCode",
     "sessionInfo", "mfaPendingCredential", "mfaEnrollmentId", "temporaryProof", "nextPageToken", "sessionCookie", "id",
     "proofToken", "email", "phoneNumber", "sharedSecretKey", "code", "shortCode", "linkSecret", "sessionId", "secret",
 }  # fmt: skip
-#: Under which name it is looked for.
+#: Members of answers that are stored under another name.
 SAME = {"id_token": "idToken", "access_token": "idToken", "refresh_token": "refreshToken"}
 
-#: Members that are never mutated: they say which hosts the server asks, and it must ask no foreign ones.
+#: Members that are never mutated: they name hosts that the server calls, and it must call no foreign hosts.
 PINNED = {"addresses", "issuer", "url"}
 NOWHERE = "https://127.0.0.1:9/nowhere"
 ADDRESSES = dict.fromkeys(
@@ -27,7 +27,7 @@ ADDRESSES = dict.fromkeys(
 
 
 class World:
-    """What one worker knows of the accounts it has made."""
+    """The values of answers that one worker has received."""
 
     def __init__(self, rng, project, api_key, worker):
         self.rng = rng
@@ -38,7 +38,7 @@ class World:
         self.count = 0
 
     def learn(self, document, depth=0):
-        """Keeps what an answer brings."""
+        """Stores the members of an answer that later requests use."""
         if depth > 6:
             return
         if isinstance(document, dict):
@@ -52,7 +52,7 @@ class World:
                 self.learn(value, depth + 1)
 
     def one(self, name, otherwise="nonsense"):
-        """Something of that name, mostly the newest."""
+        """Returns a stored value of that name, most often the newest."""
         known = self.kept.get(name)
         if not known or self.rng.random() < 0.03:
             return otherwise
@@ -78,11 +78,11 @@ class World:
         return self.one("localId", f"uid-{self.worker}")
 
     def password(self):
-        # A hash takes longer than everything else: most passwords are too short to be hashed.
+        # Hashing is slow: most passwords are too short to be hashed.
         return self.pick("correct horse", "short", "short", "short")
 
     def fake_token(self, subject=None, **claims):
-        """A made-up ID token. Development accepts it."""
+        """Returns an unsigned ID token, which development accepts."""
         claims = {"sub": subject or f"s{self.rng.randrange(50)}", **claims}
         if self.rng.random() < 0.5:
             claims["email"] = claims.get("email") or self.email()
@@ -101,7 +101,7 @@ def base64url(data):
 
 
 def totp(secret):
-    """The code that an authenticator app shows now."""
+    """Returns the current code of an authenticator app."""
     try:
         key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     except ValueError:
@@ -112,12 +112,12 @@ def totp(secret):
 
 
 class Shape:
-    """A request before it is written."""
+    """A valid request to a route."""
 
     def __init__(self, body=None, query=(), bearer=None, fields=(), captures=None, form=False):
         self.body = body
         self.query = list(query)
-        #: A token for the `Authorization` field; `None` for what the route's access asks for.
+        #: The token of the `Authorization` field; `None` for the token that the route's access requires.
         self.bearer = bearer
         self.fields = list(fields)
         self.captures = captures or {}
@@ -344,7 +344,7 @@ def policy(world):
 
 
 def of_conflict(body=None):
-    """A route whose bearer is the handle of a conflict."""
+    """Returns the shape for a route whose bearer token is the handle of a conflict."""
 
     def shape(world):
         made = body(world) if body else None
@@ -355,7 +355,7 @@ def of_conflict(body=None):
 
 
 def of_session(body=None):
-    """A route whose bearer is an ID token."""
+    """Returns the shape for a route whose bearer token is an ID token."""
 
     def shape(world):
         made = body(world) if body else None
@@ -366,7 +366,7 @@ def of_session(body=None):
 
 
 def of_id(body=None):
-    """A route of one object of Concord's own."""
+    """Returns the shape for a route with the id of an object in its path."""
 
     def shape(world):
         captures = {"id": world.one("id"), "decision": world.one("decision"), "message": world.one("id")}
@@ -388,7 +388,7 @@ def config_item(ids, body=None):
 
 
 OAUTH_IDS = ["oidc.fuzz", "oidc.other"]
-#: Google, Apple, Facebook and GitHub stay as development has them, so that their made-up users can sign in.
+#: Google, Apple, Facebook and GitHub keep the configuration of development, so that simulated users can sign in.
 SUPPORTED_IDS = ["twitter.com", "yahoo.com", "microsoft.com", "linkedin.com"]
 ACCOUNTS = "/v1/accounts:"
 PROJECT = "/v1/projects/{project}"
@@ -396,7 +396,7 @@ FACTORS = "/v2/accounts/mfa"
 RELYING = "/identitytoolkit/v3/relyingparty/"
 CONCORD = "/concord/v1/"
 
-#: By method and first path. A route that is not here gets an empty body.
+#: Shapes by method and first path. A route without a shape gets an empty body.
 SHAPES = {
     f"POST {ACCOUNTS}signUp": sign_up,
     f"POST {ACCOUNTS}signInWithPassword": lambda world: Shape({
@@ -551,10 +551,10 @@ SHAPES = {
     "GET /inbox/messages/{message}": of_id(),
 }  # fmt: skip
 
-#: Routes that delete what all workers have made.
+#: Routes that delete the accounts of all workers.
 RARE = {"DELETE /emulator/v1/projects/{project}/accounts"}
 
-#: Every name of a member of an example, to be put where it does not belong.
+#: Names of members, which a mutation adds to bodies of other routes.
 ALL_NAMES = sorted({
     "idToken", "localId", "email", "password", "tenantId", "targetProjectId", "oobCode", "pendingToken", "phoneNumber",
     "customAttributes", "mfaInfo", "mfa", "validSince", "createdAt", "disableUser", "linkProviderUserInfo", "requestType",
@@ -563,7 +563,7 @@ ALL_NAMES = sorted({
 })  # fmt: skip
 
 
-# Stories: requests that belong together. Each yields a route and its shape, and is given the answer's JSON.
+# Stories: sequences of requests. Each yields a route and its shape, and receives the JSON of the answer.
 
 
 def story_password(world):
@@ -576,7 +576,7 @@ def story_password(world):
 
 
 def mailed(world, kind, email):
-    """The code of the newest mail of its kind."""
+    """Returns the code of the newest mail of this kind to the address."""
     listed = yield "GET /emulator/v1/projects/{project}/oobCodes", Shape()
     codes = listed.get("oobCodes", []) if isinstance(listed, dict) else []
     mine = [code for code in codes if code.get("requestType") == kind and code.get("email") == email]
@@ -598,7 +598,7 @@ def story_email_link(world):
 
 
 def story_takeover(world):
-    """What the first proof of an address suspends, and how it comes back."""
+    """The first proof of an address suspends the password; the user restores or deletes it."""
     email = world.new_email()
     yield f"POST {ACCOUNTS}signUp", Shape({"email": email, "password": "correct horse"})
     yield f"POST {ACCOUNTS}sendOobCode", Shape({"requestType": "EMAIL_SIGNIN", "email": email})

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over one socket, byte for byte as it is given. Standard clients would repair what a fuzzer breaks."""
+"""HTTP/1.1 over one socket, byte for byte as given. Standard clients would correct or refuse broken requests."""
 
 import json
 import socket
@@ -12,20 +12,20 @@ class NoAnswer(Exception):
 
 
 class Request:
-    """What is sent: `raw` bytes, and what an answer to them may look like."""
+    """The bytes of a request (`raw`), and the answers that it allows."""
 
     def __init__(self, route, method, raw, is_rude=False, half_closes=False, mutations=()):
         self.route = route
         self.method = method
         self.raw = raw
-        #: Not HTTP as it should be: the server may close the connection, or answer 400 without a body.
+        #: The request breaks HTTP: the server may close the connection, or answer 400 without a body.
         self.is_rude = is_rude
-        #: The client sends no more, and says so.
+        #: The client closes its side of the connection after the request.
         self.half_closes = half_closes
         self.mutations = mutations
 
     def curl(self, base):
-        """A shell command that sends the same."""
+        """Returns a shell command that sends the same request."""
         head, _, body = self.raw.partition(b"\r\n\r\n")
         lines = head.split(b"\r\n")
         try:
@@ -50,7 +50,7 @@ class Request:
 
 
 def quoted(text):
-    """`text`, or bytes, as a word of bash."""
+    """Returns `text`, or bytes, as a quoted word of bash."""
     data = text.encode() if isinstance(text, str) else text
     if data and all(0x20 < byte < 0x7F and byte != 0x27 for byte in data):
         return "'" + data.decode("ascii") + "'"
@@ -63,7 +63,7 @@ class Answer:
         self.status = status
         self.fields = fields
         self.body = body
-        #: Set by the oracle.
+        #: The parsed body. The oracle sets it.
         self.json = None
 
     @property
@@ -76,7 +76,7 @@ class Answer:
 
 
 class Connection:
-    """A connection that is made when it is needed, and stays open."""
+    """A keep-alive connection, which opens on demand."""
 
     def __init__(self, host, port):
         self.address = (host, port)
@@ -90,13 +90,13 @@ class Connection:
         self.buffer = b""
 
     def exchange(self, request):
-        """Sends `request` and reads its answer. `NoAnswer` where there is none."""
+        """Sends `request` and returns the answer. Raises `NoAnswer` if there is none."""
         is_reused = self.socket is not None
         try:
             return self._exchange(request)
         except (OSError, NoAnswer) as error:
             self.close()
-            # A connection that has been silent may be closed as the request comes.
+            # The server may close an idle connection while the request is on its way: retry once.
             if is_reused and not request.is_rude:
                 try:
                     return self._exchange(request)
@@ -114,7 +114,7 @@ class Connection:
             if request.half_closes:
                 self.socket.shutdown(socket.SHUT_WR)
         except OSError:
-            # The answer may have come before the request was through.
+            # The server may answer a broken request before it has read all of it.
             if not request.is_rude:
                 raise
         answer = self._read(request.method)
@@ -125,7 +125,7 @@ class Connection:
     def _fill(self):
         more = self.socket.recv(1 << 16)
         if not more:
-            raise NoAnswer("closed")
+            raise NoAnswer("connection closed")
         self.buffer += more
 
     def _line(self):
@@ -144,7 +144,7 @@ class Connection:
         while True:
             version, status, _ = (self._line() + b" ").split(b" ", 2)
             if not version.startswith(b"HTTP/1."):
-                raise NoAnswer(f"no HTTP: {version[:40]!r}")
+                raise NoAnswer(f"the answer is not HTTP: {version[:40]!r}")
             fields = {}
             while line := self._line():
                 name, _, value = line.decode("latin-1").partition(":")
@@ -167,5 +167,5 @@ class Connection:
 
 
 def parsed(body):
-    """The JSON in `body`. `ValueError` for what is none, and for bytes that are not UTF-8."""
+    """Returns the JSON in `body`. Raises `ValueError` if it is not JSON or not UTF-8."""
     return json.loads(body.decode("utf-8", "strict"))

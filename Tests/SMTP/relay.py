@@ -1,10 +1,16 @@
-"""A relay to hand mails to, as they are met: it takes, refuses, puts off, hangs and breaks off.
+"""An SMTP relay for tests, which behaves as relays do: it accepts, refuses, defers, hangs and disconnects.
 
-Writes a line of JSON when it listens, and one for each mail that reached it.
+Writes a line of JSON when it listens, and one for each mail that it accepts.
 
-What happens to a mail follows from the recipient's local part: `refused` (550 at RCPT), `later` (451 at RCPT), `spam` (554
-after the content), `hang` (no answer to the content), `lost` (taken, and the connection broken instead of an answer, the
-first time a mail comes), `silent` (taken, and no answer the first time), `gone` (the connection broken at RCPT).
+The local part of the recipient selects the behaviour:
+
+- `refused`: 550 at RCPT
+- `later`: 451 at RCPT
+- `gone`: disconnects at RCPT
+- `spam`: 554 after the content
+- `hang`: no answer to the content
+- `lost`: accepts; at the first delivery it disconnects instead of answering
+- `silent`: accepts; at the first delivery it does not answer
 """
 
 import argparse
@@ -62,7 +68,7 @@ class Handler:
         if self.fail_every and self.count % self.fail_every == 0:
             return "451 4.3.0 try again"
         content = envelope.original_content
-        # Read by a parser that is not ours.
+        # The test reads the mail as an independent parser does.
         mail = email.message_from_bytes(content, policy=email.policy.default)
         name = str(mail["message-id"])
         taken = dict(event="taken", id=name, to=envelope.rcpt_tos)
@@ -110,7 +116,7 @@ async def main(options):
             require_starttls=starttls,
             authenticator=authenticate if options.login else None,
             auth_required=options.login,
-            # Over TLS from the first byte aiosmtpd does not know that there is TLS.
+            # aiosmtpd does not detect implicit TLS.
             auth_require_tls=starttls,
             enable_SMTPUTF8=options.smtputf8,
             loop=asyncio.get_running_loop(),
@@ -120,7 +126,7 @@ async def main(options):
         connection, "127.0.0.1", options.port, ssl=context if options.tls == "tls" else None
     )
     handler.tell(event="listening", port=server.sockets[0].getsockname()[1])
-    # Whoever started it may have been killed.
+    # Ends when the parent process is gone.
     parent = os.getppid()
     while os.getppid() == parent:
         await asyncio.sleep(1)
@@ -134,6 +140,6 @@ if __name__ == "__main__":
     parser.add_argument("--key")
     parser.add_argument("--login", action="store_true")
     parser.add_argument("--smtputf8", action="store_true")
-    parser.add_argument("--brief", action="store_true", help="tell no more of a mail than its name and its recipient")
+    parser.add_argument("--brief", action="store_true", help="report only message id and recipient of a mail")
     parser.add_argument("--fail-every", type=int, default=0)
     asyncio.run(main(parser.parse_args()))
