@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings every target of ours is built with; see CONTRIBUTING.md, "Language".
+/// Compiler settings of every Swift target; see CONTRIBUTING.md, "Language".
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -11,7 +11,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Packages of others, each at one version, with the products that targets use.
+/// External packages, each pinned to one version, with the products that targets use.
 let packages: [(url: String, version: Version, products: [String])] = [
     ("https://github.com/apple/swift-nio", "2.101.2", ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix"]),
     ("https://github.com/apple/swift-nio-extras", "1.35.2", ["NIOExtras"]),
@@ -34,9 +34,9 @@ let packages: [(url: String, version: Version, products: [String])] = [
     ("https://github.com/hummingbird-project/swift-mustache", "2.1.1", ["Mustache"]),
 ]
 
-/// Every Swift target, with the modules that it may import (`RepositoryTests` compares).
+/// Every Swift target, with the modules that it may import. `RepositoryTests` checks the imports of the sources.
 let imports = [
-    // The rules. Pure; depends on nothing of ours.
+    // The rules. Pure; depends on no other Swift target.
     "AccountLinking": ["CIDN2", "CUnicodeSecurity"],
 
     // Infrastructure that knows no accounts.
@@ -72,19 +72,19 @@ let imports = [
         "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle", "UnixSignals", "Yams",
     ],
 
-    // The demonstration: an issuer and a client, over HTTP only. Knows nothing of the service but its URL.
+    // The demonstration: an issuer and a client, which use the service only over HTTP.
     "concord-demo": [
         "ArgumentParser", "AsyncHTTPClient", "Crypto", "HTTPServer", "HTTPTypes", "JSON", "NIOCore", "NIOHTTP1",
         "NIOPosix",
     ],
 
-    // The benchmarks: a cluster with many accounts, a load generator, and `pgbench` to compare with.
+    // The benchmarks: a cluster with many accounts, a load generator, and a comparison with `pgbench`.
     "concord-bench": [
         "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "JSON", "Postgres",
         "PostgresCluster",
     ],
 
-    // Tests. `AccountTestSupport` is what several of them share.
+    // Tests. `AccountTestSupport` has the code that several of them share.
     "AccountTestSupport": [
         "AccountLinking", "AccountOperations", "AccountStore", "Crypto", "CryptoExtras", "Delivery",
         "IdentityProviders", "JSON", "Logging", "Migrations", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOPosix", "NIOSSL",
@@ -121,7 +121,7 @@ let imports = [
         "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
         "NIOCore", "NIOHTTP1", "NameResolution",
     ],
-    // These run the programs, so the programs are built before them.
+    // These tests run the programs, so they depend on them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
     "ServeTests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "AsyncHTTPClient",
@@ -135,15 +135,15 @@ let imports = [
     // The next target goes here.
 ]
 
-/// Folders of targets that are not where SwiftPM looks for them.
+/// Folders of targets that are not at the default path of SwiftPM.
 let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
 ]
 
-/// Folders that are embedded in the program, which is deployed alone: the API description, pages and mails (ADR 0022).
+/// Folders that are embedded in the binary, so that it is deployed as one file (ADR 0022).
 let embedded = ["AccountAPI": ["OpenAPI", "Pages"], "Delivery": ["Templates"]]
 
-/// Files that tests, or a program, read from the repository.
+/// Files that tests and benchmarks read from the repository.
 let excluded = [
     "AccountAPITests": ["Golden"], "AccountLinkingTests": ["Golden"], "AccountStoreTests": ["Golden"],
     "DeliveryTests": ["Golden"], "MigrationsTests": ["Golden", "Rows"], "ServeTests": ["Golden"],
@@ -182,13 +182,13 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
-        // libphonenumber is C++: a function of C in front of it.
+        // libphonenumber is C++: this target wraps it in one C function.
         .target(
             name: "CPhoneNumber",
             linkerSettings: [.linkedLibrary("phonenumber"), .linkedLibrary("protobuf")]
         ),
 
-        // ICU renames its functions with each version: one function of C in front of it.
+        // ICU renames its functions with each version: this target wraps the current name in one C function.
         .target(name: "CUnicodeSecurity", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
     ] + imports.keys.sorted().map(target),
     cxxLanguageStandard: .cxx17

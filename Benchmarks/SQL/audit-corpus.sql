@@ -1,8 +1,9 @@
 -- Fills a migrated database through psql with :users accounts and 2.3 identities each, for audits.
 --
--- The first half of the accounts is well. In the second half every thousandth account breaks one rule, by its number within
--- the thousand; `audit_labels` says which. An account that is well has an address that was proven by mail, a password of
--- today's kind, Google, Facebook, for three in ten GitHub, and a session begun with the password.
+-- The first half of the accounts has no findings. In the second half, the number of an account modulo 1,000 selects the
+-- rule that it breaks, if any; `audit_labels` lists the expected findings. An account without findings has an address
+-- proven by a mailed code, a current password hash, Google and Facebook, a session begun with the password, and in 3 of
+-- 10 cases GitHub.
 
 SET session_replication_role = replica;
 
@@ -43,11 +44,11 @@ FROM numbered;
 INSERT INTO provider_configs (provider_id, enabled, client_id, created_at, updated_at)
 SELECT provider, true, 'bench', now(), now() FROM unnest(ARRAY['google.com', 'facebook.com', 'github.com']) AS provider;
 
--- What is wrong. Claims are written afterwards, so that they follow whatever is not about them.
+-- The defects. The claims are written at the end and match the changed accounts, except where the defect is a claim.
 CREATE TABLE audit_labels (rule text NOT NULL, user_id text COLLATE "C" NOT NULL);
 
--- The number within the thousand, and the rule that has to find the account. Accounts come two by two where a rule is about
--- several: the one with the lower id is told.
+-- Each number modulo 1,000, and the rule that must find the account. Rules about several accounts have two numbers and
+-- report the account with the lower id.
 INSERT INTO audit_labels
 SELECT rule, user_id FROM numbered JOIN (VALUES
     (1, 'unreadable-value'), (2, 'record-without-user'), (3, 'method-without-credential'),

@@ -1,4 +1,4 @@
--- Reads to nowhere what an audit reads.
+-- Reads the columns that an audit reads, and discards them.
 \copy (SELECT user_id, version, session_epoch, email, email_proof, email_proven_at, initial_email IS NOT NULL, phone_number, unproven_phone_number, disabled, uses_custom_tokens, valid_since, created_at, last_login_at FROM users) TO '/dev/null'
 \copy (SELECT user_id, updated_at, left(hash, 48) FROM password_credentials) TO '/dev/null'
 \copy (SELECT user_id, provider_id, subject, issuer, email, linked_at FROM linked_providers) TO '/dev/null'

@@ -1,4 +1,4 @@
--- Reads what copy-out.sql wrote into a migrated database.
+-- Copies the files that copy-out.sql wrote into a migrated database.
 
 \set file :folder '/users.copy'
 COPY users FROM :'file';

@@ -1,4 +1,4 @@
--- Writes what accounts are made of into files of the server's, in :folder.
+-- Copies the tables of accounts to files on the database server, in :folder.
 
 \set file :folder '/users.copy'
 COPY users TO :'file';

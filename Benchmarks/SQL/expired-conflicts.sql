@@ -1,11 +1,11 @@
--- Adds :conflicts conflicts whose time ended an hour ago, spread over :users accounts, as they lie between their end and
--- the purge: open, and so in every index that an open one is in.
+-- Adds :conflicts conflicts that expired an hour ago, spread over :users accounts. The purge has not deleted them yet, so
+-- they are still open and in every index of open conflicts.
 
 SET session_replication_role = replica;
 SET synchronous_commit = off;
 SET maintenance_work_mem = '512MB';
 
--- Indexes are made once, of all rows: kept up to date row by row, in the order of chance, they take many times as long.
+-- Indexes are built once at the end. Maintaining them for each row, in random order, takes many times as long.
 CREATE TEMPORARY TABLE indexes AS
 SELECT format('ALTER TABLE conflicts DROP CONSTRAINT %I', conname) AS away,
     format('ALTER TABLE conflicts ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) AS back

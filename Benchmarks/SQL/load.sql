@@ -1,7 +1,7 @@
--- Fills a migrated database through psql, with :users accounts that look like the ones Concord makes.
+-- Fills a migrated database through psql with :users accounts, with the rows that Concord writes.
 --
--- User n has the address user-n@example.com, an id made from n, and n as its epoch, so that whoever knows n can sign
--- tokens for it. The first :linked have an identity at :issuer and a session each, the first :passwords a password.
+-- User n has the address user-n@example.com, an id derived from n, and the epoch n, so that the benchmark can sign
+-- tokens for it. The first :linked users have an identity at :issuer and a session each, the first :passwords a password.
 
 -- The rows are consistent by construction; checking each foreign key would take longer than writing them.
 SET session_replication_role = replica;
@@ -52,7 +52,7 @@ FROM generate_series(1, :linked) AS n;
 INSERT INTO provider_configs (provider_id, enabled, display_name, client_id, issuer, created_at, updated_at)
 VALUES ('oidc.bench', true, 'Bench', 'concord-bench', :'issuer', now(), now());
 
--- What `pgbench -S` reads, as `pgbench --initialize` makes it, with as many rows.
+-- The table that `pgbench -S` reads, as `pgbench --initialize` creates it, with :users rows.
 CREATE TABLE pgbench_accounts (aid integer NOT NULL, bid integer, abalance integer, filler character(84))
     WITH (fillfactor = 100);
 INSERT INTO pgbench_accounts SELECT n, 1, 0, '' FROM generate_series(1, :users) AS n;

@@ -1,2 +1,2 @@
--- Ends the pauses between the attempts to send what waits.
+-- Makes all pending messages due, including those that wait for a retry.
 UPDATE outbox SET next_attempt_at = now() WHERE state = 'pending' AND attempts > 0;

@@ -1,7 +1,7 @@
 #include <curl/curl.h>
 
-// `curl_easy_setopt` and `curl_easy_getinfo` take any number of arguments, which Swift does not import: one of each for
-// the types that are used.
+// Swift cannot import the variadic functions `curl_easy_setopt` and `curl_easy_getinfo`. These functions call them, one
+// for each type that Concord uses.
 
 static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);

@@ -26,7 +26,7 @@ CPhoneNumberVerdict verdict(PhoneNumberUtil::ErrorType error) {
 CPhoneNumberVerdict verdict(PhoneNumberUtil::ValidationResult result) {
     switch (result) {
     case PhoneNumberUtil::IS_POSSIBLE: return CPhoneNumberValid;
-    // Dialled within a town only; nothing that the world reaches.
+    // A local number, which other countries cannot call.
     case PhoneNumberUtil::IS_POSSIBLE_LOCAL_ONLY: return CPhoneNumberTooShort;
     case PhoneNumberUtil::INVALID_COUNTRY_CODE: return CPhoneNumberUnknownCountryCode;
     case PhoneNumberUtil::TOO_SHORT: return CPhoneNumberTooShort;
@@ -47,10 +47,10 @@ bool copy(const std::string &text, char (&target)[size]) {
 
 CPhoneNumberVerdict CPhoneNumberJudge(const char *text, int length, CPhoneNumberDescription *description) {
     try {
-        // One for the process, made by whoever comes first; its methods only read.
+        // Created once for the process, by the first call. Its methods only read.
         const PhoneNumberUtil &util = *PhoneNumberUtil::GetInstance();
         PhoneNumber number;
-        // "ZZ": no region, so that the country code has to be there.
+        // "ZZ" is no region: the number must have a country code.
         CPhoneNumberVerdict parsed = verdict(util.Parse(std::string(text, length), "ZZ", &number));
         if (parsed != CPhoneNumberValid) return parsed;
         CPhoneNumberVerdict possible = verdict(util.IsPossibleNumberWithReason(number));

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <unicode/uspoof.h>
 
-// ICU's checkers are immutable once they are open, and then safe to share between threads.
+// An open ICU checker is immutable, so threads can share it.
 static USpoofChecker *checker;
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 

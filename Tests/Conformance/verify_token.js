@@ -2,9 +2,11 @@
 //
 // usage: node verify_token.js ISSUER PROJECT <TOKEN
 //
-// Prints `{"claims": …}`, or `{"error": …}` with the message of the failed check. Debian has no package of the SDK or of
-// `jsonwebtoken`, which the SDK calls, so this file repeats the checks of both. If Node finds the package `jsonwebtoken`
-// (`npm install`, `NODE_PATH`), this script also calls it, and fails unless both results agree.
+// Prints `{"claims": …}`, or `{"error": …}` with the message of the failed check.
+//
+// Debian has no package of the SDK or of `jsonwebtoken`, which the SDK calls, so this file repeats the checks of both.
+// If Node finds the package `jsonwebtoken` (`npm install`, `NODE_PATH`), this script also calls it, and fails unless
+// both results agree.
 'use strict';
 
 const fs = require('node:fs');

@@ -215,8 +215,8 @@ def work(number, seed, settings, counters, failures, results, ends_at, requests_
 def options():
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=60, help="duration (default: 60)")
-    parser.add_argument("--requests", type=int, default=sys.maxsize, help="maximum number of requests (default: no limit)")
-    parser.add_argument("--seed", type=int, default=None, help="seed of the random generators (default: random, printed)")
+    parser.add_argument("--requests", type=int, default=sys.maxsize, help="maximum number of requests (default: none)")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers (default: random)")
     parser.add_argument("--connections", type=int, default=8, help="number of concurrent clients (default: 8)")
     chosen = parser.parse_args()
     if chosen.connections < 1 or chosen.seconds <= 0 or chosen.requests < 1:

@@ -263,7 +263,7 @@ class Draft:
         self.content_type = "application/x-www-form-urlencoded" if is_form else "application/json"
         #: The unchanged body of a form. A mutated body is not encoded as a form.
         self.form = body if is_form else None
-        #: The body names hosts that the server calls. Mutations leave them unchanged, so that it calls no foreign hosts.
+        #: The body names hosts that the server calls. They are not mutated, so that it calls no foreign hosts.
         self.is_pinned = is_pinned
         self.mutations = []
 

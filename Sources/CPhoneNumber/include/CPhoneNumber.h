@@ -5,29 +5,29 @@
 extern "C" {
 #endif
 
-/// What libphonenumber makes of a text.
+/// libphonenumber's verdict about a text.
 typedef enum __attribute__((enum_extensibility(closed))) CPhoneNumberVerdict {
     CPhoneNumberValid = 0,
     CPhoneNumberNoNumber = 1,
     CPhoneNumberUnknownCountryCode = 2,
     CPhoneNumberTooShort = 3,
     CPhoneNumberTooLong = 4,
-    /// Of a length that its country has, in a range that nobody is given.
+    /// A number of a possible length, in a range that its country does not assign.
     CPhoneNumberUnassigned = 5,
     /// The library could not answer.
     CPhoneNumberFailed = 6,
 } CPhoneNumberVerdict;
 
 typedef struct {
-    /// E.164 (`+` and at most 17 digits, more than there ever are), ended by a zero.
+    /// E.164 (`+` and digits), zero-terminated. Longer than any number.
     char e164[24];
-    /// ISO 3166-1 alpha-2, "001" for numbers of no country, or empty; ended by a zero.
+    /// ISO 3166-1 alpha-2, "001" for numbers of no country, or empty. Zero-terminated.
     char region[8];
 } CPhoneNumberDescription;
 
-/// Judges `text` of `length` bytes, which begins with `+`. Writes `description` only where it is valid.
+/// Validates `text` of `length` bytes, which begins with `+`. Writes `description` only if the number is valid.
 ///
-/// Safe to call from any thread; throws nothing, allocates nothing that outlives the call.
+/// Thread-safe. Throws no exception and leaves no allocation behind.
 CPhoneNumberVerdict CPhoneNumberJudge(const char *text, int length, CPhoneNumberDescription *description);
 
 #ifdef __cplusplus

@@ -7,11 +7,11 @@
 extern "C" {
 #endif
 
-/// Writes the skeleton of `text` (Unicode Technical Standard #39, section 4), both UTF-8, into `skeleton`: texts with the
-/// same skeleton can be taken for one another.
+/// Writes the skeleton of `text` (Unicode Technical Standard #39, section 4) into `skeleton`. Both are UTF-8. Texts with
+/// the same skeleton are confusable.
 ///
-/// Safe to call from any thread. Returns the length of the skeleton, which is cut off where it is over `capacity`; -1 when
-/// the library could not answer.
+/// Thread-safe. Returns the length of the whole skeleton; -1 if the library failed. A skeleton longer than `capacity` is
+/// cut off.
 int32_t CUnicodeSecuritySkeleton(const char *text, int32_t length, char *skeleton, int32_t capacity);
 
 #ifdef __cplusplus
