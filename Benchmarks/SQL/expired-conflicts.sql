@@ -1,5 +1,5 @@
--- Adds :conflicts conflicts that expired an hour ago, spread over :users accounts. The purge has not deleted them yet, so
--- they are still open and in every index of open conflicts.
+-- Adds :conflicts conflicts that expired an hour ago, spread over :users accounts. The purge has not deleted them yet,
+-- so they are still open and in every index of open conflicts.
 
 SET session_replication_role = replica;
 SET synchronous_commit = off;

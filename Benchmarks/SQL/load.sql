@@ -1,7 +1,8 @@
 -- Fills a migrated database through psql with :users accounts, with the rows that Concord writes.
 --
 -- User n has the address user-n@example.com, an id derived from n, and the epoch n, so that the benchmark can sign
--- tokens for it. The first :linked users have an identity at :issuer and a session each, the first :passwords a password.
+-- tokens for it. The first :linked users have an identity at :issuer and a session each, the first :passwords a
+-- password.
 
 -- The rows are consistent by construction; checking each foreign key would take longer than writing them.
 SET session_replication_role = replica;

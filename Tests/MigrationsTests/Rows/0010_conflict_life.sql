@@ -1,4 +1,4 @@
--- Going down leaves the row.
+-- The down migration does not delete the row.
 DELETE FROM conflicts WHERE conflict_id = decode(repeat('13', 16), 'hex');
 INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests, sealed_credential,
                        opened_at, expires_at, version, proofs_started, proof_kind, proof_session_epoch,
