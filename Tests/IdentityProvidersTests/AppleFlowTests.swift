@@ -8,7 +8,7 @@ import Testing
 /// Apple's peculiarities: a form, a signed secret, a name that is sent only once, and token revocation.
 struct AppleFlowTests {
     @Test
-    func `Apple answers by a form, whose name is taken`() async throws {
+    func `the name comes from Apple's form, and only in the first answer`() async throws {
         try await SimulatedScene.run(.apple) { character in
             character.user["email"] = "x1@privaterelay.appleid.com"
             character.user["email_verified"] = "true"
@@ -29,7 +29,7 @@ struct AppleFlowTests {
     }
 
     @Test(arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
-    func `a key that is none is an incomplete registration`(key: String) async throws {
+    func `a private key that cannot be parsed is an incomplete registration`(key: String) async throws {
         try await SimulatedScene.run(.apple) { scene async throws in
             scene.configuration.appleKey?.privateKey = key
             #expect(try await scene.begin() == .invalid(.incompleteConfiguration))
@@ -50,7 +50,7 @@ struct AppleFlowTests {
     }
 
     @Test
-    func `tokens are taken back, and codes after they were exchanged`() async throws {
+    func `Apple revokes tokens, and a code after its exchange for a token`() async throws {
         try await SimulatedScene.run(.apple) { scene async throws in
             #expect(try await revoke(.refresh("r"), in: scene) == nil)
             #expect(try await revoke(.access("a"), in: scene) == nil)
@@ -66,7 +66,7 @@ struct AppleFlowTests {
     }
 
     @Test
-    func `an app's tokens are taken back under its bundle id, if it is one of the project's`() async throws {
+    func `the token of an app is revoked under its bundle id if the project has that id`() async throws {
         try await SimulatedScene.run(.apple) {
             $0.clientID = "com.example.app"
         } _: { scene async throws in
@@ -94,7 +94,7 @@ struct AppleFlowTests {
     }
 
     @Test
-    func `other providers take nothing back here`() async throws {
+    func `the revocation of tokens is unsupported for other providers`() async throws {
         try await SimulatedScene.run(.google) { scene async throws in
             let refusal = try await scene.registry
                 .revoke(.access("a"), of: .google, app: nil, configuration: scene.configuration, at: scene.now)

@@ -4,14 +4,14 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Sign-ins on a provider's own page, against a provider that checks what it is asked.
+/// Sign-ins on a provider's page, with a simulated provider that checks every request.
 struct CodeFlowTests {
     static let providers: [ProviderID] = [
         .google, .apple, .microsoft, .yahoo, .linkedIn, Scene.openIDConnect,
     ]
 
     @Test(arguments: providers)
-    func `a sign-in on the provider's page proves who it is and brings the provider's tokens`(
+    func `a sign-in on the provider's page proves the identity and returns the provider's tokens`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
@@ -29,7 +29,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `the consent page gets what the app asks for, and nothing that belongs to the flow`(
+    func `an app adds scopes and parameters to the provider's page, but cannot replace those of the flow`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
@@ -53,7 +53,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `a flow for a reauthentication asks the provider to sign its user in anew, as far as it can`(
+    func `a flow for a reauthentication requests a new sign-in, if the provider supports that`(
         provider: ProviderID
     ) async throws {
         let both = ["prompt": "login", "max_age": "0"]
@@ -73,7 +73,7 @@ struct CodeFlowTests {
             #expect(try asked(try await scene.begin()) == [:])
             let wanted = try #require(expected[provider])
             #expect(try asked(try await scene.begin(reauthenticates: true)) == wanted)
-            // What the app asks for does not take that back.
+            // Parameters of the app do not override it.
             let custom = try await scene.begin(
                 customParameters: ["prompt": "none", "max_age": "9999"],
                 reauthenticates: true
@@ -83,7 +83,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `the answer to a flow for a reauthentication names no older sign-in`(provider: ProviderID) async throws {
+    func `a reauthentication is refused if the provider reports an older sign-in`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             func answer(_ signedIn: JSONValue?) async throws -> CredentialVerification {
                 scene.simulator.change { $0.lies["auth_time"] = signedIn }
@@ -98,7 +98,7 @@ struct CodeFlowTests {
             #expect(try await answer(1) == .invalid(.staleSignIn))
             #expect(try await answer(.integer(now - 60)).verified != nil)
             #expect(try await answer(.integer(now)).verified != nil)
-            // Where the provider does not say, its token is new all the same.
+            // Without `auth_time`, the token is accepted: it is newer than the request.
             #expect(try await answer(nil).verified != nil)
             scene.simulator.change { $0.lies["auth_time"] = 1 }
             #expect(try await scene.signIn().verified != nil, "no reauthentication")
@@ -106,7 +106,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `a code is good once, and for the flow that asked for it`(provider: ProviderID) async throws {
+    func `a code is accepted once, and only for the flow that requested it`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             let prepared = try #require(try await scene.begin().prepared)
             let callback = try scene.simulator.consent(to: prepared.address)
@@ -130,7 +130,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `a token with another nonce than the flow's, or none, proves nothing`(provider: ProviderID) async throws {
+    func `a token with another nonce than the flow's, or without one, is refused`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             guard try await scene.begin().prepared?.flow.nonce != nil else { return }
             for nonce: JSONValue in ["nonce-2", .null, "", 1, ["nonce-1"]] {
@@ -148,7 +148,7 @@ struct CodeFlowTests {
             (["iat": .integer(Scene.now.secondsSinceEpoch + 600)], .notYetValid),
         ] as [([String: JSONValue], InvalidCredential)]
     )
-    func `a provider that lies is not believed`(
+    func `a token with wrong claims is refused, although the provider signed it`(
         lies: [String: JSONValue],
         expected: InvalidCredential
     ) async throws {
@@ -162,7 +162,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: OIDCSimulator.Forgery.allCases)
-    func `a token that the provider did not sign proves nothing`(forgery: OIDCSimulator.Forgery) async throws {
+    func `a token that the provider did not sign is refused`(forgery: OIDCSimulator.Forgery) async throws {
         for provider in Self.providers {
             try await SimulatedScene.run(provider) {
                 $0.forgery = forgery
@@ -179,7 +179,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `an answer that another issuer gave is refused before its code is sent anywhere`(
+    func `the answer of another issuer is refused, and its code is not sent`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) {
@@ -202,7 +202,7 @@ struct CodeFlowTests {
         fault: OIDCSimulator.Fault,
         expected: ProviderUnavailable
     ) async throws {
-        // Long enough for everything but what never answers.
+        // Long enough for every fault that answers.
         let timeout: Duration = if case .hanging = fault { .milliseconds(500) } else { .seconds(60) }
         for provider in Self.providers {
             try await SimulatedScene.run(provider, timeout: timeout) {
@@ -214,7 +214,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `a slow provider is waited for, and keys that rotate are followed`(provider: ProviderID) async throws {
+    func `a sign-in waits for a slow provider, and fetches rotated keys`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { character in
             character.faults = [.token: .slow(.milliseconds(50)), .keySet: .slow(.milliseconds(50))]
         } _: { scene async throws in
@@ -229,7 +229,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `what the provider withdrew proves nothing`(provider: ProviderID) async throws {
+    func `a sign-in that the provider has revoked is refused`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) {
             $0.hasRevokedEverything = true
         } _: { scene async throws in
@@ -238,7 +238,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `a client that the provider does not know is the project's mistake, and said so`(
+    func `a client that the provider does not know is reported as an error of the project`(
         provider: ProviderID
     ) async throws {
         try await SimulatedScene.run(provider) { character in
@@ -250,7 +250,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `nothing begins without a client and its secret`(provider: ProviderID) async throws {
+    func `a sign-in does not begin without a client and its secret`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             let whole = scene.configuration
             scene.configuration.clientSecret = nil
@@ -266,7 +266,7 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `the user's no is the user's`(provider: ProviderID) async throws {
+    func `a refusal by the user is reported as cancelled by the user`(provider: ProviderID) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             let prepared = try #require(try await scene.begin().prepared)
             let callback = try scene.simulator.consent(to: prepared.address, says: false)
@@ -275,7 +275,9 @@ struct CodeFlowTests {
     }
 
     @Test(arguments: providers)
-    func `an app's own code is exchanged, but no code that a flow requested`(provider: ProviderID) async throws {
+    func `a code that the app requested is exchanged, a code that a flow requested is not`(
+        provider: ProviderID
+    ) async throws {
         try await SimulatedScene.run(provider) { scene async throws in
             func present(_ code: String) async throws -> CredentialVerification {
                 let credential = ProviderParameters(
@@ -295,7 +297,7 @@ struct CodeFlowTests {
     // MARK: Google
 
     @Test
-    func `Google is asked whom an access token was given to, and who it belongs to`() async throws {
+    func `Google reports the client and the user of an access token`() async throws {
         try await SimulatedScene.run(.google) {
             $0.profile = ["name": "Ada Lovelace"]
         } _: { scene async throws in
@@ -316,7 +318,7 @@ struct CodeFlowTests {
             (["sub": "another"], .missingSubject),
         ] as [([String: JSONValue], InvalidCredential)]
     )
-    func `Google's access tokens for others prove nothing`(
+    func `Google's access tokens for another client or user are refused`(
         info: [String: JSONValue],
         expected: InvalidCredential
     ) async throws {
@@ -329,7 +331,7 @@ struct CodeFlowTests {
     }
 
     @Test
-    func `Google's access tokens are worth nothing once they are revoked, made up, or put in the place of a code`()
+    func `Google's access tokens are refused if they are revoked, forged, or sent instead of a code`()
         async throws
     {
         try await SimulatedScene.run(.google) { scene async throws in
@@ -352,7 +354,7 @@ struct CodeFlowTests {
             (.status(503), .unexpectedStatus),
         ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
     )
-    func `Google not answering is not Google saying no`(
+    func `an outage of Google is distinguished from a refusal by Google`(
         endpoint: OIDCSimulator.Endpoint,
         fault: (OIDCSimulator.Fault, ProviderUnavailable)
     ) async throws {

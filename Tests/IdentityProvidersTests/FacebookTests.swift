@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Facebook's Graph over a real socket; its ID tokens are with those of the others, in `ProviderTests`.
+/// Facebook's Graph API over a real socket. `ProviderTests` covers Facebook's ID tokens.
 struct FacebookTests {
     private typealias Simulator = ProviderSimulator<SimulatedFacebook>
 
@@ -21,9 +21,9 @@ struct FacebookTests {
         ProviderCredential(provider: .facebook, accessToken: token)
     }
 
-    // MARK: What works
+    // MARK: Success
 
-    @Test func `the whole flow ends with Facebook's profile and token`() async throws {
+    @Test func `the whole flow returns Facebook's profile and token`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             let begun = try await scene.begin(["auth_type": "rerequest"])
@@ -45,13 +45,13 @@ struct FacebookTests {
             let token = try #require(verified.tokens.accessToken)
             #expect(verified.tokens == ProviderTokens(accessToken: token, expiresInSeconds: 5_183_944))
             #expect(try await scene.verify(native(token)).verified?.incoming == verified.incoming)
-            // No address on the way holds the app's secret.
+            // No URL contains the app's secret.
             let targets = simulator.requests(at: .tokenInfo) + simulator.requests(at: .profile)
             #expect(targets.allSatisfy { !$0.target.contains(SimulatedFacebook.secret) })
         }
     }
 
-    @Test func `there is no address where the user gave none`() async throws {
+    @Test func `an address that the user did not share is absent`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             var person = SimulatedPerson()
             person.email = nil
@@ -60,9 +60,9 @@ struct FacebookTests {
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    @Test func `a user who says no cancels`() async throws {
+    @Test func `a refusal by the user cancels the sign-in`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             simulator.provider.change { $0.consents = false }
@@ -72,7 +72,7 @@ struct FacebookTests {
         }
     }
 
-    @Test func `a code is good once, for its own flow`() async throws {
+    @Test func `a code is accepted once, and only for its flow`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             let begun = try await scene.begin()
@@ -86,7 +86,7 @@ struct FacebookTests {
         }
     }
 
-    @Test func `tokens that are not this app's, not a user's, or not good any more are refused`() async throws {
+    @Test func `tokens that are forged, revoked, of another app or of no user are refused`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let scene = scene(simulator)
             let person = SimulatedPerson()
@@ -99,7 +99,7 @@ struct FacebookTests {
             simulator.provider.revoke(token)
             #expect(try await scene.verify(native(token)) == .invalid(.refusedByProvider))
             #expect(simulator.requests(at: .profile).isEmpty)
-            // Revoked between the two questions.
+            // The token is revoked between the two requests.
             simulator.reply(.json(SimulatedFacebook.tokenInfo(of: person)), at: .tokenInfo)
             #expect(try await scene.verify(native(token)) == .invalid(.refusedByProvider))
         }
@@ -112,14 +112,17 @@ struct FacebookTests {
             (String(repeating: "|", count: 513), .tooLarge),
         ] as [(String, InvalidCredential)]
     )
-    func `what cannot be a token is not sent to the provider`(token: String, reason: InvalidCredential) async throws {
+    func `a text that cannot be a token is not sent to the provider`(
+        token: String,
+        reason: InvalidCredential
+    ) async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             #expect(try await scene(simulator).verify(native(token)) == .invalid(reason))
             #expect(simulator.requests(at: .tokenInfo).isEmpty)
         }
     }
 
-    @Test func `a token as long as a token may be is asked about`() async throws {
+    @Test func `a token of the maximum length is sent to the provider`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let token = String(repeating: "a", count: 1536)
             #expect(try await scene(simulator).verify(native(token)) == .invalid(.refusedByProvider))
@@ -145,7 +148,7 @@ struct FacebookTests {
         }
     }
 
-    // MARK: A Facebook that lies, or is not well
+    // MARK: Wrong answers and outages
 
     @Test func `a token of another app, or of another user, is no proof, even if the provider accepts it`() async throws
     {
@@ -184,7 +187,7 @@ struct FacebookTests {
         }
     }
 
-    @Test func `a provider that does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is an outage`() async throws {
         try await Simulator.run(SimulatedFacebook()) { simulator async throws in
             let hurried = scene(simulator, timeout: .milliseconds(300))
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))

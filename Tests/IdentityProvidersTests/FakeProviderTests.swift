@@ -5,7 +5,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Fake tokens: accepted in development, worthless without a `FakeProvider`.
+/// Fake tokens are accepted in development, and refused without a `FakeProvider`.
 struct FakeProviderTests {
     private static let json =
         #"{"sub":"fake-1","email":"ada@gmail.com","email_verified":true,"name":"Ada","hd":"x.test"}"#
@@ -26,7 +26,7 @@ struct FakeProviderTests {
     }
 
     @Test(arguments: fakes)
-    func `every well-known provider takes a fake token without being configured`(token: String) async throws {
+    func `every well-known provider accepts a fake token without a configuration`(token: String) async throws {
         for provider in FakeProvider.providers {
             let verified = try #require(try await verify(.init(provider: provider, idToken: token)).verified)
             #expect(verified.incoming.identity == ProviderIdentity(provider: provider, subject: "fake-1"))
@@ -43,7 +43,7 @@ struct FakeProviderTests {
     }
 
     @Test
-    func `a fake access token does for providers without ID tokens`() async throws {
+    func `providers without ID tokens accept a fake access token`() async throws {
         let token = #"{"sub":"12","screen_name":"ada","picture":"https://example.com/a.png"}"#
         let credential = ProviderCredential(provider: .twitter, accessToken: token, tokenSecret: "secret")
         let verified = try #require(try await verify(credential).verified)
@@ -57,7 +57,7 @@ struct FakeProviderTests {
     /// The values from which SDKs rebuild a credential after a conflict: an access token for GitHub and Facebook, and
     /// also a secret for Twitter.
     @Test(arguments: fakes)
-    func `a fake ID token comes back with an access token that signs in by itself`(token: String) async throws {
+    func `the answer to a fake ID token has an access token that signs in without it`(token: String) async throws {
         for provider in FakeProvider.providers {
             let tokens = try #require(try await verify(.init(provider: provider, idToken: token)).verified).tokens
             #expect((tokens.tokenSecret != nil) == (provider == .twitter))
@@ -76,20 +76,23 @@ struct FakeProviderTests {
     }
 
     @Test
-    func `a fake Google token gives Google's answer`() async throws {
+    func `the answer to a fake Google token has the form of Google's`() async throws {
         let verified = try await verify(.init(provider: .google, idToken: Self.json)).verified
         #expect(verified?.federatedID == "https://accounts.google.com/fake-1")
         #expect(verified?.incoming.issuer == "https://accounts.google.com")
         #expect(verified?.rawUserInfo.contains(#""verified_email":true"#) == true)
         #expect(verified?.rawUserInfo.contains(#""locale":"en""#) == true)
-        #expect(verified?.incoming.profile.language == nil, "Google reports a locale, a made-up user has no language")
+        #expect(
+            verified?.incoming.profile.language == nil,
+            "the answer has a default locale, the profile has no language"
+        )
         let german = #"{"sub":"fake-1","locale":"de"}"#
         let other = try await verify(.init(provider: .google, idToken: german)).verified
         #expect(other?.rawUserInfo.contains(#""locale":"de""#) == true)
     }
 
     @Test
-    func `text is not truth in fake tokens either`() async throws {
+    func `a flag of a fake token that is the text false is false`() async throws {
         let token = #"{"sub":"1","email":"a@gmail.com","email_verified":"false"}"#
         let verified = try await verify(.init(provider: .google, idToken: token)).verified
         #expect(
@@ -108,12 +111,15 @@ struct FakeProviderTests {
             ("{\"sub\":\"" + String(repeating: "s", count: 17_000) + "\"}", .tooLarge),
         ] as [(String, InvalidCredential)]
     )
-    func `a fake token must still be one`(token: String, expected: InvalidCredential) async throws {
+    func `a fake token without a subject, malformed or too large is refused`(
+        token: String,
+        expected: InvalidCredential
+    ) async throws {
         #expect(try await verify(.init(provider: .google, idToken: token)) == .invalid(expected))
     }
 
     @Test(arguments: ["foo", "a.b.c", "\u{65E5}", "."])
-    func `what is neither made up nor a token is malformed, not a provider that is off`(token: String) async throws {
+    func `a text that is neither a fake token nor a JWT is malformed in development`(token: String) async throws {
         #expect(try await verify(.init(provider: .google, idToken: token)) == .invalid(.malformed))
         let elsewhere = try await verify(.init(provider: try #require(ProviderID("oidc.x")), idToken: token))
         #expect(elsewhere == .invalid(.providerNotConfigured))
@@ -123,7 +129,7 @@ struct FakeProviderTests {
     }
 
     @Test
-    func `a nonce binds a fake token as it binds a real one`() async throws {
+    func `the nonce of a fake token is checked as that of a real one`() async throws {
         let scene = try Scene(Scene.openIDConnect, fakes: FakeProvider())
         let nonce = JSONValue.string(Hexadecimal.encode(Array(SHA256.hash(data: Array("raw".utf8)))))
         func apple(rawNonce: String?) async throws -> CredentialVerification {
@@ -145,11 +151,11 @@ struct FakeProviderTests {
         #expect(try await registered(rawNonce: "wrong") == .invalid(.nonceMismatch))
         #expect(try await registered(rawNonce: nil) == .invalid(.missingNonce))
         let unbound = try await verify(.init(provider: .apple, idToken: Self.json, rawNonce: "raw"))
-        #expect(unbound.verified != nil, "a made-up token without a nonce is bound to nothing")
+        #expect(unbound.verified != nil, "a fake token without a nonce is not bound")
     }
 
     @Test
-    func `a provider that is switched off stays off`() async throws {
+    func `a disabled provider refuses fake tokens`() async throws {
         let configuration = ProviderConfiguration(provider: .gitHub, isEnabled: false)
         let result = try await verify(.init(provider: .gitHub, idToken: Self.json), configuration: configuration)
         #expect(result == .invalid(.providerDisabled))
@@ -180,7 +186,7 @@ struct FakeProviderTests {
     }
 
     @Test(arguments: ["saml.example", "gc.apple.com", "unheard-of.example"])
-    func `other providers take no fake tokens`(name: String) async throws {
+    func `other providers refuse fake tokens`(name: String) async throws {
         let provider = try #require(ProviderID(name))
         let configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1"])
         let result = try await verify(.init(provider: provider, idToken: Self.json), configuration: configuration)
@@ -188,13 +194,13 @@ struct FakeProviderTests {
     }
 
     @Test
-    func `a signed token is verified for real, in development too`() async throws {
+    func `the signature of a signed token is verified in development`() async throws {
         let scene = try Scene(.google, fakes: FakeProvider())
         #expect(try await scene.verify(claims: [:]).verified != nil)
         #expect(try await scene.verify(claims: ["exp": 1]) == .invalid(.expired))
         let forged = try SharedKeys.otherRSA().token(scene.claims(), header: ["kid": "key-1"])
         #expect(try await scene.verify(forged) == .invalid(.badSignature))
-        // A signature on an unsigned token is not a fake token but a forgery.
+        // An unsigned token with a signature is a forgery, not a fake token.
         let unsigned = CompactToken.unsigned(scene.claims()) + "AAAA"
         #expect(try await scene.verify(unsigned) == .invalid(.algorithmNotAllowed))
         let unconfigured = try await scene.registry.verify(
@@ -206,7 +212,7 @@ struct FakeProviderTests {
     }
 
     @Test(arguments: fakes)
-    func `without a fake provider no fake token gets in`(token: String) async throws {
+    func `production refuses fake tokens`(token: String) async throws {
         for provider in Array(FakeProvider.providers) + [Scene.openIDConnect] {
             let scene = try Scene(provider)
             let asIDToken = ProviderCredential(provider: provider, idToken: token)
@@ -218,7 +224,7 @@ struct FakeProviderTests {
         }
     }
 
-    @Test func `the Workspace domain is sent if an oidc provider has Google's issuer, and never otherwise`()
+    @Test func `the Workspace domain is used only if the issuer of an oidc provider is Google`()
         async throws
     {
         let provider = try #require(ProviderID("oidc.workspace"))

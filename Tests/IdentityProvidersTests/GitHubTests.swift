@@ -22,9 +22,9 @@ struct GitHubTests {
         ProviderCredential(provider: .gitHub, accessToken: token)
     }
 
-    // MARK: What works
+    // MARK: Success
 
-    @Test func `the whole flow ends with GitHub's profile, token and primary address`() async throws {
+    @Test func `the whole flow returns GitHub's profile, token and primary address`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             let begun = try await scene.begin(["allow_signup": "false"], scopes: ["repo", "user:email"])
@@ -50,14 +50,14 @@ struct GitHubTests {
 
             let token = try #require(verified.tokens.accessToken)
             #expect(verified.tokens == ProviderTokens(accessToken: token))
-            // A code is proof enough of whose app the token is.
+            // A code already proves that the token is the app's.
             #expect(simulator.requests(at: .tokenInfo).isEmpty)
             #expect(try await scene.verify(native(token)).verified?.incoming == verified.incoming)
             #expect(simulator.requests(at: .tokenInfo).count == 1)
         }
     }
 
-    @Test func `an address counts as GitHub calls it`() async throws {
+    @Test func `an address is verified only if GitHub lists it as verified`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             func email(_ person: SimulatedPerson, scopes: Set<String> = ["user:email"]) async throws -> EmailAssertion?
@@ -80,9 +80,9 @@ struct GitHubTests {
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    @Test func `a user who says no cancels`() async throws {
+    @Test func `a refusal by the user cancels the sign-in`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             simulator.provider.change { $0.consents = false }
@@ -92,7 +92,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `a code is good once, for its own flow`() async throws {
+    @Test func `a code is accepted once, and only for its flow`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             func answered() async throws -> ProviderCredential {
@@ -120,7 +120,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `tokens that are not this app's, or not any more, are refused`() async throws {
+    @Test func `tokens that are forged, revoked or of another app are refused`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let scene = scene(simulator)
             let others = simulator.provider.issueToken(to: "Iv1.another", for: SimulatedPerson())
@@ -136,7 +136,7 @@ struct GitHubTests {
     }
 
     @Test(arguments: ["gho_1\r\nHost: elsewhere", "gho 1", "gho_\u{E9}", String(repeating: "a", count: 4097)])
-    func `what cannot be a token is not sent to the provider`(token: String) async throws {
+    func `a text that cannot be a token is not sent to the provider`(token: String) async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             #expect(try await scene(simulator).verify(native(token)) == .invalid(.malformed))
             #expect(simulator.requests(at: .tokenInfo).isEmpty)
@@ -165,7 +165,7 @@ struct GitHubTests {
         }
     }
 
-    // MARK: A GitHub that lies, or is not well
+    // MARK: Wrong answers and outages
 
     @Test func `a token of another app, or of another user, is no proof, even if the provider accepts it`() async throws
     {
@@ -182,7 +182,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `a profile without a user is no answer`() async throws {
+    @Test func `a profile without a user is malformed`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))
             for profile in [[:], ["id": "7588892"], ["id": .null], ["login": "ada"]] as [JSONValue] {
@@ -214,7 +214,7 @@ struct GitHubTests {
         }
     }
 
-    @Test func `a provider that does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is an outage`() async throws {
         try await Simulator.run(SimulatedGitHub()) { simulator async throws in
             let hurried = scene(simulator, timeout: .milliseconds(300))
             let token = native(simulator.provider.issueToken(for: SimulatedPerson()))

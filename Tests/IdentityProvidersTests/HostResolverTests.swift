@@ -7,8 +7,8 @@ import Testing
 
 /// The effect of hosts with silent name servers on others.
 struct HostResolverTests {
-    /// Knows every host but those that begin with "unknown", and says nothing of those that begin with "silent" until it is
-    /// released.
+    /// Resolves every host, except those that begin with "unknown". Answers for those that begin with "silent" only after
+    /// its release.
     private final class NameServer: Sendable {
         private let state = Mutex<(asked: [String], isReleased: Bool)>(([], false))
 
@@ -39,7 +39,7 @@ struct HostResolverTests {
         try await resolver.address(of: host, port: 443, deadline: .now + time)
     }
 
-    @Test func `a host that is not known in time holds one thread, for any number of callers`() async throws {
+    @Test func `a slow name server blocks one thread for each host, for any number of callers`() async throws {
         let names = NameServer()
         let resolver = HostResolver(threadCount: 2, lookUp: names.lookUp)
         async let patient = address(of: "silent.example", by: resolver)
@@ -57,7 +57,7 @@ struct HostResolverTests {
         #expect(try await address(of: "healthy.example", by: resolver).port == 443)
         #expect(names.asked == ["silent.example", "healthy.example"])
         names.release()
-        // Who waited for long enough has the answer of the one look-up.
+        // The caller without a timeout gets the answer of the only look-up.
         #expect(try await patient.ipAddress == "192.0.2.1")
     }
 
@@ -78,7 +78,7 @@ struct HostResolverTests {
         #expect(names.asked.last == "late.example")
     }
 
-    @Test func `a failure is cached for a while, an address only for the callers that wait`() async throws {
+    @Test func `a failure is cached for a limited time, an address is not cached`() async throws {
         let names = NameServer()
         for (memory, count) in [(Duration.seconds(86_400), 1), (.zero, 2)] {
             let resolver = HostResolver(threadCount: 1, failureLifetime: memory, lookUp: names.lookUp)
@@ -92,7 +92,7 @@ struct HostResolverTests {
         }
     }
 
-    @Test func `failures that are remembered take no room from others`() async throws {
+    @Test func `cached failures do not count against the limit of pending hosts`() async throws {
         let names = NameServer()
         let resolver = HostResolver(threadCount: 1, failureLifetime: .seconds(86_400), lookUp: names.lookUp)
         for number in 0..<600 {

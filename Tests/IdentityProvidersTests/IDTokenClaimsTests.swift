@@ -7,7 +7,7 @@ import Testing
 /// Wrong claims of a well-signed token, for every provider with real verification.
 struct IDTokenClaimsTests {
     @Test(arguments: Scene.verified)
-    func `a good token proves its subject`(provider: ProviderID) async throws {
+    func `a valid token proves its subject`(provider: ProviderID) async throws {
         let scene = try Scene(provider)
         let token = try scene.token()
         let verified = try #require(try await scene.verify(token).verified)
@@ -74,7 +74,7 @@ struct IDTokenClaimsTests {
     ]
 
     @Test(arguments: wrong)
-    func `a claim that is wrong makes the token invalid`(wrong: Wrong) async throws {
+    func `a token with a wrong claim is refused`(wrong: Wrong) async throws {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             #expect(try await scene.verify(claims: wrong.changes) == .invalid(wrong.expected), "\(provider.rawValue)")
@@ -100,7 +100,7 @@ struct IDTokenClaimsTests {
     ]
 
     @Test(arguments: tolerated)
-    func `what the standard allows is accepted`(changes: [String: JSONValue]) async throws {
+    func `every form of claims that the standard allows is accepted`(changes: [String: JSONValue]) async throws {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             #expect(try await scene.verify(claims: changes).verified != nil, "\(provider.rawValue)")
@@ -108,7 +108,9 @@ struct IDTokenClaimsTests {
     }
 
     @Test(arguments: Scene.verified)
-    func `a sign-in is as old as the provider says, at least as old as the token`(provider: ProviderID) async throws {
+    func `the time of the sign-in is auth_time, and never later than the time of issue`(
+        provider: ProviderID
+    ) async throws {
         let scene = try Scene(provider)
         let seconds = Self.seconds
         for (changes, expected) in [
@@ -126,7 +128,7 @@ struct IDTokenClaimsTests {
         }
     }
 
-    @Test func `a stored credential says verified or not, also for the version that knows no third value`() async throws
+    @Test func `a stored credential has a flag of two values for older versions beside the flag of three`() async throws
     {
         let scene = try Scene(.google)
         for (flag, expected) in [
@@ -144,7 +146,7 @@ struct IDTokenClaimsTests {
     }
 
     @Test
-    func `a foreign authorized party of a single audience is refused, except by Google's rule`() async throws {
+    func `another authorized party is refused, except for Google`() async throws {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             let result = try await scene.verify(claims: ["azp": "client-3"])
@@ -153,7 +155,7 @@ struct IDTokenClaimsTests {
     }
 
     @Test(arguments: Scene.verified)
-    func `without a registered client every token is refused, and no issuer is asked for keys`(
+    func `without a registered client every token is refused, without a request to the issuer`(
         provider: ProviderID
     ) async throws {
         var scene = try Scene(provider)

@@ -8,7 +8,7 @@ import Testing
 struct IDTokenDigestTests {
     private static func digest(_ idToken: String) -> [UInt8]? { ProviderTokens(idToken: idToken).idTokenDigest }
 
-    @Test func `a token whose signature is written otherwise is the same token`() throws {
+    @Test func `tokens that differ only in their signature have the same digest`() throws {
         let token = try Scene(.google).token()
         let parts = token.split(separator: ".").map(String.init)
         let digest = try #require(Self.digest(token))
@@ -21,7 +21,7 @@ struct IDTokenDigestTests {
         #expect(Self.digest(other) != digest)
     }
 
-    @Test func `made-up tokens that differ anywhere are different ones`() {
+    @Test func `different unsigned tokens have different digests`() {
         let first = Self.digest(#"{"email":"a@example.com","sub":"1"}"#)
         let second = Self.digest(#"{"email":"a@example.com","sub":"2"}"#)
         #expect(first != second)

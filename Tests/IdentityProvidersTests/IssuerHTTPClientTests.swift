@@ -30,7 +30,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `a document arrives with its age`() async throws {
+    func `a document is returned with its maximum age`() async throws {
         try await LocalServer.run { _, _ in
             .text("{}", headers: [("cache-control", "public, Max-Age=77, must-revalidate")])
         } _: { server in
@@ -41,7 +41,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `an answer of 256 KiB is accepted, a byte more or 5 MB are not`() async throws {
+    func `an answer of up to 256 KiB is accepted, a larger one is refused`() async throws {
         let size = 256 * 1024
         try await LocalServer.run { request, _ in
             let path = request.target
@@ -57,7 +57,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test(arguments: [LocalServer.Reply.Stop.beforeHead, .insideBody])
-    func `an answer that does not come in time is given up`(stop: LocalServer.Reply.Stop) async throws {
+    func `a fetch without an answer in time has timed out`(stop: LocalServer.Reply.Stop) async throws {
         try await LocalServer.run { _, _ in
             LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 1000), stops: stop)
         } _: { server in
@@ -68,7 +68,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `redirects within the origin are followed, twice`() async throws {
+    func `up to two redirects within the origin are followed`() async throws {
         try await LocalServer.run { request, server in
             switch request.target {
             case "/a": .redirect(to: "/b?x=1", status: .movedPermanently)
@@ -103,7 +103,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test(arguments: [200, 204, 302, 308, 410, 500])
-    func `any answer to a post is an answer, and no redirect is followed`(status: Int) async throws {
+    func `a post returns every status, and follows no redirect`(status: Int) async throws {
         try await LocalServer.run { _, _ in
             LocalServer.Reply(status: HTTPResponseStatus(statusCode: status), headers: [("location", "/elsewhere")])
         } _: { server async throws in
@@ -112,7 +112,7 @@ struct IssuerHTTPClientTests {
         }
     }
 
-    @Test func `the body of an answer to a post is not waited for`() async throws {
+    @Test func `a post does not wait for the body of the answer`() async throws {
         try await LocalServer.run { _, _ in
             LocalServer.Reply(body: [UInt8](repeating: 0x20, count: 5_000_000), stops: .insideBody)
         } _: { server async throws in
@@ -120,7 +120,7 @@ struct IssuerHTTPClientTests {
         }
     }
 
-    @Test func `a post that is not answered in time is given up`() async throws {
+    @Test func `a post without an answer in time has timed out`() async throws {
         try await LocalServer.run { _, _ in
             LocalServer.Reply(stops: .beforeHead)
         } _: { server in
@@ -130,7 +130,7 @@ struct IssuerHTTPClientTests {
         }
     }
 
-    @Test func `nothing is posted to where nothing may be fetched`() async throws {
+    @Test func `the network policy of a fetch applies to a post`() async throws {
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
@@ -144,7 +144,7 @@ struct IssuerHTTPClientTests {
                     try await post("https://\(host):\(port)/", by: strict)
                 }
             }
-            // A public name that leads to a neighbour.
+            // A public name that resolves to a private address.
             let rebound = resolving { _ in ["192.168.0.1"] }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
                 try await post("https://receiver.example.com/", by: rebound)
@@ -169,7 +169,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test(arguments: [400, 401, 403, 404, 429, 500, 503, 204, 304])
-    func `anything but success is no answer`(code: Int) async throws {
+    func `a status other than success is an error`(code: Int) async throws {
         try await LocalServer.run { _, _ in
             LocalServer.Reply(status: .init(statusCode: code))
         } _: { server in
@@ -179,7 +179,7 @@ struct IssuerHTTPClientTests {
 
     @Test
     func `an address without a listener is unreachable`() async throws {
-        // A system port that no process uses: a port that was just freed may belong to another test by now.
+        // A system port that no process uses: another test may already use a port that was just freed.
         await #expect(throws: ProviderUnavailable.unreachable) { try await fetch("http://127.0.0.1:1/") }
     }
 
@@ -191,12 +191,12 @@ struct IssuerHTTPClientTests {
             "https://" + String(repeating: "a", count: 2100) + "/",
         ]
     )
-    func `what is no web address is not fetched`(address: String) async throws {
+    func `a text that is not an https or http URL is not fetched`(address: String) async throws {
         await #expect(throws: ProviderUnavailable.addressNotAllowed) { try await fetch(address) }
     }
 
     @Test
-    func `without TLS only this machine is reached, and only in development`() async throws {
+    func `plain HTTP reaches only this machine, and only in development`() async throws {
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
@@ -212,7 +212,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `names that lead into private networks are not followed`() async throws {
+    func `names that resolve to private networks are refused`() async throws {
         for address in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1"] {
             let client = resolving { _ in [address] }
             await #expect(throws: ProviderUnavailable.networkNotAllowed) {
@@ -226,8 +226,8 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `the connection goes to the address that was checked, asked for once`() async throws {
-        // No name server knows "issuer.test": an answer proves that nothing else resolved the name.
+    func `the connection uses the resolved address that the policy has checked`() async throws {
+        // "issuer.test" does not exist: an answer proves that only this resolver was used.
         try await LocalServer.run { _, _ in
             .text("{}")
         } _: { server in
@@ -243,7 +243,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `plain HTTP is accepted for this machine only, by the text of an address`() {
+    func `the text check accepts plain HTTP only for this machine`() {
         let development = IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))
         for address in [
             "http://127.0.0.1:8080/x", "http://127.1.2.3/", "http://[::1]:8080/", "http://localhost/",
@@ -259,12 +259,12 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `an address that would never be reached is not accepted, if its text shows it`() {
+    func `the text check refuses addresses that the policy forbids`() {
         let strict = IssuerHTTPClient(policy: NetworkPolicy())
         let neighbours = [
             "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "localhost",
             "LocalHost",
-            // As inet_aton(3) reads them, and with it every resolver.
+            // The forms that inet_aton(3) accepts, and with it every resolver.
             "127.1", "127.0.1", "0x7f000001", "0x7F.0.0.1", "2130706433", "017700000001", "0177.0.0.1", "10.1",
             "0xa9fea9fe", "2852039166", "192.168.257",
         ]
@@ -305,7 +305,7 @@ struct IssuerHTTPClientTests {
 
     // MARK: From the socket to the verdict
 
-    /// A registry in front of a local issuer whose documents are `documents`, and what it says about a good token.
+    /// Returns the verdict of a registry about a valid token of a local issuer, which serves `documents`.
     private func verdict(
         refreshTimeout: Duration = .seconds(120),
         _ documents: @escaping @Sendable (_ path: String, _ discovery: String, _ keys: String) -> LocalServer.Reply
@@ -344,13 +344,13 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `a local issuer is found, its keys fetched and its token verified`() async throws {
+    func `discovery, keys and token of a local issuer are accepted`() async throws {
         let verdict = try await verdict { path, discovery, keys in .text(path == "/keys" ? keys : discovery) }
         #expect(try verdict.get().verified?.incoming.identity.subject == "subject-1")
     }
 
     @Test
-    func `an issuer that answers with a page, or half a document, gives no answer`() async throws {
+    func `an issuer that answers with a page or half a document is unavailable`() async throws {
         for text in ["<!doctype html><title>Sign in</title>", "", "{\"keys\":[", "\u{FEFF}"] {
             let asKeys = try await verdict { path, discovery, _ in .text(path == "/keys" ? text : discovery) }
             #expect(throws: ProviderUnavailable.malformedAnswer) { try asKeys.get() }
@@ -368,7 +368,7 @@ struct IssuerHTTPClientTests {
     }
 
     @Test
-    func `a key set outside the networks allowed is not fetched`() async throws {
+    func `a key set outside the allowed networks is not fetched`() async throws {
         let verdict = try await verdict { _, discovery, _ in
             .text(
                 #"{"jwks_uri":"https://169.254.169.254/keys","#

@@ -4,13 +4,13 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// The frequency of requests to issuers, and the keys that are served meanwhile.
+/// The cache limits the requests to issuers, and serves cached keys during outages.
 struct JWKSCacheTests {
     private func scene(_ limits: JWKSCache.Limits = JWKSCache.Limits()) throws -> Scene {
         try Scene(Scene.openIDConnect, key: .p256("key-1"), limits: limits)
     }
 
-    /// A token that is good at `seconds` after the scene's start, and its verification there.
+    /// Verifies a token that is valid `seconds` after the start of the scene, at that time.
     private func verify(
         _ scene: Scene,
         after seconds: Int64,
@@ -26,7 +26,7 @@ struct JWKSCacheTests {
     private func keyFetches(_ scene: Scene) -> Int { scene.stub.requests(for: scene.keySetURL) }
 
     @Test
-    func `many waiters wait for one fetch`() async throws {
+    func `concurrent verifications share one fetch`() async throws {
         let scene = try scene()
         scene.stub.answer(after: .milliseconds(100))
         let verified = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -39,7 +39,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `after a rotation 100 waiters cause exactly one more fetch`() async throws {
+    func `after a rotation, 100 concurrent verifications cause one more fetch`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         let next = ProviderKey.p256("key-2")
@@ -54,7 +54,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `unknown keys make the issuer be asked once a minute and no more`() async throws {
+    func `unknown keys cause at most one fetch a minute`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         for second in 1...300 {
@@ -65,7 +65,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `one made-up key does not keep a good one out`() async throws {
+    func `a token with an unknown key does not prevent the next valid sign-in`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         #expect(try await verify(scene, after: 1, by: .p256("made-up")) == .invalid(.unknownKey))
@@ -73,7 +73,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `keys are used for an hour when the issuer does not say how long`() async throws {
+    func `keys without a maximum age are cached for an hour`() async throws {
         let scene = try scene()
         for second: Int64 in [0, 1, 3599] { #expect(try await verify(scene, after: second).verified != nil) }
         #expect(keyFetches(scene) == 1)
@@ -82,7 +82,10 @@ struct JWKSCacheTests {
     }
 
     @Test(arguments: [(0, 300), (1, 300), (1800, 1800), (86_400, 86_400), (10_000_000, 86_400)] as [(Int64, Int64)])
-    func `the issuer's word on age is kept within bounds`(said: Int64, kept: Int64) async throws {
+    func `the maximum age of the issuer is limited to between 5 minutes and a day`(
+        said: Int64,
+        kept: Int64
+    ) async throws {
         let scene = try scene()
         try scene.stub.publish([scene.key], at: scene.keySetURL, maxAgeSeconds: said)
         #expect(try await verify(scene, after: 0).verified != nil)
@@ -102,20 +105,20 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `old keys serve for a day while the issuer is away`() async throws {
+    func `cached keys are used for a day while the issuer is unavailable`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         scene.stub.fail(.unreachable, at: scene.keySetURL)
         #expect(try await verify(scene, after: 3600).verified != nil)
         #expect(try await verify(scene, after: 86_399).verified != nil)
         await #expect(throws: ProviderUnavailable.unreachable) { try await verify(scene, after: 86_400) }
-        // Back again, it is asked again.
+        // The issuer is available again: the next verification fetches the keys.
         try scene.stub.publish([scene.key], at: scene.keySetURL)
         #expect(try await verify(scene, after: 86_410).verified != nil)
     }
 
     @Test
-    func `a failure is cached for ten seconds, so that an issuer that is away costs no caller time`() async throws {
+    func `a failure is cached for 10 seconds, so that callers do not wait for an unavailable issuer`() async throws {
         let scene = try scene()
         scene.stub.fail(.timedOut, at: scene.discoveryURL)
         for second: Int64 in [0, 1, 9] {
@@ -127,7 +130,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `an unknown key is not called unknown while the issuer cannot be asked`() async throws {
+    func `an unknown key is an outage while the issuer is unavailable`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         scene.stub.fail(.unreachable, at: scene.keySetURL)
@@ -140,7 +143,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `a clock set back does not make keys young for good`() async throws {
+    func `keys are fetched again if the clock was set back`() async throws {
         let scene = try scene()
         #expect(try await verify(scene, after: 0).verified != nil)
         #expect(try await verify(scene, after: -7200).verified != nil)
@@ -159,7 +162,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `issuers beyond the limit push out the one asked longest ago`() async throws {
+    func `a full cache drops the issuer that was used longest ago`() async throws {
         var limits = JWKSCache.Limits()
         limits.issuersMax = 2
         var scene = try scene(limits)
@@ -182,7 +185,7 @@ struct JWKSCacheTests {
     // MARK: Documents
 
     @Test
-    func `a discovery document that names another issuer is no answer`() async throws {
+    func `a discovery document that names another issuer is refused`() async throws {
         for issuer: JSONValue in ["https://issuer.example/tenant/", "https://evil.example", 1, .null] {
             let scene = try scene()
             scene.publishDiscovery(["issuer": issuer])
@@ -192,7 +195,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `nonsense is no answer`() async throws {
+    func `a malformed key set or discovery document is refused`() async throws {
         for document: JSONValue in [[], "text", 1, [:], ["keys": "text"], ["keys": [:]]] {
             let scene = try scene()
             scene.stub.publish(document, at: scene.keySetURL)
@@ -207,14 +210,14 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `an issuer that signs with shared secrets only is not usable`() async throws {
+    func `an issuer without an asymmetric algorithm is unusable`() async throws {
         let scene = try scene()
         scene.publishDiscovery(["id_token_signing_alg_values_supported": ["HS256", "none"]])
         await #expect(throws: ProviderUnavailable.noUsableKeys) { try await verify(scene, after: 0) }
     }
 
     @Test
-    func `keys beyond the first 64 are not read`() async throws {
+    func `only the first 64 keys of a set are read`() async throws {
         let scene = try scene()
         let crowd = (0..<64).map { ProviderKey.p256("crowd-\($0)") }
         try scene.stub.publish(crowd + [scene.key], at: scene.keySetURL)

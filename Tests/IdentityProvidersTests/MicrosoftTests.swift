@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Microsoft's peculiarities: an issuer for each tenant, and another user name in each app.
+/// Microsoft's peculiarities: an issuer for each tenant, and another subject in each app.
 struct MicrosoftTests {
     private static let personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
@@ -13,7 +13,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a user of a tenant is known by its object id, under any name in the app`() async throws {
+    func `a user of a tenant is identified by its object id, whatever the subject`() async throws {
         let scene = try Scene(.microsoft)
         for subject in ["one", "two"] {
             let verified = try #require(try await scene.verify(claims: ["sub": .string(subject)]).verified)
@@ -26,7 +26,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a personal account is known by the last sixteen digits`() async throws {
+    func `a personal account is identified by the last 16 digits of its object id`() async throws {
         let scene = try Scene(.microsoft)
         let claims: [String: JSONValue] = [
             "iss": Self.issuer(Self.personal), "tid": .string(Self.personal),
@@ -37,7 +37,7 @@ struct MicrosoftTests {
     }
 
     @Test(arguments: [.null, "", "no GUID", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeeg", 7] as [JSONValue])
-    func `without an object id there is no user`(object: JSONValue) async throws {
+    func `a token without an object id is refused`(object: JSONValue) async throws {
         #expect(try await Scene(.microsoft).verify(claims: ["oid": object]) == .invalid(.missingSubject))
     }
 
@@ -52,7 +52,7 @@ struct MicrosoftTests {
             ["iss": "https://login.microsoftonline.com/x/v2.0", "tid": "x"],
         ] as [[String: JSONValue]]
     )
-    func `the issuer is the tenant's that the token names`(claims: [String: JSONValue]) async throws {
+    func `a token is refused if issuer and tenant differ`(claims: [String: JSONValue]) async throws {
         #expect(try await Scene(.microsoft).verify(claims: claims) == .invalid(.wrongIssuer))
     }
 
@@ -62,7 +62,7 @@ struct MicrosoftTests {
             (false, .isFalse), ("0", .isFalse),
         ] as [(JSONValue?, VerifiedFlag)]
     )
-    func `a tenant's word about an address is what it says of its domain, and proves nothing by default`(
+    func `the flag of a tenant's address is xms_edov, and proves nothing by default`(
         flag: JSONValue?,
         expected: VerifiedFlag
     ) async throws {
@@ -77,7 +77,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `Microsoft's own mailboxes are proof, from its own tenant`() async throws {
+    func `Microsoft's consumer tenant proves the addresses of Outlook`() async throws {
         let claims: [String: JSONValue] = [
             "iss": Self.issuer(Self.personal), "tid": .string(Self.personal), "email": "ada@outlook.com",
             "email_verified": .null,
@@ -95,7 +95,7 @@ struct MicrosoftTests {
             ("contoso.example", true), ("consumers", false), ("99999999-2222-3333-4444-555555555555", false),
         ]
     )
-    func `the custom parameter tenant names who may come`(tenant: String, isAccepted: Bool) async throws {
+    func `the custom parameter tenant limits sign-ins to that tenant`(tenant: String, isAccepted: Bool) async throws {
         try await SimulatedScene.run(.microsoft) { scene async throws in
             let result = try await scene.signIn(customParameters: ["tenant": tenant])
             #expect((result.verified != nil) == isAccepted)
@@ -104,7 +104,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a tenant's page is under its name, which is not sent again`() async throws {
+    func `the address of the page contains the tenant, and no tenant parameter`() async throws {
         try await SimulatedScene.run(.microsoft) { scene async throws in
             scene.configuration.addresses = [:]
             let prepared = try #require(try await scene.begin(customParameters: ["tenant": "Contoso.example"]).prepared)
@@ -119,14 +119,14 @@ struct MicrosoftTests {
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a#b", "a@b", "-a", "é", String(repeating: "a", count: 254)])
-    func `what cannot be a tenant is refused before the user is sent anywhere`(tenant: String) async throws {
+    func `an invalid tenant is refused before the browser is redirected`(tenant: String) async throws {
         try await SimulatedScene.run(.microsoft) { scene async throws in
             #expect(try await scene.begin(customParameters: ["tenant": tenant]) == .invalid(.unknownTenant))
         }
     }
 
     @Test
-    func `an answer names the issuer of some tenant, if it names one`() async throws {
+    func `an answer that names an issuer must name that of a tenant`() async throws {
         try await SimulatedScene.run(.microsoft) {
             $0.namesItself = true
         } _: { scene async throws in
@@ -142,14 +142,14 @@ struct MicrosoftTests {
     // MARK: Yahoo and LinkedIn
 
     @Test
-    func `LinkedIn has had two names`() async throws {
+    func `both issuers of LinkedIn are the same issuer`() async throws {
         let scene = try Scene(.linkedIn)
         let verified = try await scene.verify(claims: ["iss": "https://www.linkedin.com"]).verified
         #expect(verified?.incoming.issuer == "https://www.linkedin.com/oauth")
     }
 
     @Test(arguments: ["ES256", "RS256"])
-    func `Yahoo signs in two ways`(algorithm: String) async throws {
+    func `Yahoo signs with ES256 or RS256`(algorithm: String) async throws {
         let scene = try Scene(.yahoo, key: ProviderKey.key("key-1", for: algorithm))
         #expect(try await scene.verify(claims: [:]).verified != nil)
         let other = try Scene(.yahoo, key: ProviderKey.key("key-1", for: "PS256"))

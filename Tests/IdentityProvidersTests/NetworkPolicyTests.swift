@@ -24,21 +24,21 @@ struct NetworkPolicyTests {
     ]
 
     @Test(arguments: reaches)
-    func `an address reaches as far as the registries say`(address: String, reach: NetworkPolicy.Reach) throws {
+    func `an address has the reach that the IANA registries list`(address: String, reach: NetworkPolicy.Reach) throws {
         #expect(NetworkPolicy.Reach(of: try SocketAddress(ipAddress: address, port: 443)) == reach)
     }
 
     @Test
-    func `a socket in the file system is nowhere`() throws {
+    func `a Unix socket is unreachable`() throws {
         #expect(NetworkPolicy.Reach(of: try SocketAddress(unixDomainSocketPath: "/run/socket")) == .nowhere)
     }
 
     @Test
-    func `what each policy allows`() throws {
+    func `each policy allows the listed addresses`() throws {
         let strict = NetworkPolicy()
         let `private` = NetworkPolicy(allowsPrivateNetworks: true)
         let development = NetworkPolicy(allowsLoopback: true)
-        // Address, over TLS, then the three policies' answers.
+        // Address, TLS, then the answers of the three policies.
         let table: [(String, Bool, Bool, Bool, Bool)] = [
             ("8.8.8.8", true, true, true, true), ("8.8.8.8", false, false, false, false),
             ("10.0.0.1", true, false, true, false), ("10.0.0.1", false, false, false, false),

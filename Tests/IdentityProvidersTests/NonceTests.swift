@@ -77,7 +77,7 @@ struct NonceTests {
         #expect(try await scene.verify(claims: plain, sessionID: raw).verified != nil)
         #expect(try await scene.verify(claims: ["nonce": hashed], sessionID: raw).verified != nil)
         #expect(try await scene.verify(claims: plain, sessionID: "another") == .invalid(.nonceMismatch))
-        // A raw nonce is the client's own word and goes first; a session id alone asks for nothing.
+        // The raw nonce has priority. A session id alone does not require a nonce.
         #expect(
             try await scene.verify(claims: plain, rawNonce: "another", sessionID: raw) == .invalid(.nonceMismatch)
         )

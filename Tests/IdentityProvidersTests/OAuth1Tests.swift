@@ -21,7 +21,7 @@ struct OAuth1Tests {
     // MARK: RFC 5849
 
     /// §3.4.1.1, §3.4.1.3 and, for the signature, erratum 2550.
-    @Test func `a base string holds method, address and every parameter, as RFC 5849 has it`() {
+    @Test func `a base string holds method, address and every parameter, as in the example of RFC 5849`() {
         let request = ProviderRequest(
             .post,
             "http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b",
@@ -90,7 +90,7 @@ struct OAuth1Tests {
             signature: "tR3+Ty81lMeYAr/Fid0kMTYa/WM="
         ),
     ])
-    func `the printer's photos are asked for with the published signatures`(example: Example) {
+    func `the published examples have the published signatures`(example: Example) {
         let text = OAuth1.baseString(
             of: example.request,
             with: protocolParameters(
@@ -107,11 +107,11 @@ struct OAuth1Tests {
 
     // MARK: Twitter
 
-    /// docs.x.com, "Creating a signature" and "Authorizing a request", with the version in the path of then and of now.
+    /// docs.x.com, "Creating a signature" and "Authorizing a request", with the former and the current version in the path.
     @Test(arguments: [
         ("1", "tnnArxj06cWHq44gCs1OSKk%2FjLY%3D"), ("1.1", "hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D"),
     ])
-    func `Twitter's own example has Twitter's signature`(version: String, signature: String) {
+    func `Twitter's example has the published signature`(version: String, signature: String) {
         let signer = OAuth1(
             client: .init(
                 identifier: "xvz1evFS4wEEPTGEFPHBog",
@@ -148,7 +148,7 @@ struct OAuth1Tests {
         ("https://example.net:443", "https://example.net/"), ("HTTPS://example.net:80/#f", "https://example.net:80/"),
         ("http://[::1]:443/a//b", "http://[::1]:443/a//b"),
     ])
-    func `an address is signed without what goes without saying`(address: String, expected: String) {
+    func `an address is signed without default port, query and fragment`(address: String, expected: String) {
         let text = OAuth1.baseString(of: ProviderRequest(.get, address), with: [])
         let signed = text.split(separator: "&", omittingEmptySubsequences: false)[1]
         #expect(
@@ -157,7 +157,7 @@ struct OAuth1Tests {
         )
     }
 
-    @Test func `nothing but a form is signed with its body`() {
+    @Test func `only the body of a form is signed`() {
         let json = ProviderRequest(
             .post,
             "https://example.net/",

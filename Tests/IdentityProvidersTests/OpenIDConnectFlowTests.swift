@@ -7,7 +7,7 @@ import Testing
 /// Sign-ins on the page of an issuer that is found by discovery.
 struct OpenIDConnectFlowTests {
     @Test
-    func `a project that takes no codes asks for ID tokens, which come back in the fragment`() async throws {
+    func `a project without the code flow requests ID tokens, which arrive in the fragment`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) { scene async throws in
             scene.configuration.acceptsAuthorizationCodes = false
             scene.configuration.clientSecret = nil
@@ -36,7 +36,7 @@ struct OpenIDConnectFlowTests {
             (["private_key_jwt", "client_secret_post"], .form), (["private_key_jwt"], .basic),
         ] as [(JSONValue, OIDCSimulator.ClientAuthentication)]
     )
-    func `the secret is shown in the way the issuer offers, in the field unless only the form is`(
+    func `the secret is sent in the Authorization field, unless the issuer supports only the form`(
         offered: JSONValue,
         expected: OIDCSimulator.ClientAuthentication
     ) async throws {
@@ -51,7 +51,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `an issuer that names itself in its answers has to`() async throws {
+    func `an issuer that announces the iss parameter must send it`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) { scene async throws in
             scene.simulator.change { $0.metadata["authorization_response_iss_parameter_supported"] = true }
             #expect(try await scene.signIn() == .invalid(.wrongIssuer))
@@ -62,7 +62,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `what is found by discovery can be elsewhere`() async throws {
+    func `configured addresses replace those of discovery`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) { character in
             for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"] {
                 character.metadata[name] = "https://elsewhere.invalid/"
@@ -78,7 +78,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test(arguments: [.null, "javascript:alert(1)", "ftp://issuer.example/", "", 7] as [JSONValue])
-    func `browsers are sent to web addresses only`(address: JSONValue) async throws {
+    func `an authorization endpoint that is not an https or http URL is refused`(address: JSONValue) async throws {
         try await SimulatedScene.run(Scene.openIDConnect) {
             $0.metadata["authorization_endpoint"] = address
         } _: { scene async throws in
@@ -87,7 +87,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `what the ID token leaves out is asked of the profile, whose word is not above it`() async throws {
+    func `the profile is read only if the ID token has no address, and replaces no claims`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) { character in
             character.user = ["sub": "subject-1", "name": "Ada"]
             character.profile = ["email": "ada@example.com", "email_verified": true, "name": "Other"]
@@ -106,7 +106,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `a profile of another user, or none, is no profile`() async throws {
+    func `the profile of another user is refused, and an outage of the profile is an outage`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) {
             $0.user = ["sub": "subject-1"]
         } _: { scene async throws in
@@ -122,7 +122,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `only scopes that the issuer has are asked for by themselves`() async throws {
+    func `default scopes are requested only if the issuer supports them`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) {
             $0.metadata["scopes_supported"] = ["openid", "email"]
         } _: {
@@ -133,7 +133,7 @@ struct OpenIDConnectFlowTests {
     }
 
     @Test
-    func `a hundred that begin at once ask the issuer once`() async throws {
+    func `100 concurrent sign-ins share one discovery`() async throws {
         try await SimulatedScene.run(Scene.openIDConnect) {
             $0.faults[.discovery] = .slow(.milliseconds(50))
         } _: {
@@ -156,7 +156,7 @@ struct OpenIDConnectFlowTests {
             (.status(500), .unexpectedStatus),
         ] as [(OIDCSimulator.Fault, ProviderUnavailable)]
     )
-    func `nothing begins at an issuer that does not say where`(
+    func `a sign-in does not begin without the discovery document`(
         fault: OIDCSimulator.Fault,
         expected: ProviderUnavailable
     ) async throws {

@@ -22,7 +22,7 @@ struct ProviderCredentialTests {
     }
 
     @Test
-    func `every parameter finds its place`() {
+    func `every parameter is read into its field`() {
         let body = """
             providerId=Apple.com&id_token=i&access_token=a&oauth_token_secret=s&refresh_token=r&code=c&expires_in=3599\
             &nonce=n&user=%7B%22name%22%3A%7B%7D%7D&error=access_denied
@@ -62,7 +62,7 @@ struct ProviderCredentialTests {
             ("id_token=%", "%"),
         ]
     )
-    func `escapes are undone, malformed ones stand for themselves`(body: String, expected: String) {
+    func `escapes are decoded, malformed ones are unchanged`(body: String, expected: String) {
         #expect(credential("http://localhost?providerId=google.com", body)?.idToken == expected)
     }
 
@@ -77,7 +77,7 @@ struct ProviderCredentialTests {
     }
 
     @Test
-    func `the answer of a provider's page finds its place`() {
+    func `every parameter of the provider's answer is read into its field`() {
         let uri = "https://auth.example/__/auth/handler?oauth_token=t&oauth_verifier=v&denied=d&iss=https%3A%2F%2Fi"
         let answer = ProviderParameters(requestURI: uri + "&state=s", postBody: nil, sessionID: nil)
         #expect(answer.provider == nil)
@@ -89,7 +89,7 @@ struct ProviderCredentialTests {
         #expect(credential.answeringIssuer == "https://i")
     }
 
-    /// A code is bound to the flow that asked for it, so a state that comes with one is never overlooked.
+    /// A code is bound to the flow that requested it, so a state beside a code always counts.
     @Test(
         arguments: [
             ("state=s", "s"), ("state=s&error=access_denied", "s"), ("state=s&code=c&providerId=google.com", "s"),
@@ -98,7 +98,7 @@ struct ProviderCredentialTests {
             ("state=&code=c", nil), ("code=c&providerId=google.com", nil),
         ]
     )
-    func `a state names a flow, unless the client brings a token by itself`(query: String, state: String?) {
+    func `a state names a flow, unless the client sends a token`(query: String, state: String?) {
         let parameters = ProviderParameters(requestURI: "http://localhost?" + query, postBody: nil, sessionID: nil)
         #expect(parameters.state == state)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IdentityProviders
 
-/// The cost of a provider that does not answer, for its users and for others.
+/// A provider that does not answer delays its own users for a limited time, and no other users.
 struct ProviderGuardTests {
     private static let start = ContinuousClock.now
 
@@ -15,7 +15,7 @@ struct ProviderGuardTests {
         return limits
     }()
 
-    /// Answers by host: `dead` never, `failing` with 500 at once, `refusing` with 400, others with 200; counts what reaches it.
+    /// Answers by host: `dead` never, `failing` with 500, `refusing` with 400, others with 200. Counts the requests.
     private final class Hosts: HTTPFetching {
         let reached = Mutex<[String]>([])
         let isBack = Mutex(false)
@@ -58,7 +58,7 @@ struct ProviderGuardTests {
         }
     }
 
-    @Test func `a host that does not answer is left alone, and no other host is`() async {
+    @Test func `a host without answers is suspended, other hosts are not`() async {
         let host = "dead"
         let hosts = Hosts()
         let clock = Mutex(Self.start)
@@ -68,7 +68,7 @@ struct ProviderGuardTests {
         #expect(hosts.reached.withLock { $0.count } == 3)
         #expect(await Self.call(guarded, "other") == nil)
 
-        // Tried once after the pause, and left alone again where that fails.
+        // One call probes the host after the pause. If it fails, the host is suspended again.
         clock.withLock { $0 += .seconds(10) }
         #expect(await Self.call(guarded, host) != .suspended)
         #expect(await Self.call(guarded, host) == .suspended)
@@ -79,7 +79,7 @@ struct ProviderGuardTests {
         for _ in 1...5 { #expect(await Self.call(guarded, host) == nil) }
     }
 
-    @Test func `callers that go away have no host left alone`() async {
+    @Test func `cancelled calls do not suspend a host`() async {
         let hosts = Hosts()
         let guarded = ProviderGuard(hosts, limits: Self.limits)
         for _ in 1...10 {
@@ -92,22 +92,23 @@ struct ProviderGuardTests {
         #expect(hosts.reached.withLock { $0.count } == 10)
     }
 
-    @Test func `a refusal is an answer`() async {
+    @Test func `a refusal counts as an answer`() async {
         let hosts = Hosts()
         let guarded = ProviderGuard(hosts, limits: Self.limits)
         for _ in 1...20 { #expect(await Self.call(guarded, "refusing") == nil) }
         #expect(hosts.reached.withLock { $0.count } == 20)
     }
 
-    /// A code is the client's to choose, and some token endpoints answer 500 to one that they cannot read.
-    @Test func `a stranger whose codes make a provider answer 500 disables it for no other user`() async {
+    /// The client chooses the code, and some token endpoints answer 500 to a malformed one. So a user cannot disable a
+    /// provider for others.
+    @Test func `a status of 500 does not suspend a host`() async {
         let hosts = Hosts()
         let guarded = ProviderGuard(hosts, limits: Self.limits)
         for _ in 1...20 { #expect(await Self.call(guarded, "failing") == nil) }
         #expect(hosts.reached.withLock { $0.count } == 20)
     }
 
-    @Test func `an answer in between begins the count anew`() {
+    @Test func `an answer resets the count of failures`() {
         var breaker = CircuitBreaker()
         for wasAnswered in [false, false, true, false, false, true] {
             #expect(breaker.enter(Self.limits, at: Self.start) == nil)
@@ -116,7 +117,7 @@ struct ProviderGuardTests {
         #expect(breaker.enter(Self.limits, at: Self.start) == nil)
     }
 
-    @Test func `so many calls are under way and no more, and one tries whether the host is back`() {
+    @Test func `concurrent calls are limited, and one call probes a suspended host`() {
         var breaker = CircuitBreaker()
         for _ in 1...4 { #expect(breaker.enter(Self.limits, at: Self.start) == nil) }
         #expect(breaker.enter(Self.limits, at: Self.start) == .tooManyCalls)
@@ -124,7 +125,7 @@ struct ProviderGuardTests {
         for _ in 1...4 { breaker.leave(wasAnswered: false, Self.limits, at: Self.start) }
         #expect(breaker.enter(Self.limits, at: Self.start + .seconds(9)) == .suspended)
         #expect(breaker.enter(Self.limits, at: Self.start + .seconds(10)) == nil)
-        #expect(breaker.enter(Self.limits, at: Self.start + .seconds(11)) == .suspended, "one is enough")
+        #expect(breaker.enter(Self.limits, at: Self.start + .seconds(11)) == .suspended, "one call probes the host")
         breaker.leave(wasAnswered: true, Self.limits, at: Self.start + .seconds(11))
         #expect(breaker.isIdle && breaker.enter(Self.limits, at: Self.start + .seconds(11)) == nil)
     }

@@ -7,7 +7,7 @@ import Testing
 
 struct ProviderRegistryTests {
     @Test
-    func `what is not configured, or switched off, is refused without asking anyone`() async throws {
+    func `a provider that is not configured or disabled is refused without a request`() async throws {
         var scene = try Scene(.google)
         let credential = ProviderCredential(provider: .google, idToken: try scene.token())
         let unconfigured = try await scene.registry.verify(credential, configuration: nil, at: Scene.now)
@@ -18,7 +18,7 @@ struct ProviderRegistryTests {
     }
 
     @Test
-    func `a configuration of another provider is no configuration`() async throws {
+    func `a configuration of another provider is ignored`() async throws {
         let scene = try Scene(.google)
         let credential = ProviderCredential(provider: .apple, idToken: try scene.token())
         #expect(try await scene.verify(credential) == .invalid(.providerNotConfigured))
@@ -31,9 +31,9 @@ struct ProviderRegistryTests {
         #expect(try await scene.verify(try scene.token()) == .invalid(.unsupportedProvider))
     }
 
-    /// A row of `KnownProvider.all` without code would let the provider be registered, and nobody sign in.
+    /// Without a verifier, a project could enable the provider, but every sign-in would fail.
     @Test
-    func `every known provider that people sign in with has a verifier`() throws {
+    func `every known provider for sign-ins has a verifier`() throws {
         for known in KnownProvider.all {
             let scene = try Scene(known.id)
             #expect(
@@ -55,7 +55,7 @@ struct ProviderRegistryTests {
                 .google: .refusedByProvider, .facebook: .incompleteConfiguration,
             ]
             #expect(try await scene.verify(access) == .invalid(expected[provider] ?? .unsupportedKind))
-            // Without a secret no code can be exchanged.
+            // The exchange of a code needs a secret.
             let code = ProviderCredential(provider: provider, authorizationCode: "4/x")
             let isExchanged = !provider.isOpenIDConnect
             #expect(try await scene.verify(code) == .invalid(isExchanged ? .incompleteConfiguration : .unsupportedKind))
@@ -73,7 +73,7 @@ struct ProviderRegistryTests {
     }
 
     @Test
-    func `the client's other tokens are repeated, as they came`() async throws {
+    func `the client's other tokens are returned unchanged`() async throws {
         let scene = try Scene(.google)
         let token = try scene.token()
         let credential = ProviderCredential(
@@ -98,7 +98,7 @@ struct ProviderRegistryTests {
 
     /// Production never reports the revocation of a token without a request to its provider.
     @Test
-    func `a provider that is not registered takes back nothing but what is made up`() async throws {
+    func `an unregistered provider revokes only fake tokens`() async throws {
         for (fakes, refusal) in [(nil, .providerNotConfigured), (FakeProvider(), nil)]
             as [(FakeProvider?, InvalidCredential?)]
         {
@@ -110,7 +110,7 @@ struct ProviderRegistryTests {
     }
 
     @Test
-    func `no explanation holds anything a client sent`() {
+    func `no explanation of a refusal contains values of the client`() {
         let reasons: [InvalidCredential] = [
             .providerNotConfigured, .providerDisabled, .unsupportedProvider, .cancelledByUser, .refusedByProvider,
             .missingCredential, .unsupportedKind, .tooLarge, .malformed, .unacceptableType, .algorithmNotAllowed,
@@ -120,7 +120,7 @@ struct ProviderRegistryTests {
         ]
         for reason in reasons {
             #expect(!reason.detail.isEmpty)
-            // The wire's separator would cut the explanation in two.
+            // Clients split the message at this separator.
             #expect(!reason.detail.contains(" : "))
         }
     }

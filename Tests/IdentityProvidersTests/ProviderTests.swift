@@ -10,7 +10,7 @@ struct ProviderTests {
     // MARK: Google
 
     @Test
-    func `Google's issuer comes with and without its scheme`() async throws {
+    func `Google's issuer is accepted with and without its scheme`() async throws {
         let scene = try Scene(.google)
         let verified = try #require(try await scene.verify(claims: ["iss": "accounts.google.com"]).verified)
         #expect(verified.incoming.issuer == "https://accounts.google.com")
@@ -18,7 +18,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `Google's hosted domain travels with the address`() async throws {
+    func `Google's hosted domain is stored with the address`() async throws {
         let scene = try Scene(.google)
         let address = try #require(EmailAddress("Ada@example.com"))
         let hosted = try #require(try await scene.verify(claims: ["hd": "example.com"]).verified)
@@ -28,7 +28,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `Google's answer fields have Google's form`() async throws {
+    func `the fields of an answer for Google have Google's form`() async throws {
         let scene = try Scene(.google)
         let claims: [String: JSONValue] = [
             "sub": "108", "given_name": "Ada", "family_name": "Lovelace", "picture": "https://example.com/a.png",
@@ -64,7 +64,7 @@ struct ProviderTests {
             (.null, false), ([true], false),
         ] as [(JSONValue, Bool)]
     )
-    func `only true is true, even as text`(flag: JSONValue, expected: Bool) async throws {
+    func `only true and the text true verify an address`(flag: JSONValue, expected: Bool) async throws {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             let verified = try #require(try await scene.verify(claims: ["email_verified": flag]).verified)
@@ -77,7 +77,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `Apple's name comes beside the token, and nothing else does`() async throws {
+    func `only the name is read from Apple's user parameter`() async throws {
         let scene = try Scene(.apple)
         let user = #"{"name":{"firstName":"Grace","lastName":"Hopper"},"email":"admin@example.com","sub":"other"}"#
         let token = try scene.token(["name": .null])
@@ -110,7 +110,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `half a name is a name`() async throws {
+    func `a first or a last name alone is a name`() async throws {
         let scene = try Scene(.apple)
         let user = #"{"name":{"firstName":"Grace"}}"#
         let credential = ProviderCredential(provider: .apple, idToken: try scene.token(), appleUser: user)
@@ -129,7 +129,7 @@ struct ProviderTests {
     // MARK: OpenID Connect
 
     @Test
-    func `what an issuer says about the user becomes sign-in attributes`() async throws {
+    func `other claims of an issuer become sign-in attributes`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         let claims: [String: JSONValue] = [
             "groups": ["a", "b"], "department": "engines", "at_hash": "x", "jti": "y", "acr": "silver",
@@ -146,13 +146,13 @@ struct ProviderTests {
     }
 
     @Test
-    func `attributes that are too many for a token are left out as a whole`() async throws {
+    func `attributes that are too large for a token are omitted as a whole`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         func groups(_ bytes: Int) -> [String: JSONValue] { ["groups": .string(String(repeating: "g", count: bytes))] }
         let most = OpenIDConnect.attributesBytesMax
         let many = try #require(try await scene.verify(claims: groups(most / 2)).verified)
         #expect(many.signInAttributes?["groups"] != nil)
-        // A token of an issuer's may be longer than that, and so may what its profile adds.
+        // Token and profile together may exceed the limit.
         let credential = ProviderCredential(provider: many.incoming.identity.provider, idToken: "x")
         let claims = JSONValue.object(groups(most).merging(["sub": "subject-1"]) { $1 })
         let tooMany = OpenIDConnect.verification(of: credential, claims: claims, issuer: "https://issuer.example")
@@ -179,7 +179,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `claims that are no profile are left out, not passed on`() async throws {
+    func `profile claims of a wrong form are omitted, and long ones cut off`() async throws {
         let claims: [String: JSONValue] = [
             "name": .string(String(repeating: "n", count: 300)), "picture": "javascript:alert(1)", "locale": 7,
             "email": "not an address",
@@ -201,7 +201,7 @@ struct ProviderTests {
     }
 
     @Test
-    func `a token of one provider is worth nothing at another`() async throws {
+    func `a token of one provider is refused by another`() async throws {
         for holder in Scene.verified {
             for other in Scene.verified where other != holder {
                 let token = try Scene(holder, key: .rsa("key-1")).token()

@@ -7,10 +7,10 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Tokens that are not what their issuer signed.
+/// Tokens with a wrong signature, algorithm or key are refused.
 struct SignatureTests {
     @Test(arguments: ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"])
-    func `every allowed algorithm verifies, and not with another key of its kind`(algorithm: String) async throws {
+    func `every allowed algorithm verifies, and refuses another key of its type`(algorithm: String) async throws {
         let scene = try Scene(Scene.openIDConnect, key: try .key("key-1", for: algorithm))
         #expect(try await scene.verify(try scene.token()).verified != nil)
         let impostor = try ProviderKey.key("key-1", for: algorithm)
@@ -18,7 +18,7 @@ struct SignatureTests {
     }
 
     @Test(arguments: ["RS256", "ES256"])
-    func `one flipped bit anywhere makes a token worthless`(algorithm: String) async throws {
+    func `a token with one flipped bit is refused`(algorithm: String) async throws {
         let scene = try Scene(Scene.openIDConnect, key: try .key("key-1", for: algorithm))
         let parts = try scene.token().split(separator: ".").map { String($0) }
         for part in parts.indices {
@@ -35,10 +35,10 @@ struct SignatureTests {
     }
 
     @Test
-    func `a changed last character that decodes to the same bytes is refused too`() async throws {
+    func `a changed last character that decodes to the same bytes is refused`() async throws {
         let scene = try Scene(.google)
         let token = try scene.token()
-        // 256 octets end in a character of which only two bits count.
+        // Only 2 bits of the last character of 256 encoded bytes are significant.
         #expect(token.hasSuffix("A") || token.hasSuffix("Q") || token.hasSuffix("g") || token.hasSuffix("w"))
         for character in "BRhx" {
             #expect(try await scene.verify(token.dropLast() + String(character)) == .invalid(.malformed))
@@ -46,7 +46,7 @@ struct SignatureTests {
     }
 
     @Test(arguments: Scene.verified)
-    func `unsigned tokens are refused however they spell it`(provider: ProviderID) async throws {
+    func `unsigned tokens are refused in every spelling of the algorithm`(provider: ProviderID) async throws {
         let scene = try Scene(provider)
         for algorithm in ["none", "None", "NONE", "nOnE", ""] {
             let token = CompactToken.unsigned(scene.claims(), algorithm: .string(algorithm))
@@ -57,7 +57,7 @@ struct SignatureTests {
     }
 
     @Test(arguments: Scene.verified)
-    func `the public key is never a shared secret`(provider: ProviderID) async throws {
+    func `a token signed with the public key as a shared secret is refused`(provider: ProviderID) async throws {
         let scene = try Scene(provider)
         guard case .rsa(let key) = scene.key.material else { return }
         let secrets: [[UInt8]] = [
@@ -74,8 +74,8 @@ struct SignatureTests {
     }
 
     @Test
-    func `a key serves only the algorithm it declares`() async throws {
-        // The same RSA key, published for RS256, must not verify what it signed by PS256 or RS512.
+    func `a key verifies only the algorithm that it declares`() async throws {
+        // The RSA key is published for RS256, so it must not verify a PS256 or RS512 signature.
         let scene = try Scene(Scene.openIDConnect)
         for algorithm in ["PS256", "RS512"] {
             var key = scene.key
@@ -85,7 +85,7 @@ struct SignatureTests {
     }
 
     @Test
-    func `a key that declares nothing serves its own family only`() async throws {
+    func `a key without an algorithm verifies only algorithms of its family`() async throws {
         let scene = try Scene(Scene.openIDConnect, key: .p256("key-1"))
         var jwk = try scene.key.jwk()
         jwk["alg"] = nil
@@ -104,20 +104,20 @@ struct SignatureTests {
     }
 
     @Test
-    func `an issuer that announces nothing signs by RS256`() async throws {
+    func `an issuer that announces no algorithm signs with RS256`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         scene.publishDiscovery(["id_token_signing_alg_values_supported": .null])
         #expect(try await scene.verify(try scene.token()).verified != nil)
     }
 
     @Test(arguments: [ProviderID.google, .apple, .facebook])
-    func `well-known providers sign by RS256 only`(provider: ProviderID) async throws {
+    func `well-known providers sign with RS256 only`(provider: ProviderID) async throws {
         let scene = try Scene(provider, key: .p256("key-1"))
         #expect(try await scene.verify(try scene.token()) == .invalid(.algorithmNotAllowed))
     }
 
     @Test
-    func `keys inside a token are not read`() async throws {
+    func `keys in the header of a token are ignored`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         var impostor = ProviderKey.p256("key-9")
         impostor.id = "key-9"
@@ -129,7 +129,7 @@ struct SignatureTests {
     }
 
     @Test
-    func `a token without a key id needs a key set with one fitting key`() async throws {
+    func `a token without a key id needs a key set with one suitable key`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         let token = try scene.token(header: ["kid": .null])
         var key = scene.key
@@ -143,7 +143,7 @@ struct SignatureTests {
     }
 
     @Test
-    func `keys for encryption, weak keys and shared secrets are no keys`() async throws {
+    func `keys for encryption, weak keys and shared secrets are unusable`() async throws {
         let good = try SharedKeys.rsa().jwk()
         let weak = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024)).publicKey.getKeyPrimitives()
         let useless: [[String: JSONValue]] = [

@@ -4,7 +4,7 @@ import IdentityProviders
 import JSON
 import Testing
 
-/// Texts that are no ID token at all. None of them may cost the issuer a request.
+/// Malformed ID tokens are refused without a request to the issuer.
 struct TokenStructureTests {
     static let garbage: [String] = [
         " ", ".", "..", "...", "a.b", "a.b.c", "e30.e30.", "e30.e30.e30", "eyJ.eyJ.x", "null.null.null", "{}", "[]",
@@ -14,7 +14,7 @@ struct TokenStructureTests {
     ]
 
     @Test(arguments: garbage)
-    func `what is no token is malformed`(text: String) async throws {
+    func `a text that is not a token is malformed`(text: String) async throws {
         for provider in Scene.verified {
             let scene = try Scene(provider)
             #expect(try await scene.verify(text) == .invalid(.malformed))
@@ -23,14 +23,14 @@ struct TokenStructureTests {
     }
 
     @Test
-    func `a payload nested too deep is malformed`() async throws {
+    func `a payload with too deep nesting is malformed`() async throws {
         let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
         let payload = Base64URL.encode("{\"sub\":\(deep)}".utf8)
         #expect(try await Scene(.google).verify("eyJhbGciOiJSUzI1NiJ9.\(payload).AAAA") == .invalid(.malformed))
     }
 
     @Test
-    func `a token over 16 KiB is too large, one of 16 KiB is not`() async throws {
+    func `a token of 16 KiB is accepted, a larger one is refused`() async throws {
         let scene = try Scene(.google)
         var padding = 11_000
         while try scene.token(["pad": .string(String(repeating: "p", count: padding))]).utf8.count < 16_384 {
@@ -44,7 +44,7 @@ struct TokenStructureTests {
     }
 
     @Test
-    func `tokens for other purposes are refused by their type`() async throws {
+    func `tokens of types for other purposes are refused`() async throws {
         let scene = try Scene(Scene.openIDConnect)
         for type: JSONValue in ["at+jwt", "logout+jwt", "secevent+jwt", "dpop+jwt", "", 1, ["JWT"]] {
             #expect(try await scene.verify(try scene.token(header: ["typ": type])) == .invalid(.unacceptableType))

@@ -21,9 +21,9 @@ struct TwitterTests {
         ProviderCredential(provider: .twitter, accessToken: token, tokenSecret: secret)
     }
 
-    // MARK: What works
+    // MARK: Success
 
-    @Test func `the whole flow ends with Twitter's profile, token and secret`() async throws {
+    @Test func `the whole flow returns Twitter's profile, token and secret`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             let begun = try await scene.begin(["lang": "fr", "screen_name": "a&b", "oauth_token": "another"])
@@ -57,7 +57,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `an app's own token signs in, and nothing that is not Twitter's comes back`() async throws {
+    @Test func `a token of the app signs in, and only tokens of Twitter are returned`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let issued = simulator.provider.issueToken(for: SimulatedPerson())
             var credential = native(issued.token, issued.secret)
@@ -69,7 +69,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `there is no address where the app may not ask, or the user has none`() async throws {
+    @Test func `an address that the app may not read, or that the user lacks, is absent`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             var person = SimulatedPerson()
@@ -83,9 +83,9 @@ struct TwitterTests {
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    @Test func `a user who says no cancels`() async throws {
+    @Test func `a refusal by the user cancels the sign-in`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             simulator.provider.change { $0.consents = false }
@@ -97,7 +97,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `an answer belongs to one flow, once`() async throws {
+    @Test func `an answer is accepted once, and only for its flow`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             let first = try await scene.begin()
@@ -129,7 +129,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `a token beside a flow's answer counts for nothing`() async throws {
+    @Test func `a token beside a flow's answer is ignored`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             var other = SimulatedPerson()
@@ -144,7 +144,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `a wrong verifier is refused, and the right one after it`() async throws {
+    @Test func `a wrong verifier is refused, and then also the right one`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             let begun = try await scene.begin()
@@ -156,7 +156,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `tokens that are not this app's, or not any more, are refused`() async throws {
+    @Test func `tokens that are forged, revoked or of another app are refused`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             let person = SimulatedPerson()
@@ -178,7 +178,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `a registration that Twitter does not know begins nothing`() async throws {
+    @Test func `a registration that Twitter does not know cannot begin a sign-in`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             #expect(try await scene(simulator, key: "unheard-of").prepare() == .invalid(.clientRefused))
             #expect(try await scene(simulator, secret: "wrong").prepare() == .invalid(.clientRefused))
@@ -187,7 +187,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `without key or secret the provider is not asked`() async throws {
+    @Test func `without key or secret Twitter gets no request`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             var scenes = [scene(simulator, secret: nil), scene(simulator, secret: ""), scene(simulator, key: "")]
             scenes.append(scene(simulator))
@@ -200,7 +200,7 @@ struct TwitterTests {
         }
     }
 
-    // MARK: A Twitter that lies, or is not well
+    // MARK: Wrong answers and outages
 
     @Test(arguments: [
         "oauth_token=a&oauth_token_secret=b", "oauth_token=a&oauth_token_secret=b&oauth_callback_confirmed=false",
@@ -209,14 +209,14 @@ struct TwitterTests {
         "oauth_token=%ZZ&oauth_token_secret=b&oauth_callback_confirmed=true",
         "oauth_token=\(String(repeating: "a", count: 1025))&oauth_token_secret=b&oauth_callback_confirmed=true",
     ])
-    func `temporary credentials that are none are no answer`(body: String) async throws {
+    func `an answer without temporary credentials is malformed`(body: String) async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             simulator.reply(.text(body), at: .requestToken)
             await #expect(throws: ProviderUnavailable.malformedAnswer) { try await scene(simulator).prepare() }
         }
     }
 
-    @Test func `a profile of another user than the token's owner is no answer`() async throws {
+    @Test func `the profile of another user than the token's is malformed`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let scene = scene(simulator)
             var other = SimulatedPerson()
@@ -229,7 +229,7 @@ struct TwitterTests {
     }
 
     @Test(arguments: [[:], ["id": 42], ["id_str": 42], ["id_str": ""], ["id_str": .null]] as [JSONValue])
-    func `a profile without a user is no answer`(profile: JSONValue) async throws {
+    func `a profile without a user is malformed`(profile: JSONValue) async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             simulator.reply(.json(profile), at: .profile)
             await #expect(throws: ProviderUnavailable.malformedAnswer) {
@@ -256,7 +256,7 @@ struct TwitterTests {
         }
     }
 
-    @Test func `a provider that does not answer in time is given up`() async throws {
+    @Test func `a provider that does not answer in time is an outage`() async throws {
         try await Simulator.run(SimulatedTwitter()) { simulator async throws in
             let begun = try await scene(simulator).begin()
             let answer = scene(simulator)

@@ -8,10 +8,10 @@ import Logging
 struct Scene: Sendable {
     static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
     static let openIDConnect = ProviderID("oidc.example") ?? .google
-    /// The providers whose tokens are really verified, but for Microsoft, whose claims are others.
+    /// The providers whose tokens are verified, except Microsoft, whose claims differ.
     static let verified: [ProviderID] = [.google, .apple, .facebook, .yahoo, .linkedIn, openIDConnect]
 
-    /// A tenant of Microsoft's, and a user of it.
+    /// A tenant of Microsoft, and the object id of a user.
     static let tenant = "11111111-2222-3333-4444-555555555555"
     static let object = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
@@ -72,7 +72,7 @@ struct Scene: Sendable {
 
     var discoveryURL: String { issuer + "/.well-known/openid-configuration" }
 
-    /// Publishes the issuer's discovery document, with `changes` made to it.
+    /// Publishes the issuer's discovery document with `changes`.
     func publishDiscovery(_ changes: [String: JSONValue] = [:]) {
         var document: [String: JSONValue] = [
             "issuer": .string(issuer), "jwks_uri": .string(keySetURL),
@@ -84,7 +84,7 @@ struct Scene: Sendable {
         stub.publish(.object(document), at: discoveryURL)
     }
 
-    /// The claims of a valid token with `changes` made to them; a change to JSON `null` removes one.
+    /// Returns the claims of a valid token with `changes`. JSON `null` removes a claim.
     func claims(_ changes: [String: JSONValue] = [:]) -> [String: JSONValue] {
         var claims: [String: JSONValue] = [
             "iss": .string(issuer), "aud": "client-1", "sub": "subject-1",
@@ -125,7 +125,7 @@ struct Scene: Sendable {
     }
 }
 
-/// RSA keys take long to make, so tests that do not care share one.
+/// RSA keys, which tests share because their generation is slow.
 enum SharedKeys {
     private static let first = Result { try ProviderKey.rsa("key-1") }
     private static let second = Result { try ProviderKey.rsa("key-2") }

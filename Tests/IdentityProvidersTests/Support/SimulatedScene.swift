@@ -13,10 +13,10 @@ struct SimulatedScene: Sendable {
     let simulator: OIDCSimulator
     let registry: ProviderRegistry
     var configuration: ProviderConfiguration
-    /// The time of Concord's clock; the provider's clock stands still.
+    /// The time of Concord's clock. The provider's clock is fixed.
     var now = Scene.now
 
-    /// Runs `body` beside a provider that is what `provider` is, changed by `change`.
+    /// Runs `body` with a simulation of `provider`, modified by `change`.
     static func run(
         _ provider: ProviderID,
         timeout: Duration = .seconds(300),
@@ -95,10 +95,10 @@ struct SimulatedScene: Sendable {
 
     private static let appleKey = P256.Signing.PrivateKey()
 
-    /// Whom a sign-in is about.
+    /// The subject that the provider reports.
     var subject: String { provider == .microsoft ? Scene.object : simulator.subject }
 
-    /// A sign-in that the provider was asked for.
+    /// Begins a sign-in at the provider.
     func begin(
         scopes: [String] = [],
         customParameters: [String: String] = [:],
@@ -122,7 +122,7 @@ struct SimulatedScene: Sendable {
         )
     }
 
-    /// The answer of the provider's page, judged as the answer to `flow`.
+    /// Verifies the answer of the provider's page as the answer to `flow`.
     func finish(_ callback: OIDCSimulator.Callback, _ flow: AuthorizationFlow) async throws -> CredentialVerification {
         let parameters = ProviderParameters(
             requestURI: callback.requestURI,
@@ -136,7 +136,7 @@ struct SimulatedScene: Sendable {
         try await registry.verify(credential, configuration: configuration, at: now)
     }
 
-    /// A whole sign-in on the provider's page.
+    /// Does a whole sign-in on the provider's page.
     func signIn(customParameters: [String: String] = [:]) async throws -> CredentialVerification {
         switch try await begin(customParameters: customParameters) {
         case .invalid(let reason): return .invalid(reason)

@@ -3,8 +3,8 @@ import IdentityProviders
 import JSON
 import Synchronization
 
-/// Documents in memory instead of a network; counts the requests. Refuses requests to other endpoints like a provider
-/// that does not know the token.
+/// Serves documents from memory instead of the network, and counts the requests. Refuses requests to other endpoints, as a
+/// provider does for an unknown token.
 final class StubIssuers: HTTPFetching {
     private struct State {
         var documents: [String: Result<HTTPDocument, ProviderUnavailable>] = [:]
@@ -28,7 +28,7 @@ final class StubIssuers: HTTPFetching {
         state.withLock { $0.documents[address] = .failure(failure) }
     }
 
-    /// Delays every answer from now on.
+    /// Delays all later answers.
     func answer(after delay: Duration) { state.withLock { $0.delay = delay } }
 
     func requests(for address: String) -> Int { state.withLock { $0.requests.count { $0 == address } } }
