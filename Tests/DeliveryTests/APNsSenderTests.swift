@@ -8,11 +8,11 @@ import Testing
 
 @testable import Delivery
 
-/// Apple's push service as it is spoken to: HTTP/2 over TLS, with a peer that checks what Apple checks.
+/// Pushes over HTTP/2 and TLS to a local server.
 struct APNsSenderTests {
     private static let topic = "com.example.app"
     private static let device = String(repeating: "0a", count: 32)
-    /// No test waits for it, however slow the machine is.
+    /// Longer than any test takes, also on a slow machine.
     private static let timeout = Duration.seconds(300)
     private static let now: Int64 = 1_790_000_000
 
@@ -27,7 +27,7 @@ struct APNsSenderTests {
         )
     }
 
-    /// Runs `body` with a sender whose production is `server`, and whose sandbox is not there.
+    /// Runs `body` with a sender, whose production and sandbox are both paths of one local server.
     private func with(
         _ apps: [String: APNsCredential],
         clients: [TLSIdentity] = [],
@@ -53,7 +53,7 @@ struct APNsSenderTests {
         }
     }
 
-    @Test func `a push goes out as a background push of its app, signed by its team's key`() async throws {
+    @Test func `a push is a background push of its app, signed with its team's key`() async throws {
         let key = P256.Signing.PrivateKey()
         try await with([Self.topic: .key(id: "KEY1234567", team: "TEAM123456", key)]) { _ in
             .text("")
@@ -65,7 +65,7 @@ struct APNsSenderTests {
             )
             let requests = server.requests
             #expect(requests.map(\.target) == ["/3/device/", "/sandbox/3/device/"].map { $0 + Self.device })
-            #expect(server.connectionCount == 1, "a connection is kept")
+            #expect(server.connectionCount == 1, "the connection is reused")
             for request in requests {
                 #expect(request.isHTTP2 && request.method == .POST)
                 let fields = [
@@ -76,7 +76,10 @@ struct APNsSenderTests {
                 #expect(request.body == push().payload)
             }
             let authorization = try #require(requests[0].headers.first(name: "authorization"))
-            #expect(requests[1].headers.first(name: "authorization") == authorization, "Apple counts tokens")
+            #expect(
+                requests[1].headers.first(name: "authorization") == authorization,
+                "Apple limits new tokens, so the token is reused"
+            )
             #expect(authorization.hasPrefix("bearer "))
             let parts = authorization.dropFirst("bearer ".count).split(separator: ".").map(String.init)
             try #require(parts.count == 3)
@@ -90,7 +93,7 @@ struct APNsSenderTests {
         }
     }
 
-    @Test func `a token is made anew after forty minutes, or when Apple says that it has expired`() async throws {
+    @Test func `a token is replaced after 40 minutes, or when Apple reports that it has expired`() async throws {
         let expired = Mutex(false)
         let key = P256.Signing.PrivateKey()
         let apps: [String: APNsCredential] = [
@@ -110,12 +113,12 @@ struct APNsSenderTests {
             expired.withLock { $0 = false }
             #expect(await send(Self.topic, at: Self.now + 2402) == .delivered)
             let tokens = server.requests.map { $0.headers.first(name: "authorization") }
-            #expect(tokens[0] == tokens[1], "apps of one team share it")
+            #expect(tokens[0] == tokens[1], "apps of one team share a token")
             #expect(tokens[2] != tokens[1] && tokens[3] == tokens[2] && tokens[4] != tokens[3])
         }
     }
 
-    @Test func `an app with a certificate shows that instead, and one with another is not let in`() async throws {
+    @Test func `an app with a certificate sends no token, and Apple refuses another certificate`() async throws {
         let own = try TLSIdentity()
         let other = try TLSIdentity()
         let apps: [String: APNsCredential] = [
@@ -138,7 +141,7 @@ struct APNsSenderTests {
         (400, #"{"reason":"BadDeviceToken"}"#, .refused(reason: "BadDeviceToken")),
         (400, #"{"reason":"DeviceTokenNotForTopic"}"#, .refused(reason: "DeviceTokenNotForTopic")),
         (403, #"{"reason":"InvalidProviderToken"}"#, .unavailable(reason: "InvalidProviderToken")),
-        // The requester chooses sandbox or not: the result ends no other push.
+        // The client of the API chooses the sandbox, so this refusal must not stop other pushes.
         (403, #"{"reason":"BadCertificateEnvironment"}"#, .refused(reason: "BadCertificateEnvironment")),
         (410, #"{"reason":"Unregistered","timestamp":1}"#, .refused(reason: "Unregistered")),
         (413, "not JSON", .refused(reason: "status 413")), (404, #"{"reason":7}"#, .refused(reason: "status 404")),
@@ -150,7 +153,7 @@ struct APNsSenderTests {
         (503, #"{"reason":"Shutdown"}"#, .deferred(reason: "Shutdown")),
         (500, String(repeating: "x", count: 10_000), .deferred(reason: "unreachable")),
     ])
-    func `Apple's answers`(status: Int, body: String, outcome: DeliveryOutcome) async throws {
+    func `each answer of Apple has its outcome`(status: Int, body: String, outcome: DeliveryOutcome) async throws {
         try await with([Self.topic: .key(id: "K", team: "T", P256.Signing.PrivateKey())]) { _ in
             .text(body, status: HTTPResponseStatus(statusCode: status))
         } _: { sender, _ in
@@ -158,24 +161,24 @@ struct APNsSenderTests {
         }
     }
 
-    @Test func `after an answer that does not come the next push goes over another connection`() async throws {
+    @Test func `after a timeout the next push uses another connection`() async throws {
         let key = P256.Signing.PrivateKey()
         try await with([Self.topic: .key(id: "K", team: "T", key)]) { request in
             LocalServer.Reply(stops: request.target.hasPrefix("/sandbox") ? .beforeHead : .never)
         } _: { sender, server in
             #expect(await sender.send(push(), at: Self.now, timeout: Self.timeout) == .delivered)
             #expect(server.connectionCount == 1)
-            // One that has died without a word looks like this.
+            // A connection that was lost without notice behaves like this.
             let silent = await sender.send(push(usesSandbox: true), at: Self.now, timeout: .milliseconds(200))
             #expect(silent == .deferred(reason: "unreachable"))
             for _ in 1...2 {
                 #expect(await sender.send(push(), at: Self.now, timeout: Self.timeout) == .delivered)
             }
-            #expect(server.connectionCount == 2, "the old one is not used again, the new one is kept")
+            #expect(server.connectionCount == 2, "the old connection is not reused, the new one is")
         }
     }
 
-    @Test func `what is no app of ours is not pushed to, and a service that is away is tried again`() async throws {
+    @Test func `a push to an unknown app is refused, and one to an unreachable service is deferred`() async throws {
         let sender = APNsSender(
             apps: [Self.topic: .key(id: "K", team: "T", P256.Signing.PrivateKey())],
             hosts: APNsHosts(production: "https://127.0.0.1:1", sandbox: "https://127.0.0.1:1")

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Delivery
 
-/// The bytes that are handed over. That a parser which is not ours reads them is shown by `SMTPRelayTests`.
+/// The bytes of a mail. `SMTPRelayTests` reads them with an independent parser.
 struct MailMessageTests {
     private let golden = GoldenFiles()
 
-    @Test func `a mail, byte by byte`() throws {
+    @Test func `the bytes of a mail match the golden file`() throws {
         let text = String(decoding: try mail().bytes, as: UTF8.self)
         try golden.expect(text.replacing("\r\n", with: "␍\n"), matches: "mail.txt")
     }
 
-    @Test func `no line is too long, bare or not ASCII, for any mail`() throws {
+    @Test func `every line of a mail is ASCII, at most 76 characters long and ends with CR LF`() throws {
         var mail = try mail()
         mail.subject = String(repeating: "ทดสอบ", count: 40)
         mail.text = "\u{0}\u{1B}a\rb\nc\u{2028}d" + String(repeating: "long ", count: 400) + "\n. \n.\nlast "
@@ -27,7 +27,7 @@ struct MailMessageTests {
             #expect(line.suffix(2).first != 0x0D || byte == 0x0A || line.count == 1)
             guard byte == 0x0A else { continue }
             #expect(line.count <= 78 && line.suffix(2) == [0x0D, 0x0A])
-            // White space at the end of a line is lost on the way.
+            // Relays may strip white space at the end of a line.
             #expect(line.dropLast(2).last != 0x20)
             line = []
         }
@@ -36,7 +36,7 @@ struct MailMessageTests {
     @Test(arguments: [
         "Ada\r\nBcc: all@example.com", "Ada\nX: y", "Ada\u{0B}\u{0C}\u{85}\u{2028}\u{2029}Bcc: x", "\u{202E}adA",
     ])
-    func `no field is added by a name`(_ name: String) throws {
+    func `a name with line breaks adds no header field`(_ name: String) throws {
         var mail = try mail()
         mail.subject = name
         mail.from = Mailbox(name: name, address: mail.from.address)
@@ -55,7 +55,7 @@ struct MailMessageTests {
         ("short", "short"), ("a =?utf-8?Q?b?=", "=?utf-8?B?YSA9P3V0Zi04P1E/Yj89?="),
         ("Ünïcode", "=?utf-8?B?w5xuw69jb2Rl?="), ("  two\n words ", "two words"), ("", ""),
     ])
-    func `a subject is one line`(_ text: String, _ field: String) {
+    func `a subject is encoded in one line`(_ text: String, _ field: String) {
         #expect(HeaderText.unstructured(text) == field)
     }
 
@@ -64,7 +64,7 @@ struct MailMessageTests {
         ("A \"B\" \\ C, D <ada@example.com>", "\"A \\\"B\\\" \\\\ C, D\" <ada@example.com>"),
         ("Zoë <ada@bücher.example>", "=?utf-8?B?Wm/Dqw==?=\r\n <ada@xn--bcher-kva.example>"),
     ])
-    func `a mailbox in a field`(_ text: String, _ field: String) throws {
+    func `a mailbox is quoted or encoded for a header field`(_ text: String, _ field: String) throws {
         #expect(HeaderText.mailbox(try mailbox(text)) == field)
     }
 
@@ -72,11 +72,11 @@ struct MailMessageTests {
         "", "Ada", "ada@example.com>", "Ada <ada>", "a@example.com, b@example.com", "A <a@b.example>, B <c@d.example>",
         "<a@example.com", "a@b\r\nc",
     ])
-    func `what is no mailbox`(_ text: String) {
+    func `a text that is not a mailbox is refused`(_ text: String) {
         #expect(Mailbox(text) == nil)
     }
 
-    @Test func `the domain of a recipient is in ASCII, the local part as it was typed`() throws {
+    @Test func `the domain of a recipient is in ASCII, the local part is unchanged`() throws {
         #expect(try #require(EmailAddress("Ada.B@BÜCHER.example")).forTransport == "Ada.B@xn--bcher-kva.example")
         #expect(try #require(EmailAddress("zoë@Example.com")).forTransport == "zoë@example.com")
     }
@@ -85,7 +85,7 @@ struct MailMessageTests {
         (0, "Thu, 1 Jan 1970 00:00:00 +0000"), (951_827_696, "Tue, 29 Feb 2000 12:34:56 +0000"),
         (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 +0000"),
     ])
-    func `a date`(_ seconds: Int64, _ text: String) {
+    func `a date has the format of RFC 5322`(_ seconds: Int64, _ text: String) {
         #expect(MailMessage.date(Timestamp(secondsSinceEpoch: seconds)) == text)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// The texts of mails, and the templates of operators.
+/// The built-in mail templates and those of operators.
 struct MailTemplatesTests {
     private let golden = GoldenFiles()
     private static let everything = MailTemplates.Values(
@@ -19,7 +19,8 @@ struct MailTemplatesTests {
         removed: ["Google"]
     )
 
-    @Test(arguments: ["en", "zh-TW", "th"]) func `every mail, as it is read`(_ language: String) throws {
+    @Test(arguments: ["en", "zh-TW", "th"])
+    func `every mail matches the golden file, and text and HTML contain the same values`(_ language: String) throws {
         let templates = try MailTemplates()
         var text = ""
         for type in MailTemplates.types {
@@ -48,7 +49,7 @@ struct MailTemplatesTests {
                 for said in [mail.subject, mail.text, mail.html] {
                     #expect(!said.contains("{{") && !said.contains("}}"))
                 }
-                // Both forms say the same.
+                // Text and HTML contain the same values.
                 for value in values.text.keys {
                     let escaped = values.text[value]?.replacing("&", with: "&amp;") ?? ""
                     #expect(mail.text.contains(values.text[value] ?? "") == mail.html.contains(escaped), "\(value)")
@@ -80,13 +81,13 @@ struct MailTemplatesTests {
         #expect(mail.text.split(separator: "\n").count > reset.text.split(separator: "\n").count)
     }
 
-    @Test func `the HTML of one mail`() throws {
+    @Test func `the HTML of one mail matches the golden file`() throws {
         let mail = try #require(try MailTemplates().render("CONFLICT_PROOF", in: ["en"], Self.everything))
         try golden.expect(mail.html, matches: "conflict-proof.html")
     }
 
     @Test(arguments: ["<script>", "\"\u{301} onclick=x", "'\u{301}", "<\u{301}b", "a & b", "{{LINK}}", "\r\nBcc: x"])
-    func `nothing that a value says is HTML`(_ value: String) throws {
+    func `values are escaped in HTML`(_ value: String) throws {
         var values = Self.everything
         for name in values.text.keys { values.text[name] = value }
         values.methods = [value]
@@ -111,12 +112,12 @@ struct MailTemplatesTests {
         ("zh", "zh-TW"), ("zh-CN", "zh-TW"), ("th-TH-u-nu-thai", "th"), ("de", "en"), ("", "en"), ("-", "en"),
         ("x-th", "en"),
     ])
-    func `the language that is nearest`(_ wanted: String, _ language: String) throws {
+    func `the best matching language is chosen`(_ wanted: String, _ language: String) throws {
         #expect(try MailTemplates().language(for: [wanted]) == language)
         #expect(try MailTemplates().language(for: ["xx", wanted, "en"]) == language)
     }
 
-    @Test func `an operator's files stand in place of ours, one by one`() throws {
+    @Test func `an operator's file replaces one built-in file`() throws {
         let templates = try MailTemplates(files: [
             ("VERIFY_EMAIL.th.txt", "Subject: A {{APP_NAME}}\n\nB {{{LINK}}}\n{{LINK}}{{! nothing }}"),
             ("layout.html", "[{{$heading}}{{/heading}}|{{$body}}{{/body}}]"),
@@ -129,7 +130,7 @@ struct MailTemplatesTests {
         #expect(templates.render("VERIFY_EMAIL", in: ["en"], Self.everything)?.text == ours.text)
     }
 
-    @Test func `a language of an operator's is whole`() throws {
+    @Test func `an operator's language must be complete`() throws {
         let files = MailTemplates.types.flatMap { type in
             [("\(type).de.txt", "Subject: Betreff\n\n{{LINK}} {{CODE}}"), ("\(type).de.html", "{{LINK}} {{CODE}}")]
         }
@@ -154,16 +155,16 @@ struct MailTemplatesTests {
         ("layout.html", "{{/body}}", "is not well-formed"),
         ("VERIFY_EMAIL.de.txt", "Subject: x\n\n{{LINK}}", "is missing"),
     ])
-    func `a file that is no use is named`(_ name: String, _ text: String, _ problem: String) throws {
+    func `an invalid template is reported by name`(_ name: String, _ text: String, _ problem: String) throws {
         do {
             _ = try MailTemplates(files: [(name, text)])
-            Issue.record("taken")
+            Issue.record("the template was accepted")
         } catch {
             #expect(error.all.contains { $0.problem.contains(problem) }, "\(error.all)")
         }
     }
 
-    @Test func `every file of the folder is in the program`() throws {
+    @Test func `every template of the folder is embedded in the binary`() throws {
         let folder = AccountTestSupport.Repository.root + "/Sources/Delivery/Templates"
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder).sorted()

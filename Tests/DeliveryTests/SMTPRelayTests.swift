@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// The conversation with a relay and its outcome, with a real relay over real connections.
+/// Deliveries to a local SMTP relay over sockets.
 struct SMTPRelayTests {
     @Test func `a mail arrives as it was written`() async throws {
         try await LocalRelay.run { relay in
@@ -21,7 +21,9 @@ struct SMTPRelayTests {
     }
 
     @Test(arguments: [SMTPConfiguration.Security.startTLS, .tls])
-    func `over TLS, logged in`(_ security: SMTPConfiguration.Security) async throws {
+    func `a mail is sent over TLS only with the right login and a trusted certificate`(
+        _ security: SMTPConfiguration.Security
+    ) async throws {
         try await LocalRelay.run(["--tls", security.rawValue, "--login"]) { relay in
             let mail = try mail(to: "ada@example.com")
             let login = SMTPConfiguration.Login(user: LocalRelay.user, password: LocalRelay.password)
@@ -41,7 +43,7 @@ struct SMTPRelayTests {
         }
     }
 
-    @Test func `nothing is sent without the TLS that was asked for`() async throws {
+    @Test func `no mail is sent if TLS is configured and the relay does not offer it`() async throws {
         try await LocalRelay.run { relay in
             let mail = try mail(to: "ada@example.com")
             #expect(await relay.sending(.startTLS) { await $0.send(mail) } == .unavailable(reason: "no-starttls"))
@@ -57,18 +59,21 @@ struct SMTPRelayTests {
         ("lost", .deferred(reason: "answer-lost")), ("hang", .deferred(reason: "answer-lost")),
         ("zoë", .refused(reason: "500")),
     ])
-    func `what an answer means`(_ recipient: String, _ outcome: DeliveryOutcome) async throws {
+    func `each answer of a relay has its outcome, and the next mail is delivered`(
+        _ recipient: String,
+        _ outcome: DeliveryOutcome
+    ) async throws {
         try await LocalRelay.run { relay in
             let (mail, other) = (try mail(to: "\(recipient)@example.com"), try mail(to: "ada@example.com"))
             await relay.sending(timeout: .seconds(10)) { smtp in
                 #expect(await smtp.send(mail) == outcome)
-                // The next is none the worse for it.
+                // The next mail is not affected.
                 #expect(await smtp.send(other) == .delivered)
             }
         }
     }
 
-    @Test func `if the relay refuses the sender's login, no mail loses an attempt`() async throws {
+    @Test func `a refusal of the sender makes the relay unavailable, so that no mail loses an attempt`() async throws {
         try await LocalRelay.run { relay in
             var mail = try mail(to: "ada@example.com")
             mail.from = Mailbox(name: nil, address: try #require(EmailAddress("nobody@example.com")))
@@ -77,7 +82,7 @@ struct SMTPRelayTests {
         }
     }
 
-    @Test func `a relay that is not there`() async throws {
+    @Test func `a relay without a listener or an address is unavailable`() async throws {
         let mail = try mail(to: "ada@example.com")
         func outcome(_ host: String) async -> DeliveryOutcome {
             let relay = SMTPRelay(SMTPConfiguration(host: host, port: 9, security: .none, timeout: .seconds(5)))
@@ -90,7 +95,7 @@ struct SMTPRelayTests {
         #expect(await outcome("nowhere.invalid") == .unavailable(reason: "unresolved"))
     }
 
-    @Test func `connections are kept, and one that has gone costs nothing`() async throws {
+    @Test func `connections are reused, and a closed one costs no attempt`() async throws {
         let mail = try mail(to: "ada@example.com")
         try await LocalRelay.run { relay async throws in
             await relay.sending { smtp in
@@ -101,7 +106,7 @@ struct SMTPRelayTests {
         let port = try freePort()
         let smtp = SMTPRelay(SMTPConfiguration(host: "127.0.0.1", port: port, security: .none, timeout: .seconds(5)))
         for _ in 0..<2 {
-            // The relay is another each time, and has closed what the one before it left open.
+            // Each round has another relay: the connection of the round before is closed.
             try await LocalRelay.run(["--port", "\(port)"]) { relay async throws in
                 #expect(await smtp.send(mail) == .delivered)
                 #expect(try await relay.mails(atLeast: 1).count == 1)
@@ -110,13 +115,13 @@ struct SMTPRelayTests {
         await smtp.shutDown()
     }
 
-    @Test func `a recipient in letters of any kind, where the relay takes them`() async throws {
+    @Test func `a recipient that is not ASCII is accepted if the relay supports SMTPUTF8`() async throws {
         try await LocalRelay.run(["--smtputf8"]) { relay in
             let mail = try mail(to: "zoë@bücher.example")
             #expect(await relay.sending { await $0.send(mail) } == .delivered)
             let arrived = try #require(try await relay.mails(atLeast: 1).first)
             #expect(arrived.recipient == "zoë@xn--bcher-kva.example" && arrived.usesSMTPUTF8)
-            // Others need no such thing.
+            // Other recipients do not need SMTPUTF8.
             let plain = try self.mail(to: "ada@bücher.example")
             #expect(await relay.sending { await $0.send(plain) } == .delivered)
             let last = try #require(try await relay.mails(atLeast: 2).last)
@@ -124,10 +129,10 @@ struct SMTPRelayTests {
         }
     }
 
-    @Test func `who is cancelled waits no longer`() async throws {
+    @Test func `a cancelled delivery ends at once`() async throws {
         try await LocalRelay.run { relay in
             let mail = try mail(to: "hang@example.com")
-            // Longer than the test may take.
+            // Longer than the time limit of the test.
             try await relay.sending(timeout: .seconds(3600)) { smtp in
                 let sending = Task { await smtp.send(mail) }
                 while relay.hangingCount == 0 { try await Task.sleep(for: .milliseconds(20)) }
@@ -153,7 +158,8 @@ struct SMTPRelayTests {
 }
 
 extension LocalRelay {
-    /// Sends to it, over connections that are closed afterwards. `isBelieved`: whether its certificate is, which signed itself.
+    /// Runs `body` with a client of the relay, and closes its connections. The client trusts the self-signed
+    /// certificate if `isBelieved`.
     fileprivate func sending<Output: Sendable>(
         _ security: SMTPConfiguration.Security = .none,
         _ login: SMTPConfiguration.Login? = nil,

@@ -7,8 +7,8 @@ import Testing
 
 /// The effect of hosts with silent name servers on others.
 struct HostResolverTests {
-    /// Resolves every host, except those that begin with "unknown". Answers for those that begin with "silent" only after
-    /// its release.
+    /// Resolves every host, except those that begin with "unknown". Answers for those that begin with "silent" only
+    /// after its release.
     private final class NameServer: Sendable {
         private let state = Mutex<(asked: [String], isReleased: Bool)>(([], false))
 

@@ -107,7 +107,8 @@ struct OAuth1Tests {
 
     // MARK: Twitter
 
-    /// docs.x.com, "Creating a signature" and "Authorizing a request", with the former and the current version in the path.
+    /// docs.x.com, "Creating a signature" and "Authorizing a request", with the former and the current version in the
+    /// path.
     @Test(arguments: [
         ("1", "tnnArxj06cWHq44gCs1OSKk%2FjLY%3D"), ("1.1", "hCtSmYh%2BiHYCEqBWrE7C7hYmtUk%3D"),
     ])

@@ -33,7 +33,7 @@ struct JSONCodingTests {
         friends: [Name(first: "Bob", isShort: true)]
     )
 
-    @Test func `members of a value in place stand in the object around it, and a false of a listed name is left out`()
+    @Test func `an inlined value has its members in the object around it, and a listed name is omitted if false`()
         throws
     {
         var writer = JSONWriter()
@@ -46,7 +46,7 @@ struct JSONCodingTests {
         #expect(try document.decode(Person.self) == Self.ann)
     }
 
-    @Test func `every value reads back as it was written`() throws {
+    @Test func `every value survives a round trip`() throws {
         var known = Self.ann
         known.nickname = .init(nick: "A")
         known.isKnown = true
@@ -56,7 +56,7 @@ struct JSONCodingTests {
         #expect(try JSONValue(encoding: ["a": "b"]) == .object(["a": .string("b")]))
     }
 
-    @Test func `a document that lacks a value or has another is refused`() {
+    @Test func `a document that lacks a value or has a wrong type is refused`() {
         #expect(throws: DecodingError.self) { try JSONValue.object([:]).decode(Name.self) }
         #expect(throws: DecodingError.self) { try JSONValue.object(["first": .integer(1)]).decode(Name.self) }
         #expect(throws: DecodingError.self) { try JSONValue.array([.integer(300)]).decode([UInt8].self) }

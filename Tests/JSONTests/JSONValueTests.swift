@@ -30,11 +30,11 @@ import Testing
         [0x22, 0x80, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0xAF, 0x22],
         [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xC3, 0x5C, 0x6E, 0x22], [0xFF],
     ])
-    func `no other encoding passes for UTF-8`(bytes: [UInt8]) {
+    func `sequences that are not valid UTF-8 are refused`(bytes: [UInt8]) {
         #expect(throws: JSONValue.ParseFailure.malformed) { try JSONValue(parsing: bytes) }
     }
 
-    @Test func `a pair of surrogates is one character and half a pair is none`() throws {
+    @Test func `a surrogate pair is one character, a lone surrogate is refused`() throws {
         let pair = Array(#""\ud83d\uDE00\u00e9\u20AC""#.utf8)
         #expect(try JSONValue(parsing: pair) == .string("😀é€"))
         let halves = [
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `every escape means its character`() throws {
+    @Test func `every escape is decoded`() throws {
         let text = Array(#""\"\\\/\b\f\n\r\t""#.utf8)
         #expect(try JSONValue(parsing: text) == .string("\"\\/\u{8}\u{C}\n\r\t"))
     }
@@ -57,18 +57,18 @@ import Testing
     ]
 
     @Test(arguments: numbers)
-    func `numbers are integers where they can be`(text: String, value: JSONValue) throws {
+    func `a number is an integer if it fits in 64 bits, otherwise a double`(text: String, value: JSONValue) throws {
         #expect(try JSONValue(parsing: Array(text.utf8)) == value)
     }
 
-    @Test func `of repeated names the first wins, and white space means nothing`() throws {
+    @Test func `the first of repeated names wins, and white space is ignored`() throws {
         let text = " {\r\n\t\"a\" : 1 , \"a\":2, \"b\" : [ ] , \"c\":{ } } "
         #expect(
             try JSONValue(parsing: Array(text.utf8)) == .object(["a": .integer(1), "b": .array([]), "c": .object([:])])
         )
     }
 
-    @Test func `nesting is bounded`() throws {
+    @Test func `nesting deeper than 64 is refused`() throws {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
@@ -79,13 +79,13 @@ import Testing
         _ = try JSONValue(parsing: Array(("\"" + String(repeating: "[", count: 100) + "\\\"[\"").utf8))
     }
 
-    @Test func `the character NUL is refused wherever it stands`() {
+    @Test func `the character NUL is refused in names and values`() {
         for text in [#"{"a":"\u0000"}"#, #"{"\u0000":1}"#, #"[["x\u0000y"]]"#] {
             #expect(throws: JSONValue.ParseFailure.containsNUL) { try JSONValue(parsing: Array(text.utf8)) }
         }
     }
 
-    @Test func `absent fields are left out and order is kept`() {
+    @Test func `absent fields are omitted, and the order of fields is preserved`() {
         let bytes = JSONWriter.object { writer in
             writer.field("z", "1")
             writer.field("a", nil as String?)
@@ -96,7 +96,7 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == #"{"z":"1","n":"5","list":["x","y"],"o":{"t":true}}"#)
     }
 
-    @Test func `integers are written as Swift writes them`() {
+    @Test func `integers have the format of Swift`() {
         for number in [0, 1, -1, 9, 10, 99, 100, -10, 1_763_839_800_123, .max, .min, .max - 1] as [Int64] {
             var bytes = Array("x".utf8)
             bytes.append(decimal: number)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [(7, 4, "0007"), (12_345, 4, "12345"), (0, 2, "00"), (-7, 3, "-007")])
-    func `integers have as many digits as are asked for`(number: Int64, width: Int, text: String) {
+    func `integers are padded to the requested number of digits`(number: Int64, width: Int, text: String) {
         var bytes: [UInt8] = []
         bytes.append(decimal: number, width: width)
         #expect(String(decoding: bytes, as: UTF8.self) == text)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: texts)
-    func `is written as the string is, and read back as it was`(text: String) throws {
+    func `a borrowed text is written as its string is, and survives a round trip`(text: String) throws {
         func written(_ value: some WritableText) -> [UInt8] {
             var writer = JSONWriter()
             value.write(to: &writer)
@@ -145,7 +145,7 @@ import Testing
         #expect(withText(text) { $0.string } == text)
     }
 
-    @Test func `documents stand one behind the other, with something between them`() {
+    @Test func `several documents are written with a separator`() {
         var writer = JSONWriter()
         for number in 0..<3 {
             writer.object { writer in
@@ -160,7 +160,7 @@ import Testing
 }
 
 @Suite struct Base64URLTests {
-    @Test func `the other alphabet, padded, is what Foundation writes`() {
+    @Test func `the standard alphabet with padding matches Foundation`() {
         for length in 0...70 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 59 &+ 251) }
             let padded = bytes.withUnsafeBytes { Base64URL.encodePadded($0) }
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `RFC 4648 vectors without padding`() {
+    @Test func `the vectors of RFC 4648 are encoded without padding`() {
         for (plain, encoded) in [("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")]
         {
             #expect(Base64URL.encode(Array(plain.utf8)) == encoded)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: ["Z", "Zg==", "Zm9+", "Zm9/", "Zm 9", "Zh", "Zm9"])
-    func `only the canonical encoding is read`(text: String) {
+    func `only the canonical encoding is decoded`(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 }

@@ -9,7 +9,7 @@ struct PercentEncodingTests {
             ("a=%FF&b=%4&c=%zz&d=1", ["d": "1"]), ("a=b+c", ["a": "b+c"]),
         ] as [(String, [String: String])]
     )
-    func `pairs are decoded, and what cannot be is left out`(text: String, expected: [String: String]) {
+    func `pairs are decoded, and malformed ones are omitted`(text: String, expected: [String: String]) {
         #expect(PercentEncoding.pairs(Array(text.utf8), plusIsSpace: false) == expected)
     }
 
@@ -23,17 +23,17 @@ struct PercentEncodingTests {
             ("a=%FF", "\u{FFFD}"), ("&&a=b==&&", "b=="),
         ]
     )
-    func `browsers leave malformed escapes alone`(text: String, expected: String) {
+    func `malformed escapes are unchanged, as in browsers`(text: String, expected: String) {
         #expect(PercentEncoding.pairsAsInBrowsers(Array(text.utf8)) == ["a": expected])
     }
 
-    @Test func `what is added to an address stands at the end of its query`() {
+    @Test func `pairs are added at the end of the query of a URL`() {
         let pairs = [(name: "a", value: "b&c"), (name: "d", value: "")]
         #expect(PercentEncoding.adding(pairs, to: "https://example.com/") == "https://example.com/?a=b%26c&d=")
         #expect(PercentEncoding.adding(pairs, to: "https://example.com?x") == "https://example.com?x&a=b%26c&d=")
     }
 
-    @Test func `what is encoded is decoded to the same`() {
+    @Test func `every text survives a round trip`() {
         let text = "aZ09-._~ +&=%/?é\u{1F600}\u{0}"
         let encoded = PercentEncoding.encode(text)
         #expect(encoded == "aZ09-._~%20%2B%26%3D%25%2F%3F%C3%A9%F0%9F%98%80%00")

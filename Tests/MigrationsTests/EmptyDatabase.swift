@@ -6,14 +6,14 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// A database without anything in it, on a real PostgreSQL: the server that `CONCORD_TEST_DATABASE_URL` names, or a private
-/// cluster that lives as long as the test process.
+/// An empty database on PostgreSQL: on the server that `CONCORD_TEST_DATABASE_URL` names, or on a private cluster that
+/// runs as long as the test process.
 struct EmptyDatabase: Sendable {
     let name: String
     let configuration: PostgresConfiguration
     private let server: TestServer
 
-    /// Makes one, runs `body`, and drops it again.
+    /// Creates an empty database, runs `body`, and drops it.
     static func with<Output: Sendable>(
         _ body: (EmptyDatabase) async throws -> Output
     ) async throws -> Output {
@@ -35,22 +35,22 @@ struct EmptyDatabase: Sendable {
         }
     }
 
-    /// Runs a text of statements on a separate connection.
+    /// Runs a script of statements on a separate connection.
     func execute(_ script: String) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(script: script)
         }
     }
 
-    /// The rows of `query`, read on a separate connection.
+    /// Returns the rows of `query`, read on a separate connection.
     func rows<Row>(_ query: Query<Row>) async throws -> [Row] {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.query(query)
         }
     }
 
-    /// The schema as `pg_dump` writes it, without what differs between two runs or two minor versions: comments,
-    /// settings, `\restrict` lines, and empty lines in a row.
+    /// Returns the schema as `pg_dump` writes it, without the parts that differ between runs or minor versions:
+    /// comments, settings, `\restrict` lines and repeated empty lines.
     func schema() async throws -> String {
         let result = try await Subprocess.run(
             server.dumpProgram,
@@ -79,7 +79,7 @@ private struct TestServer: Sendable {
     /// The URL of a database for `pg_dump`.
     let url: @Sendable (_ database: String) -> String
     let dumpProgram: Executable
-    /// Kept: dropping a cluster lets go of its directory.
+    /// Stored, because releasing the cluster releases its directory.
     let cluster: PostgresCluster?
 
     static var shared: TestServer {
@@ -120,7 +120,8 @@ private struct TestServer: Sendable {
 
     private static let prefix = "concord-migrations-tests-"
 
-    /// A test process cannot clean up after itself; the next one does, once the server has ended with its owner.
+    /// A test process cannot delete its cluster at its end. The next one does, after the server has stopped with its
+    /// owner.
     private static func removeLeftovers() {
         let root = FileManager.default.temporaryDirectory
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root.path())) ?? [] {
@@ -132,7 +133,7 @@ private struct TestServer: Sendable {
     }
 }
 
-/// `url` for another database of the same server.
+/// Returns `url` with another database of the same server.
 private func replacingDatabase(in url: String, with name: String) -> String {
     let query = url.firstIndex(of: "?") ?? url.endIndex
     let authority = url.firstRange(of: "://")?.upperBound ?? url.startIndex

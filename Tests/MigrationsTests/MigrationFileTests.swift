@@ -20,7 +20,7 @@ import Testing
         "0042_üsers.up.sql", "٠٠٤٢_users.up.sql", "+042_users.up.sql",
         "0042_" + String(repeating: "u", count: 65) + ".up.sql", "", ".up.sql", "schema.sql",
     ])
-    func `any other name is none`(name: String) {
+    func `any other name is refused`(name: String) {
         #expect(MigrationFileName(name) == nil)
     }
 }
@@ -42,7 +42,7 @@ import Testing
         #expect(set.latestVersion == 2)
     }
 
-    @Test func `the checksum is SHA-256 of the bytes as they are`() {
+    @Test func `the checksum is the SHA-256 of the bytes of the file`() {
         // From `printf 'SELECT 1;\n' | sha256sum`.
         let expected = "b4e0497804e46e0a0b0b8c31975b062152d551bac49c3c2e80932567b4085dcd"
         let set = migrationSet(["0001_a.up.sql": "SELECT 1;\n", "0001_a.down.sql": "SELECT 1"])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a first line may take a single statement out of its transaction`() {
+    @Test func `a directive in the first line runs a single statement outside a transaction`() {
         let index = "-- migrate: no-transaction\nCREATE INDEX CONCURRENTLY i ON t (id);\n"
         let drop = "-- migrate: no-transaction\nDROP INDEX CONCURRENTLY IF EXISTS i;\n"
         let set = migrationSet(["0001_i.up.sql": index, "0001_i.down.sql": drop])
@@ -122,7 +122,7 @@ import Testing
         ("SELECT CASE WHEN true THEN 1 END; SELECT 2", 2), ("SELECT 'open; SELECT 2", 1), ("SELECT $a$open; SELECT", 1),
         ("SELECT /* open; SELECT", 1), ("SELECT 'ü;€'; SELECT 2", 2), ("(SELECT 1); (SELECT 2)", 2), ("; $x; 1", 2),
     ])
-    func `statements end where the server ends them`(sql: String, count: Int) {
+    func `statements are split where PostgreSQL splits them`(sql: String, count: Int) {
         #expect(SQLStatement.split(sql).count == count)
     }
 
@@ -152,12 +152,12 @@ import Testing
                 ]
             )
             #expect(try directory.create(name: "sessions")[0].hasSuffix("/0002_sessions.up.sql"))
-            // As written they hold no statement, so they cannot be applied by mistake.
+            // The new files have no statement, so they cannot be applied by mistake.
             #expect(try directory.read().defects.count == 4)
         }
     }
 
-    @Test func `create counts from the highest number, also an incomplete one`() throws {
+    @Test func `create continues after the highest number, even if its pair is incomplete`() throws {
         try withDirectory { directory in
             try Data("SELECT 1".utf8).write(to: URL(filePath: "\(directory.path)/0007_a.up.sql"))
             #expect(try directory.create(name: "b")[0].hasSuffix("/0008_b.up.sql"))
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a directory that is not there is an error that names it`() {
+    @Test func `a missing directory is an error that names it`() {
         #expect(throws: MigrationDirectoryError.unreadable(path: "/nonexistent")) {
             try MigrationDirectory(path: "/nonexistent").read()
         }

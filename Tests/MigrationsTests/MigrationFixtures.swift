@@ -2,12 +2,12 @@ import Testing
 
 @testable import Migrations
 
-/// A set of migrations written as pairs: name, up, down.
+/// Returns the migrations of `files`: pairs of file name and text.
 func migrationSet(_ files: KeyValuePairs<String, String>) -> MigrationSet {
     MigrationSet(files: files.map { ($0.key, Array($0.value.utf8)) })
 }
 
-/// Numbered migrations that make and drop a table each: `0001_t1`, `0002_t2`, …
+/// Returns migrations that create one table each: `0001_t1`, `0002_t2`, …
 func tables(_ count: Int, changed: Int? = nil) -> MigrationSet {
     MigrationSet(
         files: (1...count).flatMap { number in
@@ -20,7 +20,7 @@ func tables(_ count: Int, changed: Int? = nil) -> MigrationSet {
     )
 }
 
-/// The ledger after the first migrations of `set`; the last of them may be unfinished.
+/// Returns the ledger after the migrations of `set` up to `version`. The last one is unfinished if `interrupted`.
 func ledger(of set: MigrationSet, through version: Int, interrupted: Bool = false) -> [AppliedMigration] {
     set.migrations.filter { $0.version <= version }.map { migration in
         let isFinished = !interrupted || migration.version < version
@@ -35,7 +35,7 @@ func ledger(of set: MigrationSet, through version: Int, interrupted: Bool = fals
     }
 }
 
-/// The names of a plan's files, or the texts of its refusals.
+/// Returns the file names of a plan, or the texts of its refusals.
 func outcome(_ verdict: MigrationVerdict) -> [String] {
     switch verdict {
     case .plan(let plan): plan.steps.map(\.fileName.description)

@@ -41,11 +41,11 @@ import Testing
         (.down(to: 1), ["0002_t2.down.sql"]),
         (.down(to: 0), ["0002_t2.down.sql", "0001_t1.down.sql"]),
     ])
-    func `an interrupted migration is taken back first`(target: MigrationTarget, expected: [String]) {
+    func `an interrupted migration is undone first`(target: MigrationTarget, expected: [String]) {
         #expect(plan(ledger(of: three, through: 2, interrupted: true), target) == expected)
     }
 
-    @Test func `a changed file is refused in either direction and named`() {
+    @Test func `a changed file is refused by name in both directions`() {
         let applied = ledger(of: three, through: 2)
         for target in [MigrationTarget.latest, .up(to: 2), .down(to: 1)] {
             let refused = outcome(
@@ -56,14 +56,14 @@ import Testing
         }
     }
 
-    @Test func `an applied migration without a file is refused and named`() {
+    @Test func `an applied migration without a file is refused by name`() {
         let refused = outcome(
             MigrationPlan.make(available: tables(2), applied: ledger(of: three, through: 3), target: .latest)
         )
         #expect(refused == ["refused: \(MigrationRefusal.missing(recordedFile: "0003_t3.up.sql", foundInstead: nil))"])
     }
 
-    @Test func `an applied migration whose number has another name is refused and both are named`() throws {
+    @Test func `an applied migration whose file has another name is refused with both names`() throws {
         let renamed = migrationSet([
             "0001_tables.up.sql": "CREATE TABLE t1 (id integer);\n", "0001_tables.down.sql": "DROP TABLE t1;\n",
         ])
@@ -126,7 +126,7 @@ import Testing
 }
 
 @Suite struct MigrationStatusTests {
-    @Test func `each migration has its condition`() {
+    @Test func `each migration is applied, pending or interrupted`() {
         let applied = ledger(of: tables(5), through: 5).filter { $0.version != 3 }
         let status = MigrationStatus(available: tables(4, changed: 2), applied: applied)
         #expect(status.entries.map(\.condition) == [.applied, .changed, .pending, .applied, .missing])
@@ -151,7 +151,7 @@ import Testing
         (2, true, 2, .interrupted("0002_t2.up.sql")), (3, true, 2, .ahead(version: 3, required: 2)),
         (3, true, 1, .ahead(version: 3, required: 1)), (3, true, 3, .interrupted("0003_t3.up.sql")),
     ])
-    func `the required schema is ready, and a newer one can be served, also one that stopped halfway`(
+    func `the required schema is ready, and so is a newer one, even if it was interrupted`(
         version: Int,
         interrupted: Bool,
         required: Int,
@@ -159,7 +159,7 @@ import Testing
     ) {
         let state = SchemaState(applied: ledger(of: tables(3), through: version, interrupted: interrupted))
         #expect(state.readiness(required: required) == expected)
-        // While versions are exchanged, old servers run on the new schema.
+        // During a rolling update, old servers run on the new schema.
         #expect(expected.canBeServed == (interrupted ? version > required : version >= required))
     }
 }

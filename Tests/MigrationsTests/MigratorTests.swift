@@ -20,7 +20,7 @@ private func migrator(
     )
 }
 
-/// The files that a run went through, or the texts of its refusals.
+/// Returns the files that a run applied, or the texts of its refusals.
 private func outcome(_ outcome: MigrationOutcome) -> [String] {
     switch outcome {
     case .done(let steps): steps.map(\.file.description)
@@ -28,7 +28,7 @@ private func outcome(_ outcome: MigrationOutcome) -> [String] {
     }
 }
 
-/// The names of the tables in `public`, without the ledger.
+/// Returns the names of the tables in `public`, without the ledger.
 private func tableNames(_ database: EmptyDatabase) async throws -> [String] {
     let query: Query<String?> = """
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
@@ -37,17 +37,17 @@ private func tableNames(_ database: EmptyDatabase) async throws -> [String] {
     return try await database.rows(query).compactMap(\.self)
 }
 
-/// Waits until `condition` holds; a test that hangs here would otherwise hang the run.
+/// Waits until `condition` holds, and fails after 10 minutes, so that the run does not hang.
 private func eventually(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(600)
     while !(try await condition()) {
-        try #require(ContinuousClock.now < deadline, "waited ten minutes in vain")
+        try #require(ContinuousClock.now < deadline, "the condition did not hold within 10 minutes")
         try await Task.sleep(for: .milliseconds(20))
     }
 }
 
 @Suite struct MigratorTests {
-    @Test func `up, down and up again`() async throws {
+    @Test func `migrations run up, down and up again`() async throws {
         try await EmptyDatabase.with { database async throws in
             let three = migrator(database, tables(3))
             #expect(try await three.state() == SchemaState(applied: []))
@@ -64,7 +64,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `the ledger says what ran, when and by whom`() async throws {
+    @Test func `the ledger records name, checksum, version, time and duration`() async throws {
         try await EmptyDatabase.with { database async throws in
             let set = tables(1)
             _ = try await migrator(database, set).run(.latest)
@@ -79,7 +79,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `looking changes nothing`() async throws {
+    @Test func `plan, verify and status write nothing`() async throws {
         try await EmptyDatabase.with { database async throws in
             let set = migrator(database, tables(2))
             #expect(try await set.plan(.latest) == .plan(MigrationPlan(steps: tables(2).migrations.map(\.up))))
@@ -90,7 +90,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `each step is reported when it is done`() async throws {
+    @Test func `each step is reported after it has finished`() async throws {
         try await EmptyDatabase.with { database async throws in
             let reported = Mutex<[String]>([])
             _ = try await migrator(database, tables(3)).run(.latest) { step in
@@ -100,7 +100,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a changed file is refused and nothing runs`() async throws {
+    @Test func `a run with a changed file is refused, and no migration runs`() async throws {
         try await EmptyDatabase.with { database async throws in
             _ = try await migrator(database, tables(2)).run(.latest)
             let changed = migrator(database, tables(3, changed: 1))
@@ -111,7 +111,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a migration that fails leaves nothing of itself and all before it`() async throws {
+    @Test func `a failed migration is rolled back, and the earlier ones stay`() async throws {
         try await EmptyDatabase.with { database async throws in
             let broken = migrationSet([
                 "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
@@ -129,7 +129,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 
     @Test func `a migration cannot break out of its transaction`() async throws {
         try await EmptyDatabase.with { database async throws in
-            // Past the check of the file's text: the server itself refuses it.
+            // The check of the text accepts this file, so that the server refuses it.
             let sly = migrationSet([
                 "0001_a.up.sql": "CREATE TABLE a (); DO $$ BEGIN COMMIT; END $$", "0001_a.down.sql": "DROP TABLE a",
             ])
@@ -138,7 +138,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a setting of one migration does not reach the next`() async throws {
+    @Test func `a setting of one migration does not affect the next`() async throws {
         try await EmptyDatabase.with { database async throws in
             let set = migrationSet([
                 "0001_a.up.sql": "CREATE SCHEMA other; SET search_path = other; CREATE TABLE a ()",
@@ -151,7 +151,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a locked table is waited for only so long`() async throws {
+    @Test func `the wait for a locked table is limited`() async throws {
         try await EmptyDatabase.with { database async throws in
             _ = try await migrator(database, tables(1)).run(.latest)
             let set = MigrationSet(
@@ -177,7 +177,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a database that is away is an error`() async throws {
+    @Test func `an unreachable database is an error`() async throws {
         let configuration = try PostgresConfiguration(connectionString: "host=/nonexistent dbname=concord")
         let error = await #expect(throws: PostgresError.self) {
             try await Migrator(configuration: configuration, migrations: tables(1), toolVersion: "1").run(.latest)
@@ -187,13 +187,13 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 }
 
 @Suite struct ConcurrentMigratorTests {
-    /// Two migrations of which the first takes its time.
+    /// Two migrations, the first of which takes half a second.
     private let slow = migrationSet([
         "0001_a.up.sql": "SELECT pg_sleep(0.5); CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
         "0002_b.up.sql": "CREATE TABLE b ()", "0002_b.down.sql": "DROP TABLE b",
     ])
 
-    @Test func `of many at once, one does the work and the others find nothing to do`() async throws {
+    @Test func `if several migrators run at once, one applies the migrations and the others do nothing`() async throws {
         try await EmptyDatabase.with { database async throws in
             let outcomes = try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
@@ -207,7 +207,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `the wait for another is bounded and says who it is`() async throws {
+    @Test func `the wait for another migrator is limited, and the error names its process`() async throws {
         try await EmptyDatabase.with { database async throws in
             try await PostgresConnection.withConnection(database.configuration) { connection in
                 _ = try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(MigrationRun.lockKey))"))
@@ -238,7 +238,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a migrator that dies within a migration leaves what the next one continues`() async throws {
+    @Test func `if a migrator is killed within a migration, the next one continues`() async throws {
         try await EmptyDatabase.with { database async throws in
             let hanging = migrationSet([
                 "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
@@ -261,7 +261,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `a migration outside a transaction that was cut off is taken back and run again`() async throws {
+    @Test func `an interrupted migration outside a transaction is undone and run again`() async throws {
         try await EmptyDatabase.with { database async throws in
             let first = ["0001_a.up.sql": "CREATE TABLE a (id integer)", "0001_a.down.sql": "DROP TABLE a"]
             let index = [
@@ -270,7 +270,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
             ]
             let set = MigrationSet(files: first.merging(index) { $1 }.map { ($0.key, Array($0.value.utf8)) })
             _ = try await migrator(database, set).run(.up(to: 1))
-            // A transaction with a snapshot keeps the index from being finished; the kill leaves it there, invalid.
+            // A transaction with a snapshot delays the index. The kill leaves an invalid index.
             try await PostgresConnection.withConnection(database.configuration) { connection in
                 try connection.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO a VALUES (1)")
             } whileOpen: {
@@ -296,7 +296,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    /// Ends the session that runs a statement like `pattern`, once there is one.
+    /// Waits for a session that runs a statement like `pattern`, and terminates it.
     private func kill(whatRuns pattern: String, in database: EmptyDatabase) async throws {
         try await eventually {
             let killed: Query<Bool?> = """
@@ -310,7 +310,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 }
 
 extension PostgresConnection {
-    /// Opens a connection, runs `prepare` on it, and keeps it open while `body` runs.
+    /// Opens a connection, runs `prepare` on it, and closes it after `body`.
     fileprivate static func withConnection(
         _ configuration: PostgresConfiguration,
         _ prepare: @escaping @Sendable (PostgresConnection) throws -> Void,

@@ -6,7 +6,7 @@ import Testing
 @testable import Migrations
 @testable import Postgres
 
-/// The migrations as they are shipped.
+/// The shipped migrations.
 private let directory = MigrationDirectory(path: repositoryRoot.appending(path: "migrations").path())
 
 private let repositoryRoot = URL(filePath: #filePath)
@@ -19,11 +19,11 @@ private let repositoryRoot = URL(filePath: #filePath)
         #expect(!set.migrations.isEmpty)
     }
 
-    @Test func `the program needs exactly the newest of them`() throws {
+    @Test func `the program requires the newest migration`() throws {
         #expect(SchemaVersion.required == (try directory.read().latestVersion), "raise SchemaVersion.required")
     }
 
-    @Test func `schema.sql is what all migrations make`() async throws {
+    @Test func `schema.sql is the result of all migrations`() async throws {
         try await EmptyDatabase.with { database async throws in
             let migrator = Migrator(
                 configuration: database.configuration,
@@ -43,7 +43,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         try await EmptyDatabase.with { database async throws in
             let set = try directory.read()
             let migrator = Migrator(configuration: database.configuration, migrations: set, toolVersion: "test")
-            // The ledger comes with the first migration and stays.
+            // The first migration creates the ledger, which stays.
             try await database.execute(AppliedMigration.createLedger.text)
             var before = try await database.schema()
             for migration in set.migrations {
@@ -62,7 +62,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
-    @Test func `rows written at each migration are there after all of them`() async throws {
+    @Test func `rows written after each migration exist after all migrations`() async throws {
         let golden = GoldenFiles()
         try await EmptyDatabase.with { database async throws in
             let set = try directory.read()
@@ -75,8 +75,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
-    @Test func `a project that was there before presets keeps production's rules, and so do its versions`() async throws
-    {
+    @Test func `a project without a preset gets firebase, and so do its earlier versions`() async throws {
         try await EmptyDatabase.with { database async throws in
             let migrator = Migrator(
                 configuration: database.configuration,
@@ -103,7 +102,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
-    /// Every row of every table as JSON; a table without a row is an issue.
+    /// Returns every row of every table as JSON. Records an issue for an empty table.
     private func content(of database: EmptyDatabase) async throws -> String {
         let names: Query<String?> = """
             SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
@@ -111,7 +110,7 @@ private let repositoryRoot = URL(filePath: #filePath)
             """
         var lines: [String] = []
         for name in try await database.rows(names).compactMap(\.self) {
-            // A table's name cannot be bound; these come from the catalogue.
+            // The name of a table cannot be bound. These names are from the catalogue.
             let rows = Query<String?>(SQL(text: "SELECT to_jsonb(t)::text FROM \(name) t ORDER BY 1"))
             let json = try await database.rows(rows).compactMap(\.self)
             #expect(!json.isEmpty, "\(name) has no row; write one into Tests/MigrationsTests/Rows")
@@ -120,7 +119,7 @@ private let repositoryRoot = URL(filePath: #filePath)
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Runs `Rows/NNNN_name.sql`, the rows of the tables as this migration left them, if there is such a file.
+    /// Runs `Rows/NNNN_name.sql` if it exists. It inserts rows into the tables as they are after this migration.
     private func insertRows(of migration: MigrationSet.Migration, into database: EmptyDatabase) async throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Rows/\(migration.up.fileName.stem).sql")

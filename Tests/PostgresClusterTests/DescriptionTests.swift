@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresCluster
 
-/// Tests without a server: names, texts and files.
+/// Names, texts and files, without a server.
 struct DescriptionTests {
     @Test(
         arguments: [
@@ -13,11 +13,11 @@ struct DescriptionTests {
             ("something else 15", nil),
         ] as [(String, Int?)]
     )
-    func `the major version is read from what the server prints`(line: String, major: Int?) {
+    func `the major version is read from the server's output`(line: String, major: Int?) {
         #expect(ServerBinaries.parseMajor(line) == major)
     }
 
-    @Test func `a pid file names process, socket and status`() throws {
+    @Test func `a pid file contains process, socket and status`() throws {
         let text = "4711\n/data/cluster\n1700000000\n5432\n/tmp/concord-1\n\n  5432001   131085\nready   \n"
         let server = try #require(Postmaster(pidFile: text))
         #expect(server.processID == 4711)
@@ -31,14 +31,14 @@ struct DescriptionTests {
         }
     }
 
-    @Test func `a process id that belongs to another process is not the server`() throws {
+    @Test func `a process id of another program is not the server`() throws {
         let server = try #require(Postmaster(pidFile: "\(getpid())\n/data/cluster\n"))
         #expect(!server.isAlive(in: "/data/cluster"))
         let nobody = try #require(Postmaster(pidFile: "\((1 << 22) + 1)\n/data/cluster\n"))
         #expect(!nobody.isAlive(in: "/data/cluster"))
     }
 
-    @Test func `the connection URL survives any database name`() {
+    @Test func `the connection URL encodes any database name`() {
         let connection = ClusterConnection(
             socketDirectory: "/tmp/a b",
             role: "concord",
@@ -54,7 +54,7 @@ struct DescriptionTests {
         )
     }
 
-    @Test func `settings are quoted, ordered and the caller's win`() {
+    @Test func `settings are quoted and sorted, and those of the caller win`() {
         let settings = ClusterSettings(additional: ["work_mem": "8MB", "port": "1", "search_path": #"a'b\c"#])
         let lines = settings.configurationFile(socketDirectory: "/tmp/s").split(separator: "\n").map(String.init)
         #expect(lines == lines.sorted())
@@ -66,7 +66,7 @@ struct DescriptionTests {
         #expect(disposable.contains("fsync = 'off'\n"))
     }
 
-    @Test func `a guessed socket directory is used only when it is ours alone`() async throws {
+    @Test func `an existing socket directory is used only if no other user can access it`() async throws {
         try await withTemporaryDirectory { root in
             let owner = try ServerUser.forThisProcess()
             let path = try prepareSocketDirectory(root: root, dataDirectory: "/data", owner: owner)
@@ -76,7 +76,7 @@ struct DescriptionTests {
             #expect(facts.permissions == 0o700)
             #expect(try prepareSocketDirectory(root: root, dataDirectory: "/other", owner: owner) != path)
 
-            // A link to our directory, planted by an attacker who guessed the name.
+            // An attacker who guessed the name has created a symbolic link.
             #expect(rmdir(path) == 0)
             #expect(symlink(root, path) == 0)
             #expect(throws: PostgresClusterError.self) {
@@ -85,7 +85,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test func `a socket path beyond what the kernel takes is refused`() throws {
+    @Test func `a socket path that is too long for the kernel is refused`() throws {
         let root = "/tmp/\(String(repeating: "x", count: 80))"
         let owner = try ServerUser.forThisProcess()
         #expect {
@@ -95,7 +95,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test func `every error says what to do in one line of plain words`() {
+    @Test func `every error is one line without a full stop`() {
         let errors: [PostgresClusterError] = [
             .serverNotInstalled(searched: ["/a", "/b"]), .serverUserMissing, .cannotSwitchUser,
             .inUse(directory: "/d", processID: 7), .inUse(directory: "/d", processID: nil), .notADataDirectory("/d"),

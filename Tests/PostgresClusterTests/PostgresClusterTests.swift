@@ -3,10 +3,11 @@ import Testing
 
 @testable import PostgresCluster
 
-/// A real server in every test. One after the other: each start costs a second of both cores.
+/// Every test starts a PostgreSQL server. The tests run one after the other, because a start takes a second of two
+/// cores.
 @Suite(.serialized)
 struct PostgresClusterTests {
-    @Test func `a cluster is made, answers, stops and keeps its data`() async throws {
+    @Test func `a cluster is created, answers, stops and keeps its data`() async throws {
         try await withTemporaryDirectory { root in
             let cluster = PostgresCluster(dataDirectory: "\(root)/a/b/data", settings: .lasting(in: root))
             let first = try await cluster.start()
@@ -51,7 +52,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a server that outlived its owner with other settings is started anew`() async throws {
+    @Test func `a server that outlived its owner is restarted if the settings differ`() async throws {
         try await withTemporaryDirectory { root in
             let dead = try await PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root)).start()
             var settings = ClusterSettings.lasting(in: root)
@@ -65,7 +66,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a server that outlived its owner and does not answer is replaced`() async throws {
+    @Test func `a server that outlived its owner is replaced if it does not answer`() async throws {
         try await withTemporaryDirectory { root in
             let dead = try await PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root)).start()
             #expect(kill(pid_t(dead.processID), SIGSTOP) == 0)
@@ -78,7 +79,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a disposable server ends with its owner`() async throws {
+    @Test func `a disposable server stops with its owner`() async throws {
         try await withTemporaryDirectory { root in
             let dead = try await PostgresCluster(dataDirectory: "\(root)/data", settings: .disposable(in: root)).start()
             #expect(await waitUntil(.seconds(20)) { !dead.isAlive && FileFacts(dead.socketDirectory) == nil })
@@ -86,14 +87,14 @@ struct PostgresClusterTests {
             let heir = PostgresCluster(dataDirectory: "\(root)/data", settings: .disposable(in: root))
             let fresh = try await heir.start()
             #expect(fresh.origin == .started)
-            // The guard of the first server is not about to end the second.
+            // The guard process of the first server must not stop the second.
             try await Task.sleep(for: .milliseconds(300))
             #expect(try await fresh.query("SELECT 1") == "1")
             try await heir.discard()
         }
     }
 
-    @Test func `two owners never share a directory`() async throws {
+    @Test func `a directory in use is refused to a second owner`() async throws {
         try await withTemporaryDirectory { root in
             let first = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let connection = try await first.start()
@@ -108,11 +109,11 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `the server does not hold the lock of an owner that is gone`() async throws {
+    @Test func `a server does not inherit the lock of its owner`() async throws {
         try await withTemporaryDirectory { root in
             let connection = try await PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
                 .start()
-            // Closed with the dropped object; the server, which still runs, must not have inherited it.
+            // Releasing the owner closed the lock. The server still runs, and must not have inherited it.
             let result = try await runChild(
                 "flock",
                 ["--nonblock", "\(connection.dataDirectory)/concord.lock", "true"]
@@ -121,7 +122,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `an interrupted initdb is done again`() async throws {
+    @Test func `an interrupted initdb is repeated`() async throws {
         try await withTemporaryDirectory { root in
             let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let owner = try ServerUser.forThisProcess()
@@ -148,7 +149,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a cluster of another version is refused by name`() async throws {
+    @Test func `a cluster of another version is refused with both versions`() async throws {
         try await withTemporaryDirectory { root in
             let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let connection = try await cluster.start()
@@ -164,7 +165,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `files of other programs are left alone`() async throws {
+    @Test func `a directory with files of other programs is refused unchanged`() async throws {
         try await withTemporaryDirectory { root in
             #expect(mkdir("\(root)/data", 0o755) == 0)
             try replaceFile("\(root)/data/thesis.txt", with: "precious", owner: .forThisProcess())
@@ -176,14 +177,14 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a stale pid file naming a living stranger does not keep the server from starting`() async throws {
+    @Test func `the server starts although a stale pid file names a process of another program`() async throws {
         try await withTemporaryDirectory { root in
             let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let directory = DataDirectory(path: try await cluster.start().dataDirectory)
             let description = try #require(readFile(directory.pidFile))
             try await cluster.stop()
 
-            // A process of the server's own user, the worst case: PostgreSQL believes its id.
+            // The worst case is a process of the server's user: PostgreSQL takes it for a running server.
             let owner = try ServerUser.forThisProcess()
             let stranger = try await runChildSuccessfully(
                 "/bin/sh",
@@ -220,7 +221,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a failure to start carries the end of the server's log and leaves nothing behind`() async throws {
+    @Test func `a failed start reports the end of the server's log, and leaves no server running`() async throws {
         try await withTemporaryDirectory { root in
             var settings = ClusterSettings.lasting(in: root)
             settings.additional = ["shared_preload_libraries": "no_such_library"]
@@ -238,7 +239,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `a missing server is named with what to install`() async throws {
+    @Test func `a missing PostgreSQL is an error with the searched directories`() async throws {
         try await withTemporaryDirectory { root in
             var settings = ClusterSettings.lasting(in: root)
             settings.binaryDirectory = "\(root)/bin"
@@ -250,7 +251,7 @@ struct PostgresClusterTests {
 
     @Test func `a cancelled start leaves no server and no lock`() async throws {
         try await withTemporaryDirectory { root in
-            // From the first steps of initdb to the moment when the server is about to be ready.
+            // From the first steps of initdb until the server is almost ready.
             for milliseconds in [1, 300, 800, 1000, 1200] {
                 let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
                 let start = Task { try await cluster.start() }
@@ -262,7 +263,7 @@ struct PostgresClusterTests {
             let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let connection = try await cluster.start()
             #expect(connection.origin != .adopted)
-            // Started and stopped by a task that has been cancelled.
+            // A cancelled task still stops the server.
             let stop = Task { try await cluster.stop() }
             stop.cancel()
             try await stop.value
@@ -270,7 +271,7 @@ struct PostgresClusterTests {
         }
     }
 
-    @Test func `the log keeps no row values and no statements`() async throws {
+    @Test func `the log contains no row values and no statements`() async throws {
         try await withTemporaryDirectory { root in
             let cluster = PostgresCluster(dataDirectory: "\(root)/data", settings: .lasting(in: root))
             let connection = try await cluster.start()
@@ -288,7 +289,9 @@ struct PostgresClusterTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root runs the server as another user"))
-    func `where the server's user cannot enter, the data goes elsewhere and the notice says so`() async throws {
+    func `if the server's user cannot enter the directory, a notice names the other directory of the data`()
+        async throws
+    {
         try await withTemporaryDirectory { root in
             let home = "\(root)/home"
             #expect(mkdir(home, 0o700) == 0)
@@ -300,7 +303,7 @@ struct PostgresClusterTests {
             #expect(directory.notice?.contains(directory.path) == true)
             #expect(directory.notice?.contains(requested) == true)
             #expect(try directoryEntries(home).isEmpty)
-            // The same place at the next start, another for another request.
+            // The next start uses the same directory, another request another one.
             try replaceFile(directory.lock, with: "", owner: owner)
             let again = try await DataDirectory.prepare(requested, owner: owner, fallbackRoot: fallback)
             #expect(again.path == directory.path)

@@ -3,8 +3,7 @@ import Testing
 
 @testable import PostgresCluster
 
-/// Runs `body` with a fresh directory that any user may pass through, and removes it afterwards together with every
-/// server that is still running in it.
+/// Runs `body` with a new directory that any user may enter. Then stops every server in it, and deletes it.
 func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
     var template = Array("/tmp/concord-test-XXXXXX".utf8CString)
     let path = try #require(mkdtemp(&template).map { String(cString: $0) })
@@ -24,7 +23,7 @@ func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws 
 }
 
 extension ClusterSettings {
-    /// Fast, but outliving its owner as a durable one does; the socket is in `directory`, to be removed with it.
+    /// A server without durability that outlives its owner, with the socket in `directory`.
     static func lasting(in directory: String) -> ClusterSettings {
         ClusterSettings(isDurable: false, socketRoot: directory)
     }
@@ -41,7 +40,7 @@ extension ClusterSettings {
 }
 
 extension ClusterConnection {
-    /// The output of `psql` for `statement`, without decoration; fails the test if it fails.
+    /// Returns the output of `psql` for `statement`, without decoration. Throws if `psql` fails.
     func query(_ statement: String, database: String = "postgres") async throws -> String {
         try await runChildSuccessfully(
             "psql",

@@ -17,9 +17,9 @@ struct PrometheusRegistryTests {
             ],
             "Requests, with a \\ and\na second line"
         ),
-        MetricFamily("test_queued", .gauge, "What waits"),
+        MetricFamily("test_queued", .gauge, "Queued requests"),
         MetricFamily("test_cpu_seconds_total", .observedCounter, "Processor time"),
-        MetricFamily("test_wait_seconds", .histogram(bounds: [0.00025, 0.5, 10]), "How long was waited"),
+        MetricFamily("test_wait_seconds", .histogram(bounds: [0.00025, 0.5, 10]), "Duration of waits"),
     ]
 
     private static func counter(_ registry: PrometheusRegistry, _ route: String, _ status: String) -> Counter {
@@ -30,7 +30,7 @@ struct PrometheusRegistryTests {
         )
     }
 
-    @Test func `every series is shown before anything happened`() throws {
+    @Test func `every declared series is exposed with 0 before the first event`() throws {
         let registry = PrometheusRegistry(Self.families)
         let shown = try Exposition(registry.text())
         #expect(shown.families["test_requests_total"]?.samples.count == 6)
@@ -38,7 +38,7 @@ struct PrometheusRegistryTests {
         #expect(registry.seriesCount == 9)
     }
 
-    @Test func `what is recorded is shown, and the text is this`() throws {
+    @Test func `recorded values are exposed in the text format of Prometheus`() throws {
         let registry = PrometheusRegistry(Self.families)
         Self.counter(registry, "/a", "2xx").increment(by: 3)
         Self.counter(registry, Self.odd, "5xx").increment()
@@ -62,13 +62,13 @@ struct PrometheusRegistryTests {
                 test_requests_total{route="/b",status="5xx"} 0
                 test_requests_total{route="a \\"quoted\\" \\\\ value\\nof two lines",status="2xx"} 0
                 test_requests_total{route="a \\"quoted\\" \\\\ value\\nof two lines",status="5xx"} 1
-                # HELP test_queued What waits
+                # HELP test_queued Queued requests
                 # TYPE test_queued gauge
                 test_queued 5
                 # HELP test_cpu_seconds_total Processor time
                 # TYPE test_cpu_seconds_total counter
                 test_cpu_seconds_total 1.25
-                # HELP test_wait_seconds How long was waited
+                # HELP test_wait_seconds Duration of waits
                 # TYPE test_wait_seconds histogram
                 test_wait_seconds_bucket{le="0.00025"} 1
                 test_wait_seconds_bucket{le="0.5"} 2
@@ -83,7 +83,7 @@ struct PrometheusRegistryTests {
         #expect(shown.value("test_requests_total", ["route": Self.odd, "status": "5xx"]) == 1)
     }
 
-    @Test func `many threads at once lose nothing`() async throws {
+    @Test func `concurrent threads lose no update`() async throws {
         let registry = PrometheusRegistry(Self.families)
         await withTaskGroup { group in
             for caller in 0..<16 {
@@ -108,7 +108,7 @@ struct PrometheusRegistryTests {
         #expect(shown.value("test_queued") == 16_000)
     }
 
-    @Test func `a counter that is reset or destroyed goes on`() throws {
+    @Test func `a counter keeps its value after a reset or a destroy`() throws {
         let registry = PrometheusRegistry(Self.families)
         let counter = Self.counter(registry, "/a", "2xx")
         counter.increment()
@@ -118,7 +118,7 @@ struct PrometheusRegistryTests {
         #expect(try Exposition(registry.text()).value("test_requests_total", ["route": "/a", "status": "2xx"]) == 2)
     }
 
-    @Test func `a series that was not declared ends the program`() async {
+    @Test func `an undeclared series stops the program`() async {
         await #expect(processExitsWith: .failure) {
             let registry = PrometheusRegistry([MetricFamily("a_total", .counter, "a")])
             _ = Counter(label: "a_total", dimensions: [("path", "/whatever/came")], factory: registry)
@@ -147,7 +147,7 @@ struct PrometheusRegistryTests {
         "# HELP a_seconds b\n# TYPE a_seconds histogram\na_seconds_bucket{le=\"1\"} 2\n"
             + "a_seconds_bucket{le=\"+Inf\"} 1\na_seconds_sum 1\na_seconds_count 1\n",
     ])
-    func `the reader of the tests is strict`(text: String) {
+    func `the parser of the tests refuses malformed text`(text: String) {
         #expect(throws: Exposition.Defect.self) { try Exposition(text) }
     }
 }

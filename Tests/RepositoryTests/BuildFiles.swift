@@ -1,8 +1,8 @@
-/// The mistakes in the files around the sources: their names, pins and commands. Each function takes text, so that a
-/// test can plant a mistake.
+/// Checks of the files around the sources: names of migrations, pins of packages, commands of the makefile. Each
+/// function takes text, so that a test can insert a mistake.
 enum BuildFiles {
-    /// Migrations are numbered from 0001 without gaps, one concern each, with a way up and a way down. `names` are the
-    /// files in `migrations`.
+    /// Migrations are numbered from 0001 without gaps, and each has an up and a down file. `names` are the files in
+    /// `migrations`.
     static func problems(inMigrationNames names: [String]) -> [String] {
         var problems: [String] = []
         var directions: [Int: [String: String]] = [:]
@@ -59,24 +59,24 @@ enum BuildFiles {
         return problems
     }
 
-    /// The makefile is a list of at most twelve documented commands, and `make test` leaves no test out; `testScript` is
-    /// what it runs.
+    /// The makefile has at most 12 targets, each with a line for `make help`, and `make test` runs every test.
+    /// `testScript` is the script that it runs.
     static func problems(inMakefile makefile: String, testScript: String) -> [String] {
         var problems: [String] = []
         let targets = makefile.split(separator: "\n").filter { line in
             line.first?.isLetter == true && line.contains(":") && !line.contains("=")
         }
         if targets.count > 12 { problems.append("more than twelve targets: \(targets.count)") }
-        problems += targets.filter { !$0.contains("## ") }.map { "a target without its line for help: \($0)" }
+        problems += targets.filter { !$0.contains("## ") }.map { "a target without a line for make help: \($0)" }
         if !makefile.contains("\ntest: ") || !makefile.contains("\t@scripts/test\n") {
             problems.append("make test does not run scripts/test")
         }
         for word in ["--filter", "--skip ", "|| true", "|| :"] where testScript.contains(word) {
-            problems.append("make test leaves something out: \(word)")
+            problems.append("make test skips checks: \(word)")
         }
         for word in ["swift format lint --strict", "swift test", "--xunit-output", "scripts/check-promises"]
         where !testScript.contains(word) {
-            problems.append("make test misses \(word)")
+            problems.append("make test does not run \(word)")
         }
         return problems
     }

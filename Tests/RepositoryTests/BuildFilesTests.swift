@@ -1,7 +1,7 @@
 import Testing
 
 struct BuildFilesTests {
-    @Test func `migrations are numbered without gaps and go both ways`() throws {
+    @Test func `migrations are numbered without gaps and have both directions`() throws {
         #expect(BuildFiles.problems(inMigrationNames: try Repository.names(in: "migrations")) == [])
         #expect(try Repository.names(in: "migrations").contains { $0.hasSuffix(".up.sql") })
     }
@@ -15,7 +15,7 @@ struct BuildFilesTests {
         ["0001_A-b.up.sql", "0001_A-b.down.sql"],
         ["notes.txt"],
     ])
-    func `a wrong migration name is noticed`(names: [String]) {
+    func `a wrong migration name is reported`(names: [String]) {
         #expect(!BuildFiles.problems(inMigrationNames: names).isEmpty)
     }
 
@@ -34,17 +34,17 @@ struct BuildFilesTests {
         #".package(url: "https://example.com/a", .upToNextMajor(from: "1.0.0"))"#,
         #".package(path: "../a")"#,
     ])
-    func `a package that floats is noticed`(declaration: String) {
+    func `a package without a fixed version is reported`(declaration: String) {
         #expect(!BuildFiles.problems(inManifest: "dependencies: [\n\(declaration),\n]").isEmpty)
     }
 
-    @Test func `the makefile is short and documented and leaves no test out`() throws {
+    @Test func `the makefile is short and documented, and runs every test`() throws {
         let makefile = try Repository.file("Makefile").text
         let script = try Repository.file("scripts/test").text
         #expect(BuildFiles.problems(inMakefile: makefile, testScript: script) == [])
     }
 
-    @Test func `mistakes in the makefile are noticed`() throws {
+    @Test func `mistakes in the makefile are reported`() throws {
         let makefile = try Repository.file("Makefile").text
         let script = try Repository.file("scripts/test").text
         let undocumented = makefile + "extra:\n\ttrue\n"

@@ -1,7 +1,7 @@
-/// The golden files, and the tests that compare them.
+/// The check that tests compare every golden file.
 enum GoldenFiles {
-    /// The golden files that no test of their target names as a literal after `matches:`. `paths` are those of all golden
-    /// files, `sources` the tests.
+    /// Returns the golden files in `paths` that no test of their target in `sources` names in a literal after
+    /// `matches:`.
     static func unreferenced(_ paths: [String], in sources: [SourceFile]) -> [String] {
         var named: [Substring: Set<String>] = [:]
         for source in sources {

@@ -8,7 +8,7 @@ struct GoldenFilesTests {
         #expect(GoldenFiles.unreferenced(golden, in: files.filter { $0.path.hasSuffix(".swift") }) == [])
     }
 
-    @Test func `one that only seems to be compared is noticed`() {
+    @Test func `a golden file that only a comment or another target names is reported`() {
         let sources = [
             SourceFile(
                 path: "Tests/ATests/A.swift",

@@ -1,11 +1,11 @@
-/// `docs/reference/promises.md` as a checked document: every promise once and in order, and each claim
-/// names a test that exists and is switched on.
+/// The table in `docs/reference/promises.md`. Every promise appears once and in order, and each claim names a test that
+/// exists and is enabled.
 struct Promises {
     /// One row of the table.
     struct Row: Equatable {
         var id: String
         var promise: String
-        /// The tests that show it; empty means "not yet".
+        /// The tests of the promise; empty for "not yet".
         var claims: [Claim]
     }
 
@@ -17,7 +17,7 @@ struct Promises {
     }
 
     var rows: [Row] = []
-    /// The lines that could not be read.
+    /// The errors in the table.
     var problems: [String] = []
 
     /// Number of promises.
@@ -40,7 +40,7 @@ struct Promises {
                     }
                 }
             }
-            if cells[2].isEmpty { problems.append("\(cells[1]) does not say what is promised") }
+            if cells[2].isEmpty { problems.append("\(cells[1]) has no text") }
             rows.append(Row(id: cells[1], promise: cells[2], claims: claims))
         }
         let expected = (1...Self.count).map { "S\($0)" }
@@ -52,7 +52,7 @@ struct Promises {
         }
     }
 
-    /// The mistakes in the claims, given a function that reads a file.
+    /// Returns the errors in the claims. `file` reads a file of the repository.
     func problemsWithClaims(reading file: (String) -> String?) -> [String] {
         rows.flatMap { row in
             row.claims.compactMap { claim in
@@ -62,10 +62,9 @@ struct Promises {
         }
     }
 
-    /// The mistake in a claim; nil if the file declares the suite and, in it, the enabled test.
+    /// Returns the error in a claim; nil if the file declares the suite and an enabled test of that name.
     private static func problem(with claim: Claim, in source: String) -> String? {
-        // Names in back-ticks are text here, so the lines are read, not the scanned code; a line that begins as a
-        // comment declares nothing.
+        // Reads the lines, because the scanner blanks names in back-ticks. Lines that begin with a comment are dropped.
         let lines = source.split(separator: "\n").map(trim).filter { !$0.hasPrefix("//") }
         let suites = ["struct", "enum", "extension", "actor", "class"].flatMap {
             ["\($0) \(claim.suite) {", "\($0) \(claim.suite):"]
@@ -77,7 +76,7 @@ struct Promises {
         guard let index = lines.firstIndex(where: { line in declarations.contains { line.contains($0) } }) else {
             return "\(claim.file) has no test \"\(claim.test)\""
         }
-        // The attribute stands on the same line or above it, as far up as the end of the previous declaration.
+        // The attribute is on the same line or above it, down from the end of the previous declaration.
         var attributes = lines[index].split(separator: "func ").first.map(String.init) ?? ""
         for line in lines[..<index].reversed() {
             if attributes.contains("@Test") || line == "}" || line.hasSuffix("{") { break }

@@ -1,7 +1,7 @@
 import Testing
 
 struct PromisesTests {
-    @Test func `all promises are listed and every claim names a test that runs`() throws {
+    @Test func `every promise is listed, and every claim names an enabled test`() throws {
         let promises = Promises(try Repository.file("docs/reference/promises.md").text)
         #expect(promises.problems == [])
         #expect(promises.problemsWithClaims { try? Repository.file($0).text } == [])
@@ -12,7 +12,7 @@ struct PromisesTests {
         (1...Promises.count).map { $0 == 3 ? row : "| S\($0) | something | not yet |" }.joined(separator: "\n")
     }
 
-    @Test func `a claim is read with its suite, its test and its file`() {
+    @Test func `a claim is parsed into suite, test and file`() {
         let promises = Promises(
             table("| S3 | x | `A/the first` (Tests/T/A.swift)<br>`B/second/half` (Tests/T/B.swift) |")
         )
@@ -36,7 +36,7 @@ struct PromisesTests {
         "| S3 | something | `A/b` (Sources/A.swift) |",
         "| S3 | something |",
     ])
-    func `a broken table is noticed`(row: String) {
+    func `a malformed table is reported`(row: String) {
         #expect(!Promises(table(row)).problems.isEmpty)
     }
 
@@ -52,7 +52,7 @@ struct PromisesTests {
         ("struct A {\n    @Test(.disabled()) func `works`() {}\n}", false),
         ("struct A {\n    @Test(\n        .enabled(if: isFriday)\n    )\n    func `works`() {}\n}", false),
     ])
-    func `a claim holds only when its test exists and runs`(source: String, holds: Bool) {
+    func `a claim holds only if its test exists and is enabled`(source: String, holds: Bool) {
         let promises = Promises(table("| S3 | x | `A/works` (Tests/T/A.swift) |"))
         let problems = promises.problemsWithClaims { $0 == "Tests/T/A.swift" ? source : nil }
         #expect(problems.isEmpty == holds)

@@ -1,31 +1,30 @@
 import Glibc
 
-/// One file of the repository, or a sample of one.
+/// A file of the repository, or a sample.
 struct SourceFile: Sendable {
-    /// The path from the top of the repository.
+    /// The path relative to the root of the repository.
     var path: String
-    /// Its text.
     var text: String
 
-    /// The folder under `Sources` of the target that it belongs to, `bench` for the benchmarks, or nil.
+    /// The folder of the target under `Sources`, `bench` for the benchmarks, or nil.
     var target: String? {
         let parts = path.split(separator: "/")
         if parts.first == "Benchmarks" { return "bench" }
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
     }
 
-    /// The line of a byte, counted from 1.
+    /// Returns the line of the byte at `offset`, counted from 1.
     func line(at offset: Int) -> Int {
         1 + text.utf8.prefix(offset).count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// A violation at a byte.
+    /// Returns a violation at the byte at `offset`.
     func violation(at offset: Int, _ reason: String) -> Violation {
         Violation(path: path, line: line(at: offset), reason: reason)
     }
 }
 
-/// One place that breaks a rule.
+/// A place in a file that breaks a rule.
 struct Violation: Equatable, CustomStringConvertible, Sendable {
     var path: String
     var line: Int
@@ -36,7 +35,7 @@ struct Violation: Equatable, CustomStringConvertible, Sendable {
 
 /// The files of the repository.
 enum Repository {
-    /// The top of the checkout, found from where this file was compiled.
+    /// The root of the checkout, from the path of this source file.
     static let root: String = {
         guard let resolved = realpath(#filePath, nil) else { return "." }
         defer { free(resolved) }
@@ -44,12 +43,12 @@ enum Repository {
         return "/" + parts.joined(separator: "/")
     }()
 
-    /// The names that version control ignores, and version control itself.
+    /// The names that version control ignores, and its folder.
     private static let ignoredNames: Set<String> = [
         ".git", ".build", ".swiftpm", ".concord", "__pycache__", "Package.resolved", ".env",
     ]
 
-    /// All files under `folder` whose names end in one of `suffixes` (all files when there are none), by path.
+    /// Returns the files under `folder` whose names end in one of `suffixes`, sorted by path. No suffixes: all files.
     static func files(under folder: String = "", suffixes: [String] = []) throws -> [SourceFile] {
         var found: [SourceFile] = []
         for name in try names(in: folder) where !ignoredNames.contains(name) {
@@ -67,7 +66,7 @@ enum Repository {
         return found.sorted { $0.path < $1.path }
     }
 
-    /// One file by its path from the top.
+    /// Returns the file at a path relative to the root.
     static func file(_ path: String) throws -> SourceFile {
         guard let stream = fopen("\(root)/\(path)", "r") else { throw Unreadable(path: path) }
         defer { fclose(stream) }
@@ -77,7 +76,7 @@ enum Repository {
         return SourceFile(path: path, text: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The names in a folder; none when there is no such folder.
+    /// Returns the names in a folder, none if it does not exist.
     static func names(in folder: String) throws -> [String] {
         guard let stream = opendir("\(root)/\(folder)") else { return [] }
         defer { closedir(stream) }
@@ -96,7 +95,7 @@ enum Repository {
     }
 }
 
-/// The offsets at which `needle` stands in `bytes`, as whole words where it begins or ends like one.
+/// Returns the offsets of `needle` in `bytes`. An end of `needle` that is a word character must be the end of a word.
 func offsets(of needle: String, in bytes: [UInt8]) -> [Int] {
     let wanted = Array(needle.utf8)
     guard let first = wanted.first, let last = wanted.last, wanted.count <= bytes.count else { return [] }

@@ -1,14 +1,14 @@
-/// One wall of the architecture, checked over the text of the sources.
+/// A rule of the architecture, checked in the text of the sources.
 struct SourceRule: Sendable, CustomStringConvertible {
-    /// What holds everywhere, as a sentence.
+    /// The rule as a sentence.
     var name: String
-    /// Whether the rule looks at a file at all.
+    /// Returns true if the rule applies to the file.
     var appliesTo: @Sendable (SourceFile) -> Bool
-    /// The places that break it.
+    /// Returns the places that break the rule.
     var check: @Sendable (SourceFile) -> [Violation]
-    /// Samples that the rule has to notice; without one it could be blind.
+    /// Samples that the rule must report.
     var planted: [SourceFile]
-    /// Samples that look similar and are allowed.
+    /// Similar samples that the rule must accept.
     var allowed: [SourceFile]
 
     var description: String { name }
@@ -34,7 +34,7 @@ extension SourceRule {
             let modules = row.2.matches(of: #/"([\w-]+)"/#).map { String($0.1).replacing("-", with: "_") }
             return (String(row.1), Set(modules))
         }
-        // The table stands above the others.
+        // Later tables may have rows of the same form: the first one counts.
         return Dictionary(rows) { first, _ in first }
     }()
 
@@ -49,7 +49,7 @@ extension SourceRule {
         }
     }
 
-    /// SwiftPM lets a target import what its dependencies depend on, and more if it was built before.
+    /// SwiftPM lets a target import modules of indirect dependencies, and other modules if they were built before.
     static let imports = SourceRule(
         name: "a target imports only what the manifest lists for it",
         appliesTo: { $0.path.hasSuffix(".swift") && ($0.target != nil || $0.path.hasPrefix("Tests/")) },
@@ -111,7 +111,7 @@ extension SourceRule {
     )
 
     static let pointers = SourceRule(
-        name: "libpq's handles are held in two files",
+        name: "only two files hold libpq's handles",
         appliesTo: {
             $0.target != nil
                 && !["Sources/Postgres/Connection.swift", "Sources/Postgres/ResultSet.swift"].contains($0.path)
@@ -131,14 +131,14 @@ extension SourceRule {
     )
 
     static let sql = SourceRule(
-        name: "SQL stands in AccountStore, Migrations and Postgres, and in the benchmark that measures it",
+        name: "SQL is only in AccountStore, Migrations, Postgres and the benchmarks",
         appliesTo: {
             $0.path.hasSuffix(".swift")
                 && $0.target.map { !["AccountStore", "Migrations", "Postgres", "bench"].contains($0) } == true
         },
         check: { file in
             SwiftScanner(file.text).literals.filter { looksLikeSQL($0.text) }
-                .map { file.violation(at: $0.offset, "SQL text outside its home") }
+                .map { file.violation(at: $0.offset, "SQL outside of AccountStore, Migrations and Postgres") }
         },
         planted: [
             SourceFile(path: "Sources/AccountAPI/A.swift", text: "let q = \"SELECT id FROM users\"\n"),
@@ -188,13 +188,13 @@ extension SourceRule {
     )
 
     static let environment = SourceRule(
-        name: "the environment is read in concord",
+        name: "only concord reads the environment",
         appliesTo: { $0.target != nil && $0.target != "concord" },
         check: { file in
             occurrences(
                 of: ["ProcessInfo", "getenv(", "secure_getenv(", "environ", "EnvironmentVariablesProvider"],
                 in: file
-            ) { "\($0): configuration is read in concord and passed on" }
+            ) { "\($0): read configuration in concord and pass it on" }
         },
         planted: [
             SourceFile(
@@ -210,11 +210,11 @@ extension SourceRule {
     )
 
     static let provedCredentials = SourceRule(
-        name: "an IncomingCredential is made where something was verified",
+        name: "an IncomingCredential is made only after verification",
         appliesTo: {
             $0.target.map { !["IdentityProviders", "AccountStore"].contains($0) } == true
                 && $0.path != "Sources/AccountLinking/Model/IncomingCredential.swift"
-                // Asked about, and handed to nobody who would apply the answer.
+                // A simulation, whose decisions are not applied.
                 && $0.path != "Sources/AccountLinking/Simulation/HypotheticalSignIn.swift"
         },
         check: { file in
@@ -234,11 +234,11 @@ extension SourceRule {
     )
 
     static let countedRefusals = SourceRule(
-        name: "what a rule refuses is counted on its way out",
+        name: "every refusal by a rule is counted",
         appliesTo: { $0.target == "AccountOperations" },
         check: { file in
             occurrences(of: ["Denial.refusal(refusal", "Denial.conflict(refusal"], in: file) { _ in
-                "a refusal of a rule leaves through refused(_:by:)"
+                "throw a refusal of a rule with refused(_:by:)"
             }
         },
         planted: [
@@ -309,18 +309,18 @@ extension SourceRule {
         }
     }
 
-    /// The files that may step outside what the compiler checks, each with its proof beside the place.
+    /// The files that may bypass the compiler's checks. Each has its proof beside the code.
     static let filesWithUnsafeEscapes = [
-        // A PGconn is touched by one thread at a time, which the type cannot say.
+        // One thread at a time uses a PGconn, which its type cannot express.
         "Sources/Postgres/Connection.swift",
-        // A PGresult is immutable once libpq has given it away.
+        // A PGresult is immutable after libpq has returned it.
         "Sources/Postgres/ResultSet.swift",
-        // What a list of words points to is never written again, and never freed.
+        // The memory of a word list is never changed or freed.
         "Sources/Postgres/WordList.swift",
     ]
 
     static let unsafeEscapes = SourceRule(
-        name: "nothing escapes the compiler's checks",
+        name: "no code bypasses the compiler's checks",
         appliesTo: { $0.target != nil && !filesWithUnsafeEscapes.contains($0.path) },
         check: { file in
             occurrences(
@@ -340,9 +340,9 @@ extension SourceRule {
         ]
     )
 
-    /// The files that may use unsafe pointers. Everywhere else `Span`, arrays and strings do.
+    /// The files that may use unsafe pointers. All other code uses `Span`, arrays and strings.
     static let filesWithUnsafePointers = [
-        // They hold what C functions return or fill.
+        // Memory that C functions return or fill.
         "Sources/AccountLinking/Model/InternationalNames.swift",
         "Sources/AccountLinking/Model/LookAlikes.swift",
         "Sources/AccountOperations/Passwords/Argon2Hash.swift",
@@ -356,14 +356,14 @@ extension SourceRule {
         "Sources/PostgresCluster/FileSystem.swift",
         "Sources/PostgresCluster/ServerUser.swift",
         "Sources/concord/Attribution+Operator.swift",
-        // They write parts of arrays to files.
+        // Writes of parts of an array to a file.
         "Sources/concord/StandardOutput.swift",
-        // Every request and every token passes through them, and bounds checks cost more than 5 %.
+        // Code of every request and every token, where bounds checks cost more than 5 %.
         "Sources/JSON/Base64URL.swift",
         "Sources/JSON/JSONParser.swift",
         "Sources/JSON/JSONValue.swift",
         "Sources/JSON/JSONWriter.swift",
-        // Audits and exports read rows where libpq holds them.
+        // Audits and exports, which read rows in the memory of libpq.
         "Sources/AccountAPI/ExportedAccount.swift",
         "Sources/AccountOperations/Audit/TraitSpill.swift",
         "Sources/AccountStore/Rows/StoredAccountRows.swift",
@@ -379,7 +379,7 @@ extension SourceRule {
         "Sources/Postgres/PostgresConnection.swift",
         "Sources/Postgres/RawRows.swift",
         "Sources/Postgres/WordList.swift",
-        // It names the pages of the program's own code.
+        // Addresses of the program's own code.
         "Sources/concord/StartUpCode.swift",
     ]
 
@@ -389,7 +389,7 @@ extension SourceRule {
 
     static let unsafePointers = SourceRule(
         name: "unsafe pointers stay in the files that need them",
-        // The benchmarks and the demo are programs of their own.
+        // Benchmarks and demo are separate programs.
         appliesTo: { file in
             file.target.map { !["bench", "demo"].contains($0) } == true
                 && !filesWithUnsafePointers.contains(file.path)
@@ -429,16 +429,16 @@ extension SourceRule {
     )
 
     static let swiftTestingOnly = SourceRule(
-        name: "tests use Swift Testing, and none is switched off",
+        name: "tests use Swift Testing, and none is disabled",
         appliesTo: { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") },
         check: { file in
             let imported = importedModules(of: file).filter { $0.module == "XCTest" }
                 .map { file.violation(at: $0.offset, "XCTest: use Swift Testing") }
             let conditional = testsUnderConditions(in: file).map {
-                file.violation(at: $0, "a test that may be switched off; conditions that may are listed here")
+                file.violation(at: $0, "a test with a condition; testsUnderConditions(in:) lists the allowed ones")
             }
             return imported + conditional
-                + occurrences(of: [".disabled(", ".disabled"], in: file) { _ in "a test is switched off" }
+                + occurrences(of: [".disabled(", ".disabled"], in: file) { _ in "a disabled test" }
         },
         planted: [
             SourceFile(path: "Tests/JSONTests/A.swift", text: "import XCTest\n"),
@@ -463,9 +463,9 @@ extension SourceRule {
         ]
     )
 
-    /// The test runner writes names into its XML as they are; `scripts/check-promises` could not read that.
+    /// The test runner does not escape names in its XML, and `scripts/check-promises` could not parse it.
     static let testNames = SourceRule(
-        name: "the name of a test holds nothing that XML would have to escape",
+        name: "the name of a test has no character that XML escapes",
         appliesTo: {
             $0.path.hasPrefix("Tests/") && $0.path.hasSuffix(".swift") && !$0.path.hasPrefix("Tests/RepositoryTests/")
         },
@@ -485,10 +485,10 @@ extension SourceRule {
     )
 
     static let machinePaths = SourceRule(
-        name: "no file knows the machine it was written on",
+        name: "no file contains a path of one machine",
         appliesTo: { _ in true },
         check: { file in
-            // Spelled in two parts, or this file would break its own rule.
+            // Spelled in two parts, so that this file does not break the rule.
             let folders = ["work", "root", "home", "Users", "mnt", "opt", "workspace"].map { "/" + "\($0)/" }
             return folders.flatMap { folder in
                 offsets(of: folder, in: Array(file.text.utf8)).filter { !continuesPath(at: $0, in: file) }
@@ -527,11 +527,11 @@ extension SourceRule {
     )
 
     static let standardOutput = SourceRule(
-        name: "commands write to standard output where it is checked",
+        name: "commands write to standard output with say(_:), which reports failures",
         appliesTo: { $0.target == "concord" && $0.path != "Sources/concord/StandardOutput.swift" },
         check: { file in
             occurrences(of: ["print(", "debugPrint(", "fputs(", "fwrite(", "putchar("], in: file) {
-                "\($0) does not tell whether anything was written; say(_:) does"
+                "\($0) does not report a failed write; use say(_:)"
             }
         },
         planted: [
@@ -545,7 +545,7 @@ extension SourceRule {
     )
 }
 
-/// The modules that a file imports, with the offsets of the import declarations.
+/// Returns the modules that a file imports, with the offsets of the import declarations.
 private func importedModules(of file: SourceFile) -> [(offset: Int, module: String)] {
     let code = SwiftScanner(file.text).code
     return offsets(of: "import", in: code).compactMap { offset in
@@ -557,8 +557,8 @@ private func importedModules(of file: SourceFile) -> [(offset: Int, module: Stri
     }
 }
 
-/// The tests of a file that run only under a condition, but for those that cannot be tried anywhere else: as somebody other
-/// than root, and with a server whose connections nobody else needs.
+/// Returns the offsets of tests with a condition. Two conditions are allowed: for tests that need root, and for tests
+/// that need a private PostgreSQL.
 private func testsUnderConditions(in file: SourceFile) -> [Int] {
     let code = SwiftScanner(file.text).code
     let allowed = [".enabled(if: SocketProxy.isPossible)", ".enabled(if: geteuid() == 0,"]
@@ -567,8 +567,8 @@ private func testsUnderConditions(in file: SourceFile) -> [Int] {
     }
 }
 
-/// The places in the code of a file, comments and literals left out, where one of the words stands; not counting
-/// those that follow `prefix` directly.
+/// Returns a violation for each of the words in the code of a file, without comments and literals. A word directly
+/// after `prefix` does not count.
 private func occurrences(
     of words: [String],
     notAfter prefix: String? = nil,
@@ -583,8 +583,8 @@ private func occurrences(
     }
 }
 
-/// Whether a literal reads like a statement: a verb in capitals with something after it, or the lower-case forms that
-/// cannot be prose.
+/// Returns true if a literal looks like a statement: a verb in capitals with text after it, or a lower-case form that
+/// is not English.
 private func looksLikeSQL(_ literal: String) -> Bool {
     let words = literal.split(maxSplits: 40) { $0.isWhitespace || $0 == "\\" }.map(String.init)
     guard let verb = words.first else { return false }
@@ -603,7 +603,7 @@ private func looksLikeSQL(_ literal: String) -> Bool {
     }
 }
 
-/// Whether the slash at `offset` continues a URL or a relative path rather than beginning an absolute one.
+/// Returns true if the slash at `offset` continues a URL or a relative path, and false if it begins an absolute one.
 private func continuesPath(at offset: Int, in file: SourceFile) -> Bool {
     guard offset > 0 else { return false }
     let bytes = Array(file.text.utf8)

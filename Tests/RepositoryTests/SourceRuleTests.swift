@@ -1,52 +1,52 @@
 import Testing
 
-/// The walls that SwiftPM cannot build; `ARCHITECTURE.md` lists them under "Invariants".
+/// The rules of the architecture that the compiler does not check (`ARCHITECTURE.md`, "Invariants").
 struct SourceRuleTests {
-    /// Read once; every rule checks all of them.
+    /// The files of the repository, read once for all rules.
     private static let files = Result { try Repository.files() }
 
     @Test(arguments: SourceRule.all)
-    func `the repository keeps every rule`(rule: SourceRule) throws {
+    func `the repository follows every rule`(rule: SourceRule) throws {
         let violations = try Self.files.get().flatMap { rule.violations(in: $0) }
         #expect(violations.isEmpty, "\(violations.map(\.description).joined(separator: "\n"))")
     }
 
     @Test(arguments: SourceRule.all)
-    func `every rule notices what it forbids`(rule: SourceRule) {
+    func `every rule reports its forbidden samples`(rule: SourceRule) {
         #expect(!rule.planted.isEmpty)
         for sample in rule.planted {
-            #expect(!rule.violations(in: sample).isEmpty, "\(rule.name) is blind to: \(sample.text)")
+            #expect(!rule.violations(in: sample).isEmpty, "\(rule.name): not reported: \(sample.text)")
         }
     }
 
     @Test(arguments: SourceRule.all)
-    func `every rule leaves alone what only looks similar`(rule: SourceRule) {
+    func `every rule accepts its allowed samples`(rule: SourceRule) {
         #expect(!rule.allowed.isEmpty)
         for sample in rule.allowed {
-            #expect(rule.violations(in: sample).isEmpty, "\(rule.name) is wrong about: \(sample.text)")
+            #expect(rule.violations(in: sample).isEmpty, "\(rule.name): wrongly reported: \(sample.text)")
         }
     }
 
-    @Test func `the repository was found and read`() throws {
+    @Test func `the files of the repository are found and read`() throws {
         let files = try Self.files.get()
         #expect(files.contains { $0.path == "Package.swift" })
         #expect(files.contains { $0.path.hasPrefix("Sources/AccountLinking/") })
         #expect(files.contains { $0.path == "Tests/RepositoryTests/SourceRuleTests.swift" })
     }
 
-    @Test func `every file that may escape the compiler's checks exists`() throws {
+    @Test func `every file that may bypass the compiler's checks exists`() throws {
         for path in SourceRule.filesWithUnsafeEscapes {
             _ = try Repository.file(path)
         }
     }
 
-    @Test func `every file that may use unsafe pointers does`() throws {
+    @Test func `every file that may use unsafe pointers uses them`() throws {
         for path in SourceRule.filesWithUnsafePointers {
             #expect(try !SourceRule.unsafePointers(in: Repository.file(path)).isEmpty, "\(path)")
         }
     }
 
-    @Test func `the scanner tells code from comments and literals`() {
+    @Test func `the scanner separates code from comments and literals`() {
         let text = ##"""
             let a = "x /* no comment */ \(f("inner \(deep)")) tail" // "not a literal"
             /* outer /* "nested" */ still */ let b = #"raw \(not) \#(code) " quote"#
@@ -72,7 +72,7 @@ struct SourceRuleTests {
         #expect(literals.contains(#"raw \(not)  " quote"#))
     }
 
-    @Test func `words are found whole`() {
+    @Test func `only whole words are found`() {
         func count(_ needle: String, _ text: String) -> Int { offsets(of: needle, in: Array(text.utf8)).count }
         #expect(count("await", "await f(); awaiting(); reawait; await") == 2)
         #expect(count("Date(", "UpdateDate(1); Date(2); x.Date(3)") == 2)

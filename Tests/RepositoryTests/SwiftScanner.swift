@@ -1,12 +1,12 @@
-/// A Swift source split into what the compiler executes and what it only carries.
+/// Separates the code of a Swift source from comments and literals.
 ///
-/// A light scanner, not a parser: it knows comments (nested), string literals (plain, raw, multi-line, with
-/// interpolations) and names in back-ticks, which is all that the rules need. What it cannot know is a bare `/regex/`.
+/// This is not a parser. It recognizes nested comments, string literals (plain, raw, multi-line, with interpolations)
+/// and names in back-ticks. It does not recognize a bare `/regex/`.
 struct SwiftScanner {
-    /// The source with the content of comments, string literals and back-ticked names turned into blanks; as long as
-    /// the source, so that offsets and lines agree.
+    /// The source, with blanks for the content of comments, string literals and names in back-ticks. Offsets and lines
+    /// are those of the source.
     private(set) var code: [UInt8]
-    /// The string literals in order, interpolations left out, with the offset of their opening quote.
+    /// The string literals in order, without interpolations, with the offset of the opening quote.
     private(set) var literals: [(offset: Int, text: String)] = []
 
     private let source: [UInt8]
@@ -125,7 +125,7 @@ struct SwiftScanner {
                 position = end
                 continue
             }
-            // A literal that is not closed on its line is not a literal; give up before it swallows the file.
+            // A literal of one line ends with the line, even without a closing quote.
             if !isMultiline, source[position] == UInt8(ascii: "\n") { break }
             text.append(source[position])
             blank(position..<(position + 1))

@@ -1,8 +1,8 @@
 import Testing
 
-/// `docs/concepts/threat-model.md` says where each threat is answered and tried; what it names has to be there.
+/// `docs/concepts/threat-model.md` names the code and the tests for each threat.
 struct ThreatModelTests {
-    @Test func `every file the threat model names exists`() throws {
+    @Test func `every file that the threat model names exists`() throws {
         let text = try Repository.file("docs/concepts/threat-model.md").text
         let paths = text.matches(of: #/`((?:Sources|Tests)\/[^`]+)`/#).map { String($0.output.1) }
         #expect(paths.count > 40)

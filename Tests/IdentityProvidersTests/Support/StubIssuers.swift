@@ -3,8 +3,8 @@ import IdentityProviders
 import JSON
 import Synchronization
 
-/// Serves documents from memory instead of the network, and counts the requests. Refuses requests to other endpoints, as a
-/// provider does for an unknown token.
+/// Serves documents from memory instead of the network, and counts the requests. Refuses requests to other endpoints,
+/// as a provider does for an unknown token.
 final class StubIssuers: HTTPFetching {
     private struct State {
         var documents: [String: Result<HTTPDocument, ProviderUnavailable>] = [:]
