@@ -1,27 +1,27 @@
 package import AccountLinking
 
-/// A sign-in on a provider's own page, before it begins.
+/// The request for a sign-in on a provider's page.
 package struct AuthorizationRequest: Sendable, Hashable {
-    /// Parameters that belong to the flow. The client that starts it cannot set them.
+    /// Parameters that the flow sets. The client that starts it cannot set them.
     package static let reservedParameters: Set<String> = [
         "client_id", "redirect_uri", "response_type", "scope", "state",
-        // What binds the answer to the flow, and who answers how.
+        // The parameters that bind the answer to the flow, and the form of the answer.
         "nonce", "code_challenge", "code_challenge_method", "response_mode", "request", "request_uri",
     ]
 
     /// The URL to which the provider sends the browser back.
     package var redirectURI: String
-    /// Comes back with the browser; unguessable.
+    /// The unguessable value that the provider returns with its answer.
     package var state: String
     /// The unguessable value that binds an ID token to this flow.
     package var nonce: String
-    /// RFC 7636 §4.1; unguessable.
+    /// The unguessable code verifier (RFC 7636 §4.1).
     package var codeVerifier: String
-    /// Beyond those without which there is no sign-in.
+    /// Scopes beside the default ones of the provider.
     package var scopes: [String]
-    /// Forwarded to the consent page as they are.
+    /// Parameters that are forwarded unchanged to the consent page.
     package var customParameters: [String: String]
-    /// The address the user will probably sign in with.
+    /// The address with which the user probably signs in.
     package var loginHint: String?
     /// True if the user must sign in at the provider again, even if they have a session there.
     package var reauthenticates: Bool
@@ -56,7 +56,7 @@ package enum AuthorizationPreparation: Sendable, Hashable {
 /// A sign-in that begins when the browser opens `address`.
 package struct PreparedAuthorization: Sendable, Hashable {
     package var address: String
-    /// The secret facts by which the provider's answer is verified.
+    /// The secret values that verify the provider's answer.
     package var flow: AuthorizationFlow
 
     package init(address: String, flow: AuthorizationFlow) {
@@ -65,17 +65,17 @@ package struct PreparedAuthorization: Sendable, Hashable {
     }
 }
 
-/// The facts about a flow that are known when its answer arrives; secret until then, and used once.
+/// The values of a flow that verify its answer. They are secret until the answer, and used once.
 package struct AuthorizationFlow: Sendable, Hashable {
     package var redirectURI: String
     package var nonce: String?
     package var codeVerifier: String?
-    /// Microsoft: the requested tenant, by its id, its domain or an alias.
+    /// Microsoft only: the requested tenant, as id, domain or alias.
     package var tenant: String?
     /// OAuth 1.0a: the temporary credentials (RFC 5849 §2.1).
     package var requestToken: String?
     package var requestTokenSecret: String?
-    /// The instant since when the user must have signed in at the provider; `nil` where that may have been at any time.
+    /// The earliest allowed time of the sign-in at the provider; `nil` allows any time.
     package var signedInSince: Timestamp?
 
     package init(

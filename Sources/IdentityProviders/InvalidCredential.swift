@@ -1,60 +1,60 @@
-/// Why a credential proves nothing. A closed set: no case carries anything the client sent.
+/// The reason why a credential is refused. No case contains a value that the client sent.
 package enum InvalidCredential: Sendable, Hashable {
-    /// The project never registered the provider.
+    /// The project has not registered the provider.
     case providerNotConfigured
-    /// The project switched the provider off.
+    /// The project has disabled the provider.
     case providerDisabled
     /// No verifier exists for the provider.
     case unsupportedProvider
-    /// The user turned the provider's consent page down.
+    /// The user refused on the provider's consent page.
     case cancelledByUser
     /// The named tenant of the provider is invalid.
     case unknownTenant
-    /// The registration lacks what this sign-in needs: a client id, or a secret that opens.
+    /// The registration lacks a client id or a secret that this sign-in needs.
     case incompleteConfiguration
-    /// No flow of this server waits for this answer in this session: made up, used, expired, or another session's.
+    /// The answer belongs to no pending flow of this session: it is forged, used, expired, or of another session.
     case unknownFlow
-    /// The provider does not know the project's client, or not by this secret.
+    /// The provider refuses the project's client id or its secret.
     case clientRefused
-    /// The provider reported some other error instead of a credential.
+    /// The provider reported another error instead of a credential.
     case refusedByProvider
-    /// Nothing in the request is a credential.
+    /// The request contains no credential.
     case missingCredential
-    /// The credential is of a kind that cannot be verified for this provider: an access token alone, or a code.
+    /// A kind of credential that cannot be verified for this provider: an access token alone, or a code.
     case unsupportedKind
-    /// Longer than a token may be.
+    /// The token is longer than the limit.
     case tooLarge
-    /// Not a signed token: parts, encoding or JSON are wrong.
+    /// The text is not a token: its parts, encoding or JSON are wrong.
     case malformed
     /// A token made for another purpose, such as an access token, or one with critical extensions.
     case unacceptableType
-    /// Unsigned, signed with a shared secret, or with an algorithm this provider does not use.
+    /// An unsigned token, or one signed with a shared secret or an algorithm that this provider does not use.
     case algorithmNotAllowed
-    /// Signed with a key the provider does not publish.
+    /// The provider does not publish the key of the signature.
     case unknownKey
     case badSignature
     case wrongIssuer
     case wrongAudience
-    /// Made for several clients, and handed to none of ours (OpenID Connect Core 1.0 §3.1.3.7).
+    /// The authorized party of the token is not a client of the project (OpenID Connect Core 1.0 §3.1.3.7).
     case wrongAuthorizedParty
     case expired
-    /// Its end is more than a day after it was issued.
+    /// The token expires more than a day after its time of issue.
     case livesTooLong
-    /// A flow for a reauthentication was answered with a sign-in from before it began.
+    /// The sign-in at the provider is older than the request for reauthentication.
     case staleSignIn
-    /// A reauthentication with a token that opened a session before.
+    /// A token that has already started a session cannot reauthenticate.
     case usedBefore
-    /// Issued, or valid, only from an instant in the future.
+    /// The time of issue, or the start of validity, is in the future.
     case notYetValid
     /// The token is bound to a nonce and the client sent none.
     case missingNonce
-    /// The client's nonce is not the one the token is bound to.
+    /// The token is bound to another nonce than that of the client.
     case nonceMismatch
     case missingSubject
-    /// A required claim is absent, or of another type than the standard says. The name is one of ours.
+    /// A required claim is absent or has a wrong type. The name is from the code, not from the token.
     case malformedClaim(String)
 
-    /// One English phrase for developers, for the part of an error message after its code. Holds no input.
+    /// An English phrase for developers, which follows the code in an error message. Contains no input.
     package var detail: String {
         switch self {
         case .providerNotConfigured, .providerDisabled: "The identity provider configuration is not found."

@@ -1,7 +1,7 @@
 package import AccountLinking
 import JSON
 
-/// A provider's credential as a client sent it, unverified and never stored.
+/// A provider's credential from a client, unverified and never stored.
 ///
 /// Empty texts count as absent, so that `id_token=&access_token=x` is an access token.
 package struct ProviderCredential: Sendable, Hashable {
@@ -11,7 +11,7 @@ package struct ProviderCredential: Sendable, Hashable {
     /// The second half of an OAuth 1.0 access token (Twitter).
     package var tokenSecret: String?
     package var refreshToken: String?
-    /// An authorization code still to be exchanged at the provider.
+    /// An authorization code that the provider has not exchanged yet.
     package var authorizationCode: String?
     /// Lifetime of the access token in seconds, as the provider reported it to the client.
     package var expiresInSeconds: Int64?
@@ -23,14 +23,14 @@ package struct ProviderCredential: Sendable, Hashable {
     package var appleUser: String?
     /// The `error` parameter of a redirect in which the provider reports that it has no credential (RFC 6749 §4.1.2.1).
     package var providerError: String?
-    /// OAuth 1.0a: the temporary credentials that the user authorized, and the proof of it (RFC 5849 §2.2).
+    /// OAuth 1.0a: the temporary credentials that the user authorized, and their verifier (RFC 5849 §2.2).
     package var requestToken: String?
     package var verifier: String?
-    /// Twitter: the temporary credentials that the user turned down.
+    /// Twitter: the temporary credentials that the user refused.
     package var deniedToken: String?
     /// The issuer that the answer names (RFC 9207).
     package var answeringIssuer: String?
-    /// The flow of this server that is answered; `nil` for a credential that the client got by itself.
+    /// The flow of this server that the credential answers; `nil` if the client obtained it itself.
     package var flow: AuthorizationFlow?
 
     package init(
@@ -59,10 +59,10 @@ package struct ProviderCredential: Sendable, Hashable {
         self.providerError = providerError.nonEmpty
     }
 
-    /// The code to exchange for tokens, if there is one. An app that has an ID token already keeps its code.
+    /// The code to exchange for tokens, if any. The code of an app that sends an ID token is not exchanged.
     var codeToExchange: String? { flow != nil || idToken == nil ? authorizationCode : nil }
 
-    /// The same credential with the tokens that its code was exchanged for; the code is gone.
+    /// Returns the credential with `tokens` instead of its code.
     func exchanged(for tokens: ProviderTokens) -> Self {
         var copy = self
         copy.idToken = tokens.idToken
@@ -74,7 +74,7 @@ package struct ProviderCredential: Sendable, Hashable {
         return copy
     }
 
-    /// The same credential as the answer to `flow`.
+    /// Returns the credential as the answer to `flow`.
     package func answering(_ flow: AuthorizationFlow) -> Self {
         var copy = self
         copy.flow = flow
@@ -104,20 +104,20 @@ package struct ProviderParameters: Sendable, Hashable {
     /// True if a value holds U+0000, so that it could not be stored.
     package var holdsNUL: Bool { values.values.contains { $0.utf8.contains(0) } }
 
-    /// The state of the flow that these parameters answer; `nil` for a credential that the client got by itself.
+    /// The state of the flow that these parameters answer; `nil` for a credential that the client obtained itself.
     ///
-    /// A code counts only with its flow, even if the client names the provider: without the flow, any user's code would
-    /// do.
+    /// A code is accepted only with its flow, even if the client names the provider. Otherwise the code of another user
+    /// would be accepted.
     package var state: String? {
         guard let state = values["state"].nonEmpty else { return nil }
         let isCode = values["code"].nonEmpty != nil || values["oauth_verifier"].nonEmpty != nil
         return isCode || values["providerId"] == nil ? state : nil
     }
 
-    /// The provider they name; `nil` when none, or in characters no provider has.
+    /// The named provider; `nil` if there is none or its name is invalid.
     package var provider: ProviderID? { values["providerId"].flatMap(ProviderID.init) }
 
-    /// The credential of `provider` that they hold.
+    /// Returns the credential of `provider` in these parameters.
     package func credential(of provider: ProviderID) -> ProviderCredential {
         var credential = ProviderCredential(
             provider: provider,
@@ -141,6 +141,6 @@ package struct ProviderParameters: Sendable, Hashable {
 }
 
 extension String? {
-    /// The text, unless it is empty.
+    /// The text; `nil` if it is empty.
     var nonEmpty: String? { self?.isEmpty == true ? nil : self }
 }

@@ -1,19 +1,19 @@
 package import AccountLinking
 
-/// Every provider whose credentials can be verified.
+/// All providers whose credentials can be verified.
 package struct ProviderRegistry: Sendable {
     private let providers: [any IdentityProvider]
     private let network: ProviderNetwork
     private let fakes: FakeProvider?
-    /// Providers that need no registration: none in production.
+    /// Providers that need no registration; empty in production.
     package let unregistered: Set<ProviderID>
 
     /// - Parameters:
-    ///   - keys: the issuers' keys, shared by all providers.
-    ///   - network: how providers are asked about anything else.
-    ///   - fakes: accepts unsigned tokens; `concord dev` passes one, nothing else may construct it.
-    ///   - isBesideDevelopment: whether it is a server of development that signs people in. What it takes without
-    ///     registration counts as enabled then; nothing more is verified.
+    ///   - keys: the keys of the issuers, shared by all providers.
+    ///   - network: sends all other requests to providers.
+    ///   - fakes: accepts unsigned tokens. Only `concord dev` constructs one.
+    ///   - isBesideDevelopment: true for a command on the database of a development server. Providers that need no
+    ///     registration there count as enabled. This changes no verification.
     package init(
         keys: JWKSCache,
         network: ProviderNetwork,
@@ -48,14 +48,14 @@ package struct ProviderRegistry: Sendable {
             && (providers.contains { $0.speaks(for: provider) } || unregistered.contains(provider))
     }
 
-    /// Judges `credential` by the rules of its provider.
+    /// Verifies `credential` by the rules of its provider.
     ///
     /// - Parameters:
-    ///   - credential: what the client sent.
-    ///   - configuration: what the project registered for the credential's provider; `nil`: nothing.
-    ///   - now: the instant of the request.
-    /// - Returns: the verdict; "no" is one.
-    /// - Throws: `ProviderUnavailable` when the issuer's keys are not to be had; the same credential may hold later.
+    ///   - credential: the credential that the client sent.
+    ///   - configuration: the registration of the provider; `nil` if there is none.
+    ///   - now: the time of the request.
+    /// - Returns: the verdict, which may be a refusal.
+    /// - Throws: `ProviderUnavailable` if the provider gives no usable answer. A retry may succeed.
     package func verify(
         _ credential: ProviderCredential,
         configuration: ProviderConfiguration?,
@@ -81,12 +81,12 @@ package struct ProviderRegistry: Sendable {
     /// Prepares a sign-in on the page of `provider`.
     ///
     /// - Parameters:
-    ///   - request: what is asked of the provider; its custom parameters hold no reserved name.
-    ///   - provider: whose page.
-    ///   - configuration: what the project registered for `provider`; `nil`: nothing.
-    ///   - now: the instant of the request.
-    /// - Returns: where to send the browser; "no" is a value.
-    /// - Throws: `ProviderUnavailable` where the provider has to be asked first and gives no usable answer.
+    ///   - request: the requested sign-in. Its custom parameters have no reserved name.
+    ///   - provider: the provider of the page.
+    ///   - configuration: the registration of `provider`; `nil` if there is none.
+    ///   - now: the time of the request.
+    /// - Returns: the address for the browser, or a refusal.
+    /// - Throws: `ProviderUnavailable` if a request to the provider is needed and gets no usable answer.
     package func authorization(
         for request: AuthorizationRequest,
         at provider: ProviderID,
@@ -102,16 +102,16 @@ package struct ProviderRegistry: Sendable {
         return try await verifier.authorization(for: request, configuration: configuration, at: now)
     }
 
-    /// Takes back what `provider` gave out; Apple is the only one that is asked to.
+    /// Revokes a token at `provider`. Only Apple is supported.
     ///
     /// - Parameters:
-    ///   - token: what to take back.
-    ///   - provider: who gave it out.
-    ///   - bundleID: the app that got it, where it was one.
-    ///   - configuration: what the project registered for `provider`; `nil`: nothing.
-    ///   - now: the instant of the request.
-    /// - Returns: why not; `nil` when it is done.
-    /// - Throws: `ProviderUnavailable` when the provider gives no usable answer; it may have been done.
+    ///   - token: the token to revoke.
+    ///   - provider: the issuer of the token.
+    ///   - bundleID: the app that obtained the token, if any.
+    ///   - configuration: the registration of `provider`; `nil` if there is none.
+    ///   - now: the time of the request.
+    /// - Returns: the reason of a refusal; `nil` if the token is revoked.
+    /// - Throws: `ProviderUnavailable` if the provider gives no usable answer. The token may be revoked.
     package func revoke(
         _ token: RevocableToken,
         of provider: ProviderID,
@@ -120,7 +120,7 @@ package struct ProviderRegistry: Sendable {
         at now: Timestamp
     ) async throws(ProviderUnavailable) -> InvalidCredential? {
         guard provider == .apple else { return .unsupportedProvider }
-        // Where Apple is not registered, its users are made up, and so is what they would give back.
+        // Without a registration of Apple, its users and their tokens are fake: there is no token to revoke.
         if configuration == nil, isForDevelopment { return nil }
         guard let configuration, configuration.provider == provider else { return .providerNotConfigured }
         guard configuration.isEnabled else { return .providerDisabled }

@@ -1,26 +1,26 @@
-/// A credential could not be judged: its provider gives no usable answer. The same credential may hold a moment later.
+/// A credential could not be verified, because its provider gave no usable answer. A retry may succeed.
 package enum ProviderUnavailable: String, Error, Sendable, Hashable, CaseIterable {
-    /// No connection, a broken one, or a name that does not resolve.
+    /// No connection, a lost connection, or a name that does not resolve.
     case unreachable
-    /// No complete answer within the time allowed.
+    /// No complete answer within the time limit.
     case timedOut = "timed-out"
-    /// The address is no URL, is not HTTPS, or carries credentials.
+    /// The address is not an HTTPS URL, or contains credentials.
     case addressNotAllowed = "address-not-allowed"
-    /// The name resolves into a network that must not be reached from here.
+    /// The name resolves to an address in a forbidden network.
     case networkNotAllowed = "network-not-allowed"
-    /// Redirected to another origin, or too often.
+    /// A redirect to another origin, or too many redirects.
     case redirected
-    /// An answer that is not a success.
+    /// The status of the answer is not a success.
     case unexpectedStatus = "unexpected-status"
     case answerTooLarge = "answer-too-large"
-    /// Not the document it should be.
+    /// The answer is not the expected document.
     case malformedAnswer = "malformed-answer"
     /// The discovery document names another issuer (OpenID Connect Discovery 1.0 §4.3).
     case issuerMismatch = "issuer-mismatch"
-    /// The issuer offers no algorithm or no key that is acceptable here.
+    /// The issuer has no acceptable algorithm or key.
     case noUsableKeys = "no-usable-keys"
-    /// Too many calls wait for the provider already.
+    /// Too many calls already wait for the provider.
     case tooManyCalls = "too-many-calls"
-    /// The provider has not answered several times in a row and is left alone for a while.
+    /// Calls to the provider are suspended, because several in a row got no answer.
     case suspended
 }

@@ -2,6 +2,6 @@
 package enum RevocableToken: Sendable, Hashable {
     case access(String)
     case refresh(String)
-    /// Not exchanged yet. `redirectURI`: where it was sent to, if it was.
+    /// A code that was not exchanged yet. `redirectURI`: the redirect URI of its request, if any.
     case code(String, redirectURI: String?)
 }

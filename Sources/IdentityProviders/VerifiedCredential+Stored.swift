@@ -1,8 +1,8 @@
 import AccountLinking
 package import JSON
 
-// A verified credential that waits in a conflict is sealed as JSON. It is read back without a second verification: the
-// seal is what vouches for it.
+// The verified credential of a conflict is sealed as JSON. Reading it back needs no second verification, because the
+// seal proves that Concord wrote it.
 
 extension VerifiedCredential {
     /// The whole credential, for sealing.
@@ -19,7 +19,7 @@ extension VerifiedCredential {
         set("issuer", incoming.issuer)
         if case .present(let address, let flag, let hostedDomain) = incoming.email {
             set("email", address.raw)
-            // The version before needs a flag that is true or false.
+            // The previous version needs a Boolean flag.
             members["emailVerified"] = .bool(flag.value == true)
             if flag.value == nil { members["emailVerifiedIsAbsent"] = .bool(true) }
             set("hostedDomain", hostedDomain)

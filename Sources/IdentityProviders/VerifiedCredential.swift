@@ -1,29 +1,29 @@
 package import AccountLinking
 package import JSON
 
-/// The answer of verification. "No" is a value here; `ProviderUnavailable` is thrown when there is no answer.
+/// The result of verification. A refusal is a value. Without an answer, `ProviderUnavailable` is thrown.
 package enum CredentialVerification: Sendable, Hashable {
     case verified(VerifiedCredential)
     case invalid(InvalidCredential)
 }
 
-/// A credential that holds, with the fields that the answer to the client repeats.
+/// A verified credential, with the fields that the answer to the client repeats.
 package struct VerifiedCredential: Sendable, Hashable {
-    /// The proven facts; the only part that decisions read.
+    /// The proven facts, the only part that decisions read.
     package var incoming: IncomingCredential
     /// `federatedId`: a URL for Google, the subject for everyone else.
     package var federatedID: String
     package var tokens: ProviderTokens
-    /// The provider's own view of the user, as the text of a JSON object.
+    /// The provider's data about the user, as the text of a JSON object.
     package var rawUserInfo: String
     package var firstName: String?
     package var lastName: String?
     package var fullName: String?
-    /// When the user signed in at the provider, as its ID token has it; `nil` where it does not say.
+    /// The time of the sign-in at the provider from its ID token; `nil` if it names none.
     package var signedInAt: Timestamp?
-    /// The instant from which the ID token is refused; `nil` where there is none, or where it does not say.
+    /// The time from which the ID token is refused; `nil` if there is no token or no expiry.
     package var expiresAt: Timestamp?
-    /// `oidc.*` only: the claims for `sign_in_attributes`, without those of the protocol itself.
+    /// `oidc.*` only: the claims for `sign_in_attributes`, without those of the protocol.
     package var signInAttributes: JSONValue?
 
     package init(
@@ -51,9 +51,9 @@ package struct VerifiedCredential: Sendable, Hashable {
     }
 }
 
-/// The provider's own tokens, repeated to the client so that it can finish a conflict with them.
+/// The provider's tokens, which the answer repeats so that the client can resolve a conflict with them.
 ///
-/// Only the token that was verified is proved; the others are what the client sent beside it.
+/// Only one of them was verified. The others are unverified values of the client.
 package struct ProviderTokens: Sendable, Hashable {
     package var idToken: String?
     package var accessToken: String?

@@ -162,7 +162,7 @@ struct JWKSCacheTests {
     }
 
     @Test
-    func `a full cache drops the issuer that was used longest ago`() async throws {
+    func `a full cache drops the issuer that was fetched longest ago`() async throws {
         var limits = JWKSCache.Limits()
         limits.issuersMax = 2
         var scene = try scene(limits)

@@ -1,25 +1,25 @@
 package import JSON
 
-/// Talks to providers. A port, so that tests can stand in for them.
+/// Sends requests to providers. Tests replace it.
 package protocol HTTPFetching: Sendable {
     /// Fetches the document at `address`.
     ///
     /// - Parameters:
     ///   - address: a URL.
-    ///   - deadline: when to give up.
-    /// - Returns: the document, complete.
-    /// - Throws: `ProviderUnavailable`, also for an address that may not be fetched.
+    ///   - deadline: the time at which the request has timed out.
+    /// - Returns: the complete document.
+    /// - Throws: `ProviderUnavailable`, also for a forbidden address.
     func document(
         at address: String,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable)
         -> HTTPDocument
 
-    /// Sends `request` and reads the answer; a redirect is an answer like any other.
+    /// Sends `request` and reads the answer. Follows no redirect.
     ///
-    /// Sent once: what a provider takes once, such as an authorization code, may be gone after an attempt that failed.
-    /// - Returns: an answer of any status, complete.
-    /// - Throws: `ProviderUnavailable` when there was none, also for an address that may not be reached.
+    /// Does not retry: a failed attempt may have used up an authorization code.
+    /// - Returns: the complete answer, with any status.
+    /// - Throws: `ProviderUnavailable` if there is no answer, also for a forbidden address.
     func answer(
         to request: ProviderRequest,
         deadline: ContinuousClock.Instant
@@ -66,7 +66,7 @@ package struct ProviderRequest: Sendable, Hashable {
         return Self(.post, address, fields: [type] + fields, body: Array(PercentEncoding.form(parameters).utf8))
     }
 
-    /// This request with one field more.
+    /// Returns the request with an additional header field.
     func adding(_ name: String, _ value: String) -> Self {
         var copy = self
         copy.fields.append(Field(name: name, value: value))
@@ -93,16 +93,16 @@ package struct ProviderAnswer: Sendable, Hashable {
         return value
     }
 
-    /// The same for an array.
+    /// The answer as a JSON array; `nil` for anything else.
     package var jsonArray: [JSONValue]? { value?.array }
 
     private var value: JSONValue? { try? JSONValue(parsing: body, depthMax: 16) }
 }
 
-/// A document and how long its origin says it stays good.
+/// A document and its maximum age.
 package struct HTTPDocument: Sendable, Hashable {
     package var body: [UInt8]
-    /// `max-age` of `Cache-Control` in seconds (RFC 9111 §5.2.2.1); 0 for `no-store` and `no-cache`; `nil` if unsaid.
+    /// `max-age` of `Cache-Control` in seconds (RFC 9111 §5.2.2.1); 0 for `no-store` and `no-cache`; `nil` if absent.
     package var maxAgeSeconds: Int64?
 
     package init(body: [UInt8], maxAgeSeconds: Int64? = nil) {

@@ -6,15 +6,15 @@ import NIOPosix
 package import NIOSSL
 package import NameResolution
 
-/// Fetches issuers' documents over the network, within `NetworkPolicy` and bounds on size, time and redirects.
+/// Fetches issuers' documents within `NetworkPolicy` and limits on size, time and redirects.
 ///
-/// Every fetch resolves the name itself, checks the address and connects to exactly that address, so a name that
-/// resolves differently a moment later (DNS rebinding) gains nothing; the certificate is still checked against the name.
-/// Nothing is pooled between fetches: an issuer is asked about once an hour.
+/// Every fetch resolves the name, checks the address and connects to that address. So DNS rebinding is useless. The
+/// certificate is checked against the name. Connections are not reused, because each issuer gets about one request an
+/// hour.
 package struct IssuerHTTPClient: HTTPFetching {
     package struct Limits: Sendable, Hashable {
         package var bodyBytesMax = 256 * 1024
-        /// Redirects followed within one origin.
+        /// Maximum number of redirects within one origin.
         package var redirectsMax = 2
 
         package init() {}
@@ -26,11 +26,10 @@ package struct IssuerHTTPClient: HTTPFetching {
     private let resolver: HostResolver
 
     /// - Parameters:
-    ///   - policy: which networks may be reached.
-    ///   - authorities: believed beside those the system believes, for issuers whose certificates are an organisation's
-    ///     own.
-    ///   - limits: bounds on every answer.
-    ///   - resolver: shared with those whose silent name servers may keep each other waiting.
+    ///   - policy: the allowed networks.
+    ///   - authorities: additional certificate authorities, for issuers with certificates of an organisation.
+    ///   - limits: the limits of an answer.
+    ///   - resolver: the resolver, which several clients may share.
     package init(
         policy: NetworkPolicy,
         authorities: [NIOSSLCertificate] = [],
@@ -73,9 +72,9 @@ package struct IssuerHTTPClient: HTTPFetching {
         }
     }
 
-    /// Posts `body`, within the same rules; a redirect is an answer like any other, and the answer's body is not read.
+    /// Posts `body` within the same rules. Follows no redirect, and does not read the body of the answer.
     /// - Returns: the status.
-    /// - Throws: `ProviderUnavailable` when there was no answer.
+    /// - Throws: `ProviderUnavailable` if there is no answer.
     package func post(
         _ body: [UInt8],
         fields: [(name: String, value: String)],
@@ -129,7 +128,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         }
     }
 
-    /// Sends one request, to an address that the policy allows, and reads its answer.
+    /// Sends one request to an address that the policy allows, and reads the answer.
     private func exchange<Output: Sendable>(
         _ request: HTTPClientRequest,
         with target: Target,
@@ -175,7 +174,7 @@ package struct IssuerHTTPClient: HTTPFetching {
     ) async throws -> Output {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
-        // One attempt: the caller has a fallback or refuses at once, and asks again soon.
+        // No retry: the caller has a fallback, or refuses and tries again soon.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = timeLeft(until: deadline)
         if let pinned = address.ipAddress, pinned != target.host { configuration.dnsOverride[target.host] = pinned }
@@ -198,7 +197,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         TimeAmount(ContinuousClock.now.duration(to: deadline))
     }
 
-    /// An address whose text allows a request.
+    /// The parsed URL of a request.
     private struct Target: Sendable {
         let url: URL
         let host: String
@@ -223,16 +222,16 @@ package struct IssuerHTTPClient: HTTPFetching {
             guard (1...65_535).contains(port) else { throw .addressNotAllowed }
         }
 
-        /// The host's address, where it is named by that.
+        /// The IP address if the host is one.
         var literal: SocketAddress? { try? SocketAddress(ipAddress: host, port: port) }
 
-        /// The host's address if its text is one; `nil` for a name that must be looked up.
+        /// The IP address that the text of the host names; `nil` for a name that must be looked up.
         var namedAddress: SocketAddress? {
             if host.lowercased() == "localhost" { return try? SocketAddress(ipAddress: "127.0.0.1", port: port) }
             return literal ?? SocketAddress(spelledOut: host, port: port)
         }
 
-        /// The target of a redirect; it must be of the same origin.
+        /// Returns the target of a redirect, which must have the same origin.
         func following(_ location: String) throws(ProviderUnavailable) -> Target {
             guard location.utf8.count <= 2048, let url = URL(string: location, relativeTo: url) else {
                 throw .redirected

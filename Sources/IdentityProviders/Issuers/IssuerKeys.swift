@@ -1,20 +1,20 @@
 import JSON
 
-/// An issuer's algorithms and keys, and what it says about itself, as fetched at one instant.
+/// An issuer's algorithms, keys and metadata, as of one fetch.
 struct IssuerKeys: Sendable {
     let algorithms: Set<SignatureAlgorithm>
     let keys: [VerificationKey]
     /// `nil` for an issuer that is known without discovery.
     let metadata: IssuerMetadata?
-    /// The shortest `max-age` any of the documents came with.
+    /// The shortest `max-age` of the documents.
     let maxAgeSeconds: Int64?
 
     /// Maximum number of keys that are read from a set.
     private static let keysMax = 64
 
-    /// Fetches the documents `source` names.
+    /// Fetches the documents that `source` names.
     ///
-    /// Runs outside the caller's isolation: reading the documents takes milliseconds.
+    /// Runs outside the caller's isolation, because parsing takes milliseconds.
     @concurrent
     static func fetch(
         _ source: KeySource,
@@ -66,8 +66,8 @@ struct IssuerKeys: Sendable {
         return value
     }
 
-    /// The key that a signature by `algorithm` must be checked with. A token that names no key is unambiguous only
-    /// while one key serves its algorithm (OpenID Connect Core 1.0 §10.1).
+    /// Returns the key that verifies a signature by `algorithm`. A token without a key id needs a single key for its
+    /// algorithm (OpenID Connect Core 1.0 §10.1).
     func key(named id: String?, for algorithm: SignatureAlgorithm) -> VerificationKey? {
         let fitting = keys.filter { $0.serves(algorithm) }
         if let id { return fitting.first { $0.id == id } }

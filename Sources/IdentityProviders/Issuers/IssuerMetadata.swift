@@ -8,7 +8,7 @@ struct IssuerMetadata: Sendable {
     let profileURL: String?
     /// The method by which clients authenticate at the token endpoint.
     let authentication: AuthorizationServer.ClientAuthentication
-    /// `nil` where it does not say.
+    /// `nil` if the issuer names none.
     let scopes: Set<String>?
     /// True if every answer of the consent page names the issuer (RFC 9207 §3).
     let isNamedInAnswers: Bool
@@ -17,7 +17,7 @@ struct IssuerMetadata: Sendable {
         authorizationURL = Self.address(document["authorization_endpoint"])
         tokenURL = Self.address(document["token_endpoint"])
         profileURL = Self.address(document["userinfo_endpoint"])
-        // In the Authorization field unless that is not offered (OpenID Connect Core 1.0 §9).
+        // In the Authorization field, unless the issuer does not support it (OpenID Connect Core 1.0 §9).
         let methods = document["token_endpoint_auth_methods_supported"]?.array
         let isBasicOffered = methods?.contains(.string("client_secret_basic")) ?? true
         authentication =
@@ -26,7 +26,7 @@ struct IssuerMetadata: Sendable {
         isNamedInAnswers = document["authorization_response_iss_parameter_supported"] == .bool(true)
     }
 
-    /// Browsers are sent there, so nothing but a web address will do.
+    /// Returns the URL if it is an `https` or `http` URL, because browsers open it.
     private static func address(_ value: JSONValue?) -> String? {
         guard let text = value?.string, text.utf8.count <= 2048 else { return nil }
         return text.hasPrefix("https://") || text.hasPrefix("http://") ? text : nil

@@ -1,26 +1,26 @@
 import AccountLinking
 package import Logging
 
-/// The keys of every issuer in use, and what its discovery document says, kept in memory.
+/// Caches keys and discovery document of every issuer in use.
 ///
-/// Stated staleness: a key the issuer has withdrawn is accepted for as long as the issuer's `Cache-Control` says, at
-/// least 5 minutes and at most 24 hours, 1 hour where it says nothing; and for up to 24 hours after they were fetched
-/// while the issuer cannot be reached. A key it has added is known at once, except that tokens naming unknown keys make
-/// the issuer be asked at most once a minute. All callers that wait for an issuer's keys share one fetch.
+/// - A withdrawn key is accepted until the cached keys expire: after the issuer's `Cache-Control`, at least 5 minutes
+///   and at most 24 hours, by default 1 hour. While the issuer is unreachable, they expire 24 hours after the fetch.
+/// - A new key is accepted at once, because a token with an unknown key causes a fetch, at most once a minute.
+/// - All callers that wait for the keys of an issuer share one fetch.
 package actor JWKSCache {
     package struct Limits: Sendable, Hashable {
         /// Seconds for which keys are used without a refresh, if the issuer names no time.
         package var freshSeconds: Int64 = 3600
-        /// Bounds on the time that the issuer names.
+        /// Limits of the time that the issuer names.
         package var freshSecondsMin: Int64 = 300
         package var freshSecondsMax: Int64 = 86_400
         /// Seconds after the fetch for which keys are used while the issuer is unreachable.
         package var staleSecondsMax: Int64 = 86_400
-        /// The least time between two fetches that unknown keys cause.
+        /// Minimum time between two fetches because of unknown keys.
         package var unknownKeySeconds: Int64 = 60
         /// Seconds for which a failed fetch is cached.
         package var failureSeconds: Int64 = 10
-        /// The time for everything one refresh fetches.
+        /// Maximum time of one refresh, for all documents.
         package var refreshTimeout = Duration.seconds(5)
         /// Maximum number of cached issuers.
         package var issuersMax = 256
@@ -30,7 +30,7 @@ package actor JWKSCache {
 
     enum LookUp: Sendable {
         case found(VerificationKey)
-        /// The issuer does not sign ID tokens that way.
+        /// The issuer does not use this algorithm for ID tokens.
         case algorithmNotAllowed
         case unknownKey
     }
@@ -49,20 +49,19 @@ package actor JWKSCache {
     private var entries: [KeySource: Entry] = [:]
 
     /// - Parameters:
-    ///   - http: how issuers are reached.
-    ///   - limits: ages and bounds.
-    ///   - logger: logs each failed refresh once; nothing else would show that old keys are in use.
+    ///   - http: fetches the documents.
+    ///   - limits: ages and limits.
+    ///   - logger: logs each failed refresh once, because old keys stay in use without any other sign.
     package init(http: any HTTPFetching, limits: Limits = Limits(), logger: Logger) {
         self.http = http
         self.limits = limits
         self.logger = logger
     }
 
-    /// The key for a token that names `keyID` (or none) and `algorithm`.
+    /// Returns the key for a token that names `keyID` (or none) and `algorithm`.
     ///
-    /// A caller that is cancelled still waits for the fetch it joined, at most `refreshTimeout`.
-    /// - Throws: `ProviderUnavailable` when there are no keys young enough, or when the one that is named is unknown and
-    ///   the issuer could not be asked about it.
+    /// A cancelled caller still waits for the fetch that it joined, at most `refreshTimeout`.
+    /// - Throws: `ProviderUnavailable` if all keys have expired, or if the named key is unknown and cannot be fetched.
     func lookUp(
         keyID: String?,
         algorithm: SignatureAlgorithm,
@@ -76,8 +75,8 @@ package actor JWKSCache {
         return renewed.key(named: keyID, for: algorithm).map(LookUp.found) ?? .unknownKey
     }
 
-    /// The issuer's metadata, as old as its keys; `nil` for an issuer that is known without discovery.
-    /// - Throws: `ProviderUnavailable` when there is nothing young enough.
+    /// Returns the issuer's metadata, as old as its keys; `nil` for an issuer that is known without discovery.
+    /// - Throws: `ProviderUnavailable` if the cached documents have expired.
     func metadata(from source: KeySource, at now: Timestamp) async throws(ProviderUnavailable) -> IssuerMetadata? {
         try await keys(from: source, at: now).metadata
     }
@@ -117,8 +116,8 @@ package actor JWKSCache {
         return keys
     }
 
-    /// The keys after a fetch because a token names an unknown key. Anyone can forge such tokens, so they cause only an
-    /// occasional fetch.
+    /// Fetches the keys because a token names an unknown key. Attackers can forge such tokens, so the fetches are
+    /// limited.
     private func keysAfterUnknownKey(
         from source: KeySource,
         at now: Timestamp
@@ -132,12 +131,12 @@ package actor JWKSCache {
         return try await refresh(source, at: now).get()
     }
 
-    /// Joins the refresh under way, or starts one.
+    /// Joins the running refresh, or starts one.
     private func refresh(_ source: KeySource, at now: Timestamp) async -> Result<IssuerKeys, ProviderUnavailable> {
         if let running = entries[source]?.refresh { return await running.value }
         makeRoom(for: source)
-        // Not a child of the caller: its cancellation must not fail the others that wait. It ends by itself, at the
-        // latest when the time for a refresh is over.
+        // Not a child task of the caller, whose cancellation must not fail other callers. It ends at the latest after
+        // the time for a refresh.
         let task = Task { () -> Result<IssuerKeys, ProviderUnavailable> in
             let outcome: Result<IssuerKeys, ProviderUnavailable>
             do throws(ProviderUnavailable) {
@@ -173,7 +172,7 @@ package actor JWKSCache {
         entries[source] = entry
     }
 
-    /// Forgets the issuer that was asked longest ago, when there are too many. Only configuration adds issuers.
+    /// Drops the issuer that was fetched longest ago if there are too many.
     private func makeRoom(for source: KeySource) {
         guard entries.count >= limits.issuersMax, entries[source] == nil else { return }
         let idle = entries.filter { $0.value.refresh == nil }
@@ -183,8 +182,8 @@ package actor JWKSCache {
 }
 
 extension Timestamp {
-    /// Returns true if less than `seconds` lie between the two, in either direction: after the clock was set back, a
-    /// time "in the future" must not stay young forever.
+    /// Returns true if the two times differ by less than `seconds`, in either direction. So keys from the future, after
+    /// the clock was set back, do not stay valid forever.
     fileprivate func isWithin(_ seconds: Int64, of other: Timestamp) -> Bool {
         abs(other.seconds(since: self)) < seconds
     }

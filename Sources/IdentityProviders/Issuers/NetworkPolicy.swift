@@ -6,10 +6,10 @@ import Musl
 import Glibc
 #endif
 
-/// Which networks an issuer's documents may be fetched from.
+/// The networks that Concord may connect to.
 ///
-/// Issuers are registered by administrators and their documents name further addresses, so without a rule either could
-/// make this server talk to neighbours that trust it: metadata services, databases, admin ports.
+/// Administrators register issuers, and documents of issuers name further URLs. Without a policy, both could make the
+/// server send requests to internal services: metadata services, databases, admin ports.
 package struct NetworkPolicy: Sendable, Hashable {
     /// True if addresses outside the public internet may be reached over HTTPS.
     package var allowsPrivateNetworks: Bool
@@ -31,13 +31,13 @@ package struct NetworkPolicy: Sendable, Hashable {
         }
     }
 
-    /// The reach of an address, by the IANA special-purpose address registries (RFC 6890).
+    /// The reach of an address by the IANA special-purpose address registries (RFC 6890).
     enum Reach: Sendable, Hashable {
         case loopback
         /// Private, shared, link-local, documentation, benchmarking: not globally reachable.
         case special
         case publicInternet
-        /// Not the address of one host: unspecified, multicast, reserved, or no internet address at all.
+        /// Not the address of one host: unspecified, multicast, reserved, or not an internet address.
         case nowhere
 
         init(of address: SocketAddress) {
@@ -65,7 +65,7 @@ package struct NetworkPolicy: Sendable, Hashable {
 
         private init(v6 bytes: [UInt8]) {
             let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
-            // An address that carries an IPv4 address reaches as far as that one.
+            // An IPv6 address that contains an IPv4 address has the reach of that address.
             let isMapped = isZero(0..<10) && bytes[10] == 0xFF && bytes[11] == 0xFF
             let isTranslated = bytes[..<12] == [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
             if isMapped || isTranslated {
@@ -77,7 +77,7 @@ package struct NetworkPolicy: Sendable, Hashable {
             } else if bytes[0] == 0xFF {
                 self = .nowhere
             } else if bytes[0] & 0xE0 != 0x20 {
-                // Only 2000::/3 is given out; unique-local, link-local and site-local addresses lie outside it.
+                // Only 2000::/3 is assigned. Unique-local, link-local and site-local addresses are outside of it.
                 self = .special
             } else {
                 let isProtocolBlock = bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 0x02

@@ -1,14 +1,14 @@
 import Crypto
 
 extension ProviderTokens {
-    /// SHA-256 of the ID token, as far as its issuer signed it; `nil` without one.
+    /// The SHA-256 of the signed part of the ID token; `nil` without an ID token.
     ///
-    /// The signature is left out: a signature of ES256 has a second form that is as good, and base64url has several for
-    /// one signature, so that a thief could write one token in several ways.
+    /// The signature is not included: an ES256 signature has a second valid form, and base64url several encodings, so
+    /// that a thief could present the same token again in another form.
     package var idTokenDigest: [UInt8]? {
         guard let idToken else { return nil }
         let bytes = Array(idToken.utf8)
-        // A made-up token in development is a JSON object.
+        // A fake token of development is a JSON object.
         guard bytes.first != UInt8(ascii: "{"), let end = bytes.lastIndex(of: UInt8(ascii: ".")) else {
             return Array(SHA256.hash(data: bytes))
         }

@@ -3,26 +3,26 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// The requirements on the claims of a genuine ID token for a sign-in (OpenID Connect Core 1.0 §3.1.3.7).
+/// The requirements on the claims of an ID token for a sign-in (OpenID Connect Core 1.0 §3.1.3.7).
 struct IDTokenRequirements: Sendable {
     /// The rule that binds a provider's tokens to the client that requested them.
     enum NonceRule: Sendable, Hashable {
-        /// The claim must be the SHA-256 of the raw nonce in lower-case hexadecimal: a thief of the token can read the
-        /// claim but not the raw nonce (Apple, Facebook).
+        /// The claim must be the SHA-256 of the raw nonce in lower-case hexadecimal. A thief of the token can read the
+        /// claim, but not the raw nonce (Apple, Facebook).
         case hashed
-        /// The claim is the hash, or the raw nonce itself as web flows send it; without a raw nonce the session id of
-        /// the redirect flow stands in for it. A claim that looks like a hash is compared as a hash only, because a thief
-        /// could otherwise present the claim itself.
+        /// The claim is the hash, or the raw nonce itself, as in web flows. Without a raw nonce, the session id of the
+        /// redirect flow replaces it. A claim that looks like a hash is compared only as a hash. Otherwise a thief
+        /// could present the claim as the raw nonce.
         case hashedOrPlain
         /// Like `hashedOrPlain`, but only if the client presents a nonce: Google's SDKs bind tokens to nonces that
         /// Firebase's clients never send.
         case optional
-        /// The claim is exactly this, which only the flow knows that the token answers.
+        /// The claim must equal this secret nonce of the flow.
         case exactly(String)
     }
 
     var issuers: Set<String>
-    /// In the place of `issuers`, where every tenant has its own.
+    /// Replaces `issuers` if every tenant has its own issuer.
     var tenants: TenantIssuers?
     var audiences: Set<String>
     /// True if `azp` must be one of the audiences even if the token has only one. Google's tokens for Android name
@@ -30,12 +30,12 @@ struct IDTokenRequirements: Sendable {
     var checksEveryAuthorizedParty: Bool
     var nonceRule: NonceRule
 
-    /// Maximum difference in seconds between the issuer's clock and ours.
+    /// Maximum difference in seconds between the clocks of issuer and server.
     static let clockSkewSeconds = 60.0
-    /// Longest life of a token, from `iat` to `exp`. Apple's tokens live as long, everybody else's shorter.
+    /// Maximum lifetime of a token, from `iat` to `exp`: that of Apple's tokens, the longest of all providers.
     static let lifetimeSecondsMax = 86_400.0
 
-    /// The first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
+    /// Returns the first rule that `claims` break, in the order issuer, audience, times, nonce, subject.
     func violation(by claims: JSONValue, of credential: ProviderCredential, at now: Timestamp) -> InvalidCredential? {
         guard let issuer = claims["iss"]?.string else { return .malformedClaim("iss") }
         guard tenants.map({ $0.issuer(of: claims) == issuer }) ?? issuers.contains(issuer) else { return .wrongIssuer }
@@ -83,7 +83,7 @@ struct IDTokenRequirements: Sendable {
 }
 
 extension IDTokenRequirements.NonceRule {
-    /// The violation of the rule by `claims`; `nil` if there is none.
+    /// Returns the violation of the rule by `claims`; `nil` if there is none.
     func violation(by claims: JSONValue, of credential: ProviderCredential) -> InvalidCredential? {
         let presented: String?
         switch self {
@@ -92,8 +92,8 @@ extension IDTokenRequirements.NonceRule {
         case .hashedOrPlain: presented = credential.rawNonce ?? credential.sessionID
         }
         guard let claim = claims["nonce"] else {
-            // Apple says so where its platform cannot bind a token. Otherwise a client that asked for a bound token
-            // must not be satisfied with one that is not. A session id alone asks for nothing.
+            // A client that sent a nonce must get a bound token, except where Apple reports that the platform does not
+            // support nonces. A session id alone does not require a bound token.
             let isUnsupported = claims["nonce_supported"].map { !IDTokenRequirements.isTrue($0) } ?? false
             return credential.rawNonce == nil || isUnsupported ? nil : .nonceMismatch
         }

@@ -1,10 +1,10 @@
 import AccountLinking
 import JSON
 
-/// The instants that an ID token names (OpenID Connect Core 1.0 §2), in seconds since 1970.
+/// The times in an ID token (OpenID Connect Core 1.0 §2), in seconds since 1970.
 struct IDTokenTimes: Sendable {
     let issued: Double?
-    /// `auth_time`; absent where a provider writes 0 for an instant that it does not know.
+    /// `auth_time`; absent if it is 0, which some providers write for an unknown time.
     let signedIn: Double?
     let expiry: Double?
 
@@ -14,12 +14,12 @@ struct IDTokenTimes: Sendable {
         expiry = Self.numericDate(claims["exp"])
     }
 
-    /// The latest instant at which the user can have signed in: an issuer issues nothing before.
+    /// The latest possible time of the sign-in: not after the issue of the token.
     var signedInAt: Timestamp? {
         [issued, signedIn].compactMap(\.self).min().flatMap(Self.instant)
     }
 
-    /// The instant from which every server refuses the token: its expiry by the slowest clock.
+    /// The time from which every server refuses the token: its expiry by the slowest clock.
     var expiresAt: Timestamp? {
         expiry.flatMap { Self.instant($0 + IDTokenRequirements.clockSkewSeconds) }
     }
@@ -33,12 +33,12 @@ struct IDTokenTimes: Sendable {
         }
     }
 
-    /// The whole second, never later than `secondsMax`; `nil` for none after 1970.
+    /// Returns the whole second, at most `secondsMax`; `nil` for a time that is not after 1970.
     private static func instant(_ seconds: Double) -> Timestamp? {
         guard seconds >= 1 else { return nil }
         return Timestamp(secondsSinceEpoch: Int64(min(seconds, secondsMax)))
     }
 
-    /// The year 5138, far within what an instant holds in microseconds.
+    /// The year 5138, which microseconds in 64 bits can represent.
     private static let secondsMax = 1e11
 }

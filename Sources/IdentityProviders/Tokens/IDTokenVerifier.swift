@@ -6,15 +6,15 @@ struct IDTokenVerifier: Sendable {
     let keys: JWKSCache
 
     enum Outcome: Sendable {
-        /// The claims of a token that meets every requirement.
+        /// Returns the claims of a token that meets every requirement.
         case claims(JSONValue)
         case invalid(InvalidCredential)
     }
 
-    /// Judges the ID token of `credential`: structure and size, algorithm, key, signature, then the claims.
+    /// Verifies the ID token of `credential`: structure and size, algorithm, key, signature, then the claims.
     ///
-    /// What would be refused anyway is refused before the issuer is asked for keys.
-    /// - Throws: `ProviderUnavailable` when the issuer's keys are not to be had.
+    /// Checks that need no key come before the request to the issuer.
+    /// - Throws: `ProviderUnavailable` if the issuer's keys cannot be fetched.
     func verify(
         _ credential: ProviderCredential,
         against source: KeySource,

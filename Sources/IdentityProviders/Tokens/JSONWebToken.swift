@@ -1,15 +1,15 @@
 import JSON
 
-/// The parts of a compact signed token (RFC 7515 §3.1), decoded and not yet believed.
+/// The decoded parts of a compact signed token (RFC 7515 §3.1), not verified.
 struct JSONWebToken: Sendable {
-    /// The greatest length of a token, in bytes: far above what providers issue, far below what hurts.
+    /// Maximum length of a token in bytes, far above that of tokens of providers.
     static let bytesMax = 16 * 1024
 
     let algorithmName: String
     let keyID: String?
     /// The payload; an object.
     let claims: JSONValue
-    /// The octets the signature covers.
+    /// The signed bytes.
     let signingInput: [UInt8]
     let signature: [UInt8]
 
@@ -29,9 +29,9 @@ struct JSONWebToken: Sendable {
             let signature = Base64URL.decode(String(decoding: parts[2], as: UTF8.self)),
             let algorithmName = header["alg"]?.string
         else { return .invalid(.malformed) }
-        // An extension we do not know but must understand makes the token unacceptable (RFC 7515 §4.1.11).
+        // Concord supports no critical extension (RFC 7515 §4.1.11).
         guard header["crit"] == nil else { return .invalid(.unacceptableType) }
-        // Issuers sign access and logout tokens with the same keys; their type sets them apart (RFC 8725 §3.11).
+        // Issuers sign access and logout tokens with the same keys. The type distinguishes them (RFC 8725 §3.11).
         if let type = header["typ"] {
             guard let name = type.string, name.lowercased() == "jwt" else { return .invalid(.unacceptableType) }
         }

@@ -5,7 +5,7 @@ extension P256.Signing.PrivateKey {
     /// A JWT (RFC 7519) signed with ES256 (RFC 7518 §3.4), whose header names the key as `keyID`: the form that Apple
     /// accepts from the holder of one of its keys.
     ///
-    /// - Throws: what the cryptography could not do.
+    /// - Throws: the error of the signature.
     package func signedToken(keyID: String, claims: (inout JSONWriter) -> Void) throws -> String {
         let header = JSONWriter.object { writer in
             writer.field("alg", "ES256")

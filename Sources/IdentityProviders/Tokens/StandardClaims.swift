@@ -1,10 +1,10 @@
 import AccountLinking
 import JSON
 
-/// The claims about a user (OpenID Connect Core 1.0 §5.1), as far as they have a place here.
+/// The standard claims about a user that Concord stores (OpenID Connect Core 1.0 §5.1).
 ///
-/// Lengths are those of the account fields: a name that is longer is cut, and an identifier that is
-/// longer, or an e-mail address that is none, counts as absent.
+/// The lengths are those of the account fields. A longer name is cut off. A longer identifier and an invalid e-mail
+/// address count as absent.
 struct StandardClaims: Sendable {
     let claims: JSONValue
 
@@ -15,8 +15,8 @@ struct StandardClaims: Sendable {
         return .present(address, flag: verifiedFlag, hostedDomain: hostedDomain)
     }
 
-    /// `email_verified`, or the older `verified_email`. Apple sends strings. Anything that is neither true nor false, and
-    /// a second claim that disagrees, counts as false.
+    /// `email_verified`, or the older `verified_email`, as Boolean or text (Apple). Any other value counts as false,
+    /// and so do two claims that differ.
     private var verifiedFlag: VerifiedFlag {
         let flags = ["email_verified", "verified_email"].compactMap { claims[$0] }
         guard !flags.isEmpty else { return .absent }
@@ -44,7 +44,7 @@ struct StandardClaims: Sendable {
         return Profile.isPhotoURL(url) ? url : nil
     }
 
-    /// A language tag, time zone or date: cut off, it would be another one.
+    /// A language tag, time zone or date; `nil` if it is too long, because a cut-off value would be another one.
     private func identifier(_ name: String) -> String? {
         guard let text = claims[name]?.string.nonEmpty, text.unicodeScalars.count <= Self.identifierLengthMax else {
             return nil
@@ -52,7 +52,7 @@ struct StandardClaims: Sendable {
         return text
     }
 
-    /// Unicode scalars, as the database counts.
+    /// The length in Unicode scalars, as PostgreSQL counts.
     private static let identifierLengthMax = 64
 
     private func text(_ name: String) -> String? { Self.bounded(claims[name]?.string) }

@@ -2,13 +2,13 @@ import JSON
 
 /// The names of the issuers of a provider that has a separate issuer for each tenant.
 struct TenantIssuers: Sendable {
-    /// Between these stands the tenant's id, a GUID, which tokens name in `tid`.
+    /// The issuer before and after the tenant's id, a GUID, which tokens name in `tid`.
     let prefix: String
     let suffix: String
     /// Returns true if users of the tenant may sign in.
     var accepts: @Sendable (_ tenantID: String) -> Bool = { _ in true }
 
-    /// The issuer of the tenant that `claims` name; `nil` if they name no accepted tenant.
+    /// Returns the issuer of the tenant that `claims` name; `nil` if they name no accepted tenant.
     func issuer(of claims: JSONValue) -> String? {
         guard let id = claims["tid"]?.string, Self.isGUID(id), accepts(id) else { return nil }
         return prefix + id + suffix

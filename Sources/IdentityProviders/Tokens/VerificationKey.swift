@@ -3,7 +3,7 @@ import CryptoExtras
 import FoundationEssentials
 import JSON
 
-/// A public key of an issuer, bound to the algorithms it may be used with (RFC 7517, RFC 7518 §6).
+/// A public key of an issuer and its allowed algorithms (RFC 7517, RFC 7518 §6).
 struct VerificationKey: Sendable {
     enum Material: Sendable {
         case rsa(_RSA.Signing.PublicKey)
@@ -14,12 +14,12 @@ struct VerificationKey: Sendable {
 
     /// `kid`.
     let id: String?
-    /// `alg`: the only algorithm the key is for, where the issuer says so.
+    /// `alg`: the only algorithm of the key, if the issuer names one.
     let declaredAlgorithm: SignatureAlgorithm?
     let material: Material
 
-    /// Reads one member of a key set; `nil` for a key that cannot verify signatures here: another type or curve,
-    /// meant for encryption, for an algorithm that is not allowed, or too weak (RSA below 2048 bits).
+    /// Reads one member of a key set. Returns `nil` for a key of another type or curve, for encryption, with a
+    /// forbidden algorithm, or too weak (RSA below 2048 bits).
     init?(jwk: JSONValue) {
         if let use = jwk["use"], use != .string("sig") { return nil }
         if let operations = jwk["key_ops"]?.array, !operations.contains(.string("verify")) { return nil }
