@@ -92,7 +92,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
 /// The address of the client: the peer, or, if the peer is a trusted proxy, the address that the proxy names.
 ///
 /// Proxies append to `X-Forwarded-For`, so it is read from the end up to the first address that is not a trusted proxy.
-/// A client can invent everything before that address.
+/// The client can forge everything before that address.
 ///
 /// - `forwardedFor`: the header's values, joined with commas; `nil` if there is no header.
 func clientAddress(peer: IPAddress?, forwardedFor: String?, trusted: [IPNetwork]) -> IPAddress? {

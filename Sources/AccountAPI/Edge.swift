@@ -38,7 +38,7 @@ package struct Edge: Responder {
     let isDevelopment: Bool
     /// True if clients reach the service over TLS, which the service or a proxy ends.
     let isSecure: Bool
-    /// True if the server has no place for more connections. Then it refuses everything but the operators' paths.
+    /// True if the limit of connections is reached. Then the server refuses everything but the operators' paths.
     private(set) var isFull = false
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
@@ -128,7 +128,7 @@ package struct Edge: Responder {
         response.headers.add(name: "Vary", value: "Origin")
     }
 
-    /// The one place where the "no" of an operation becomes an answer.
+    /// The one place that turns refusals of operations into answers.
     private func answer(_ denial: Denial, to request: ServerRequest) -> ServerResponse {
         request.isForOwnRoute ? answer(denial.problem) : answer(denial.apiError, to: request)
     }
@@ -147,8 +147,8 @@ package struct Edge: Responder {
         }
     }
 
-    /// While the database is away, callers without a bearer token get plain text: web clients sign their user out on any
-    /// JSON error while a page loads.
+    /// While the database is unreachable, callers without a bearer token get plain text, because web clients sign their
+    /// user out on any JSON error while a page loads.
     private func answer(_ error: APIError, to request: ServerRequest) -> ServerResponse {
         if error.isThrottled { logger.notice("too many attempts", metadata: clientMetadata(of: request)) }
         if request.isForOwnRoute { return answer(Problem(error)) }
@@ -165,7 +165,7 @@ package struct Edge: Responder {
 }
 
 extension Edge {
-    /// The responder for connections without a place: health checks as usual, 503 for everything else.
+    /// The responder for connections above the limit: health checks as usual, 503 for everything else.
     package var whenFull: any Responder {
         var edge = self
         edge.isFull = true
@@ -245,13 +245,14 @@ extension ServerRequest {
     /// The host and optional port that the client called (RFC 9110 §7.2); `nil` if the request does not name it.
     var authority: String? { headers.first(name: "Host") }
 
-    /// True if the path is one of Concord's own routes, whose failures are problems. Reads the path as `RouteTable` does.
+    /// True if the path is one of Concord's own routes, whose failures are problems. Reads the path as `RouteTable`
+    /// does.
     fileprivate var isForOwnRoute: Bool {
         let segments = RouteTable<Edge.Target>.decodedSegments(of: pathAndQuery.path) ?? []
         return segments.starts(with: Problem.pathPrefix.split(separator: "/").map(String.init))
     }
 
-    /// The path, and what stands behind the first question mark.
+    /// The path, and the part after the first question mark.
     fileprivate var pathAndQuery: (path: String, query: Substring) {
         var target = target[...]
         // A proxy's client may send the whole URL (RFC 9112 §3.2.2).

@@ -99,7 +99,7 @@ struct PageFile: Sendable {
         return PackageResources.strings_json.replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
     }()
 
-    /// The page that links in mails open. It stands in for an app that is not there to open them.
+    /// The page that links in mails open, also instead of an app that is not installed.
     private static let action = [
         PageFile("/__/auth/action", "text/html; charset=utf-8", PackageResources.action_html, .page),
         PageFile("/__/auth/links", "text/html; charset=utf-8", PackageResources.action_html, .page),

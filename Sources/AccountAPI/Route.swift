@@ -179,7 +179,7 @@ struct APIRequest: Sendable {
 enum ExpectedVersion: Sendable, Hashable {
     case any
     case exactly(Int64)
-    /// A version that no resource here ever has: the precondition fails.
+    /// A version that no resource ever has, so that the precondition fails.
     case other
 
     init(_ field: String?) {

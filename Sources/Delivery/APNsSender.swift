@@ -35,7 +35,7 @@ package struct APNsHosts: Sendable, Hashable {
 /// answer does not arrive in time, the next push uses a new connection: a dead connection looks alive while requests
 /// are sent over it.
 package final class APNsSender: PushSending {
-    /// Apple refuses tokens older than 1 hour, and teams that make a new token within 20 minutes ("Establishing a
+    /// Apple refuses tokens older than 1 hour, and teams that create a new token within 20 minutes ("Establishing a
     /// token-based connection to APNs").
     private static let tokenSeconds: Int64 = 40 * 60
     private static let answerBytesMax = 4096
@@ -80,7 +80,7 @@ package final class APNsSender: PushSending {
             case .key(let id, let team, let key):
                 let shared = withTokens ?? client(nil)
                 withTokens = shared
-                // Apps of one team share tokens: Apple limits how often a team makes one.
+                // Apps of one team share tokens, because Apple limits how often a team creates one.
                 let name = "\(team) \(id)"
                 let made = tokens[name] ?? ProviderTokens(keyID: id, team: team, key: key)
                 tokens[name] = made

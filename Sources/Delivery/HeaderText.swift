@@ -38,7 +38,7 @@ enum HeaderText {
 
     private static func encoded(_ line: String) -> String {
         var words: [[UInt8]] = [[]]
-        // A character is never cut in two (RFC 2047 §5).
+        // An encoded word never ends inside a character (RFC 2047 §5).
         for scalar in line.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
             if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }

@@ -38,7 +38,7 @@ package struct MailMessage: Sendable, Hashable {
         self.html = html
     }
 
-    /// The bytes that are sent: a function of the fields alone, so that each attempt sends the same. ASCII, unless the
+    /// The bytes on the wire: they depend only on the fields, so that each attempt sends the same. ASCII, unless the
     /// recipient's local part is not (RFC 6532).
     package var bytes: [UInt8] {
         // No line of quoted-printable text contains "=_".

@@ -5,7 +5,7 @@ import Mustache
 /// A file is `TYPE.LANGUAGE.txt`, whose first line is the subject, `TYPE.LANGUAGE.html`, or `layout.html`, the frame of
 /// every HTML body. They are Mustache templates. Every value in HTML is escaped, with any tag.
 package struct MailTemplates: Sendable {
-    /// Names of types, with the wire's names where the wire has them.
+    /// Names of types. They are the names of the API, where it has one.
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
         "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",

@@ -30,7 +30,7 @@ package struct Mailbox: Sendable, Hashable {
 }
 
 extension EmailAddress {
-    /// The address on the wire: the local part as it is spelled, the domain in ASCII (RFC 5890 §2.3.2.1). If the local part is
-    /// not ASCII, the relay has to know SMTPUTF8 (RFC 6531).
+    /// The address on the wire: the local part as it is spelled, the domain in ASCII (RFC 5890 §2.3.2.1). If the local
+    /// part is not ASCII, the relay must support SMTPUTF8 (RFC 6531).
     package var forTransport: String { "\(raw.prefix { $0 != "@" })@\(domain)" }
 }

@@ -1,4 +1,4 @@
-/// Base32 without padding (RFC 4648 §6): what people can type and authenticator apps take.
+/// Base32 without padding (RFC 4648 §6), which people can type and authenticator apps accept.
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 

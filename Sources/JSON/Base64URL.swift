@@ -4,7 +4,7 @@ package enum Base64URL {
         encode(Array(bytes))
     }
 
-    /// The same for an array: what every token is made of, so nothing here is generic.
+    /// The same for an array. Not generic, because every token uses it.
     package static func encode(_ bytes: [UInt8]) -> String {
         bytes.withUnsafeBytes { encode($0, alphabet, isPadded: false) }
     }
@@ -28,13 +28,13 @@ package enum Base64URL {
         }
     }
 
-    /// `nil` for a character outside the alphabet, padding, an impossible length or non-zero left-over bits: one value
-    /// has exactly one encoding, so a changed token never decodes to the same bytes.
+    /// `nil` for a character outside the alphabet, padding, an impossible length or non-zero left-over bits. So a value
+    /// has exactly one encoding, and a changed token never decodes to the same bytes.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(Array(text.utf8)[...])
     }
 
-    /// The same for the text's bytes: what every request with a token does, so nothing here is generic.
+    /// The same for the bytes of a text. Not generic, because every request with a token uses it.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let values = values
         var output = [UInt8](repeating: 0, count: text.count * 3 / 4)
@@ -57,7 +57,7 @@ package enum Base64URL {
         return output
     }
 
-    /// Base64 of either alphabet, padded or not: for what other programs wrote. `nil` for anything else.
+    /// Decodes base64 of either alphabet, padded or not, from other programs. `nil` for anything else.
     package static func decodeEitherAlphabet(_ text: some StringProtocol) -> [UInt8]? {
         var bytes = Array(text.utf8)
         for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }

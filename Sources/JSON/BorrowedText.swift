@@ -1,6 +1,6 @@
-/// Text that a document can hold.
+/// Text that can be a value of a document.
 package protocol WritableText {
-    /// Writes it as a value.
+    /// Writes the text as a value.
     func write(to writer: inout JSONWriter)
 }
 
@@ -8,7 +8,7 @@ extension String: WritableText {
     package func write(to writer: inout JSONWriter) { writer.string(self) }
 }
 
-/// UTF-8 in memory that another value owns, so that output needs no string.
+/// UTF-8 in memory that another value owns. It is written without creating a string.
 ///
 /// The creator guarantees that the bytes are UTF-8 and stay in place for as long as the value is used.
 package struct BorrowedText: WritableText {

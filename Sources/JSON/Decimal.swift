@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Appends a number in decimal digits, with zeros in front where it has fewer than `width`. No string is made of it.
+    /// Appends a number in decimal digits, with leading zeros up to `width`. Creates no string.
     package mutating func append(decimal number: Int64, width: Int = 1) {
         let start = count
         var rest = number.magnitude

@@ -1,6 +1,7 @@
 extension JSONValue {
-    /// Decodes a value, as `JSONWriter.value(encoding:omittingFalse:)` writes it: a Boolean member that is absent is false.
-    /// - Throws: `DecodingError`, or what the type itself throws.
+    /// Decodes a value, as `JSONWriter.value(encoding:omittingFalse:)` writes it: a Boolean member that is absent is
+    /// false.
+    /// - Throws: `DecodingError`, or an error of the type.
     package func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: ValueDecoder(value: self)) }
 }
 
@@ -50,7 +51,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode(_ type: Bool.Type, forKey key: Key) -> Bool { members[key.stringValue]?.bool ?? false }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try T(from: decoder(key)) }
 
-    /// A value in place is absent if what it needs is.
+    /// An inlined value is absent if its required members are.
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         if key.isInPlace { return try? T(from: decoder(key)) }
         guard let value = members[key.stringValue], value != .null else { return nil }

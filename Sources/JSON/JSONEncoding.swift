@@ -1,9 +1,10 @@
 extension JSONWriter {
-    /// Writes a value that never refuses to be encoded.
+    /// Writes a value whose encoding never throws.
     ///
-    /// A member whose key begins with `+` is not written itself: its own members are written in its place.
+    /// A member whose key begins with `+` is inlined: its members replace it.
     ///
-    /// - `omittedFalse`: names of members that are left out when they are false. An optional member is written whenever there is one.
+    /// - `omittedFalse`: names of members that are omitted if they are false. An optional member is written if it has a
+    ///   value.
     package mutating func value(encoding value: some Encodable, omittingFalse omittedFalse: Set<String> = []) {
         let encoder = ValueEncoder(omittedFalse)
         swap(&encoder.writer, &self)
@@ -17,7 +18,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// A value that never refuses to be encoded, as a document.
+    /// Returns a document of a value whose encoding never throws.
     package init(encoding value: some Encodable) throws(ParseFailure) {
         var writer = JSONWriter()
         writer.value(encoding: value)
@@ -34,7 +35,7 @@ private let noNestedContainers = "a nested value is encoded by its own type"
 private final class ValueEncoder: Encoder, SingleValueEncodingContainer {
     var writer = JSONWriter(capacity: 0)
     let omittedFalse: Set<String>
-    /// The bracket that ends the present value, if it has begun an object or an array.
+    /// The bracket that ends the current value, if it is an object or an array.
     private var closing: Unicode.Scalar?
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }

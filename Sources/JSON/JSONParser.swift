@@ -1,7 +1,7 @@
-/// Reads one JSON document (RFC 8259) in a single pass over its bytes, strictly: what the grammar does not allow is
-/// refused, and nothing is read past the depth limit.
+/// Parses one JSON document (RFC 8259) strictly, in a single pass over its bytes. Refuses everything that the grammar
+/// does not allow, and stops at the depth limit.
 ///
-/// Lives no longer than the closure that lends it the bytes.
+/// It must not outlive the closure that provides the bytes.
 struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -18,14 +18,14 @@ struct JSONParser {
         let value = try value()
         skipWhitespace()
         guard position == bytes.count else { throw .malformed }
-        // Last, so that a text that is no JSON is called that.
+        // The last check, so that a text that is not JSON is reported as malformed.
         guard !containsNUL else { throw .containsNUL }
         return value
     }
 
     // MARK: Bytes
 
-    /// The next byte, or 0, which begins nothing, at the end.
+    /// The next byte; 0 at the end, because no token begins with it.
     private var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     private mutating func skipWhitespace() {
@@ -81,7 +81,7 @@ struct JSONParser {
         return value
     }
 
-    /// The members of an object whose brace has been read; of repeated names the first wins.
+    /// Parses the members of an object after its brace. The first of repeated names wins.
     private mutating func members() throws(JSONValue.ParseFailure) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         skipWhitespace()
@@ -105,7 +105,7 @@ struct JSONParser {
         return members
     }
 
-    /// The elements of an array whose bracket has been read.
+    /// Parses the elements of an array after its bracket.
     private mutating func elements() throws(JSONValue.ParseFailure) -> [JSONValue] {
         var elements: [JSONValue] = []
         skipWhitespace()
@@ -152,7 +152,7 @@ struct JSONParser {
         return end
     }
 
-    /// A string that began at `start` and in which the first escape has been met.
+    /// Parses the rest of a string that began at `start`, from its first escape.
     private mutating func escapedString(from start: Int) throws(JSONValue.ParseFailure) -> String {
         var text = Array(bytes[start..<position])
         while position < bytes.count {
@@ -183,7 +183,8 @@ struct JSONParser {
         }
     }
 
-    /// The scalar of a `\u` escape, or of two escapes that form a pair (RFC 8259 §7). Half of a pair is invalid.
+    /// Parses the scalar of a `\u` escape, or of a surrogate pair of two escapes (RFC 8259 §7). A lone surrogate is
+    /// invalid.
     private mutating func scalar() throws(JSONValue.ParseFailure) -> Unicode.Scalar {
         let unit = try hexadecimal()
         var code = unit
@@ -219,7 +220,8 @@ struct JSONParser {
 
     // MARK: Numbers
 
-    /// An integer where the value is one and fits 64 bits, however it is written; else the nearest double.
+    /// Parses a number: an integer if the value is one and fits in 64 bits, in any notation, otherwise the nearest
+    /// double.
     private mutating func number() throws(JSONValue.ParseFailure) -> JSONValue {
         let start = position
         if current == UInt8(ascii: "-") { position += 1 }

@@ -1,6 +1,6 @@
 /// A parsed JSON document (RFC 8259).
 ///
-/// Integers that fit 64 bits stay exact; other numbers are doubles. Of repeated names in one object the first one wins.
+/// Integers that fit in 64 bits are exact, other numbers are doubles. The first of repeated names in an object wins.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -10,11 +10,11 @@ package enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Why a text is not an acceptable document.
+    /// The reason why a text is refused as a document.
     package enum ParseFailure: Error, Sendable, Hashable {
-        /// Not JSON, or not UTF-8.
+        /// The text is not JSON or not UTF-8.
         case malformed
-        /// Nested deeper than the limit.
+        /// The nesting is deeper than the limit.
         case tooDeep
         /// A name or string holds U+0000, which PostgreSQL cannot store.
         case containsNUL
@@ -22,7 +22,7 @@ package enum JSONValue: Sendable, Hashable {
 
     /// Parses a whole document.
     ///
-    /// `depthMax`: how many arrays and objects may stand inside each other.
+    /// `depthMax`: maximum nesting of arrays and objects.
     package init(parsing bytes: [UInt8], depthMax: Int = 64) throws(ParseFailure) {
         let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<JSONValue, ParseFailure> in
             var parser = JSONParser(buffer, depthMax: depthMax)
@@ -41,7 +41,7 @@ package enum JSONValue: Sendable, Hashable {
     package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     package var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of an object; `nil` when absent or when this is no object.
+    /// The member of an object; `nil` if it is absent or the value is not an object.
     package subscript(name: String) -> JSONValue? { object?[name] }
 
     /// The document as compact text, names in code-point order.

@@ -1,7 +1,7 @@
-/// Writes a compact JSON document, or several, straight into bytes, in the order of the calls.
+/// Writes one or several compact JSON documents into bytes, in the order of the calls.
 ///
-/// Answers are written by hand because absent fields must be absent, names must keep their order, and an encoder costs
-/// several microseconds where this costs half of one.
+/// Answers do not use an encoder, because they must omit absent fields and preserve the order of names, and because an
+/// encoder takes several microseconds instead of half of one.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -28,7 +28,7 @@ package struct JSONWriter: Sendable {
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    // MARK: Fields of an object. A `nil` value leaves the whole field out.
+    // MARK: Fields of an object. A field with the value `nil` is omitted.
 
     package mutating func field(_ name: String, _ value: String?) {
         guard let value else { return }
@@ -148,7 +148,7 @@ package struct JSONWriter: Sendable {
 
     // MARK: Several documents
 
-    /// Puts bytes between this document and the next, or in front of the first.
+    /// Writes bytes before the first document or between two documents.
     package mutating func between(_ text: StaticString) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
         needsComma = false

@@ -1,6 +1,6 @@
 /// Percent-encoding (RFC 3986 §2.1), and the form encoding that adds `+` for a space.
 package enum PercentEncoding {
-    /// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX` of its UTF-8.
+    /// Encodes all bytes except unreserved characters (RFC 3986 §2.3) as `%XX`.
     package static func encode(_ text: String) -> String {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.utf8.count)
@@ -21,12 +21,12 @@ package enum PercentEncoding {
         pairs.map { encode($0.name) + "=" + encode($0.value) }.joined(separator: "&")
     }
 
-    /// `address` with `pairs` at the end of its query. It has no fragment.
+    /// Returns `address`, which must have no fragment, with `pairs` at the end of its query.
     package static func adding(_ pairs: some Sequence<(name: String, value: String)>, to address: String) -> String {
         address + (address.contains("?") ? "&" : "?") + form(pairs)
     }
 
-    /// `nil` when an escape is cut short, or the result is not UTF-8.
+    /// Decodes escapes. `nil` if an escape is malformed or the result is not UTF-8.
     package static func decode(_ text: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count)
@@ -45,8 +45,8 @@ package enum PercentEncoding {
         return String(ifUTF8: decoded)
     }
 
-    /// The decoded `name=value` pairs of a query or a form; of repeated names the first wins, and what cannot be decoded
-    /// is left out.
+    /// Decodes the `name=value` pairs of a query or a form. The first of repeated names wins. Malformed pairs are
+    /// omitted.
     package static func pairs(_ text: [UInt8], plusIsSpace: Bool) -> [String: String] {
         var pairs: [String: String] = [:]
         for pair in text.split(separator: UInt8(ascii: "&")) {
@@ -60,8 +60,8 @@ package enum PercentEncoding {
         return pairs
     }
 
-    /// The pairs of a form as browsers read it (URL Standard §5.1): of repeated names the last wins, a malformed escape
-    /// stands for itself, and what is not UTF-8 is repaired.
+    /// Decodes the pairs of a form as browsers do (URL Standard §5.1). The last of repeated names wins. Malformed
+    /// escapes are unchanged, and bytes that are not UTF-8 become U+FFFD.
     package static func pairsAsInBrowsers(_ text: [UInt8]) -> [String: String] {
         var pairs: [String: String] = [:]
         for pair in text.split(separator: UInt8(ascii: "&")) {

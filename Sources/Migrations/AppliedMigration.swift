@@ -4,14 +4,14 @@ package import Postgres
 package struct AppliedMigration: Sendable, Hashable {
     package let version: Int
     package let name: String
-    /// SHA-256 of the up file's bytes at the time, lower case hexadecimal.
+    /// SHA-256 of the up file when it was applied, in lower-case hexadecimal.
     package let checksum: String
-    /// When it was recorded, by the database's clock, as RFC 3339 in UTC with whole seconds; `nil` when a migration
-    /// outside a transaction was begun, in either direction, and its end was never recorded.
+    /// The time of the record by the database's clock: RFC 3339, UTC, whole seconds. `nil` if a migration outside a
+    /// transaction was interrupted, in either direction.
     package let appliedAt: String?
-    /// Milliseconds the file took; `nil` as above.
+    /// Duration in milliseconds; `nil` as above.
     package let durationMilliseconds: Int64?
-    /// The version of Concord that ran it.
+    /// The version of Concord that applied it.
     package let toolVersion: String
 
     package init(
@@ -30,21 +30,21 @@ package struct AppliedMigration: Sendable, Hashable {
         self.toolVersion = toolVersion
     }
 
-    /// False for a migration that stopped halfway.
+    /// False for an interrupted migration.
     package var isFinished: Bool { appliedAt != nil }
 
-    /// The up file it came from, such as `0007_sessions.up.sql`.
+    /// The name of its up file, such as `0007_sessions.up.sql`.
     package var fileName: String { "\(MigrationFileName.fourDigits(version))_\(name).up.sql" }
 }
 
 extension AppliedMigration: RowDecodable {
-    /// Column order is the decoding order.
+    /// The order of the columns is the order of decoding.
     static let columns: SQL = """
         version, name, checksum, to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), duration_ms, \
         tool_version
         """
 
-    /// - Throws: `.decoding` when the ledger has other columns than this version of Concord made.
+    /// - Throws: `.decoding` if the columns of the ledger are not those of this version of Concord.
     package init(row: inout RowDecoder) throws(PostgresError) {
         version = Int(try row.next(Int32.self))
         name = try row.next()
@@ -54,10 +54,10 @@ extension AppliedMigration: RowDecodable {
         toolVersion = try row.next()
     }
 
-    /// The whole ledger, ascending. Fails with 42P01 where no migration ever ran.
+    /// The whole ledger, ascending. Fails with 42P01 if no migration ever ran.
     package static var ledger: Query<Self> { "SELECT \(columns) FROM schema_migrations ORDER BY version" }
 
-    /// Makes the ledger where there is none.
+    /// Creates the ledger if it does not exist.
     static let createLedger: SQL = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version      integer     PRIMARY KEY CHECK (version BETWEEN 1 AND 9999),
@@ -70,7 +70,7 @@ extension AppliedMigration: RowDecodable {
         )
         """
 
-    /// Records a migration together with its own transaction. Fails with 23505 where it is recorded already.
+    /// Records a migration in its transaction. Fails with 23505 if it is already recorded.
     static func recordApplied(_ file: MigrationFile, milliseconds: Int64, toolVersion: String) -> SQL {
         """
         INSERT INTO schema_migrations (version, name, checksum, applied_at, duration_ms, tool_version)
@@ -79,7 +79,7 @@ extension AppliedMigration: RowDecodable {
         """
     }
 
-    /// Marks a migration outside a transaction as begun.
+    /// Records the start of a migration outside a transaction.
     static func recordBegun(_ file: MigrationFile, toolVersion: String) -> SQL {
         """
         INSERT INTO schema_migrations (version, name, checksum, tool_version)
@@ -87,7 +87,7 @@ extension AppliedMigration: RowDecodable {
         """
     }
 
-    /// Marks the end of what `recordBegun` began.
+    /// Records the end of a migration after `recordBegun`.
     static func recordFinished(version: Int, milliseconds: Int64) -> SQL {
         """
         UPDATE schema_migrations SET applied_at = clock_timestamp(), duration_ms = \(milliseconds) \
@@ -95,7 +95,7 @@ extension AppliedMigration: RowDecodable {
         """
     }
 
-    /// Marks a migration outside a transaction as being taken back.
+    /// Records that the undo of a migration outside a transaction has started.
     static func recordLeaving(version: Int) -> SQL {
         "UPDATE schema_migrations SET applied_at = NULL, duration_ms = NULL WHERE version = \(Int32(version))"
     }

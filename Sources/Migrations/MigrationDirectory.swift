@@ -8,7 +8,7 @@ package struct MigrationDirectory: Sendable, Hashable {
         self.path = path
     }
 
-    /// All migrations in the directory. The set's `defects` name the mistakes in single files.
+    /// Reads all migrations in the directory. The `defects` of the set name mistakes in single files.
     /// - Throws: `MigrationDirectoryError.unreadable`.
     package func read() throws(MigrationDirectoryError) -> MigrationSet {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
@@ -24,7 +24,7 @@ package struct MigrationDirectory: Sendable, Hashable {
         return MigrationSet(files: files)
     }
 
-    /// Writes the next pair of files, each with a comment to replace. Never overwrites.
+    /// Creates the next pair of files, each with a comment to replace. Overwrites no file.
     /// - Returns: the paths of the up and the down file.
     /// - Throws: `MigrationDirectoryError`.
     package func create(name: String) throws(MigrationDirectoryError) -> [String] {
@@ -50,11 +50,11 @@ package struct MigrationDirectory: Sendable, Hashable {
     }
 }
 
-/// Why the directory could not be used.
+/// The reason why the directory cannot be used.
 package enum MigrationDirectoryError: Error, Sendable, Hashable {
     case unreadable(path: String)
     case unwritable(path: String)
-    /// Not in snake case, or no number is left.
+    /// The name is not in snake case, or no number is left.
     case nameNotAllowed(String)
 }
 

@@ -2,19 +2,19 @@ import Crypto
 
 /// The parts of a migration's file name: `NNNN_snake_case.up.sql` or `NNNN_snake_case.down.sql`.
 package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
-    /// Which way a file moves the schema.
+    /// The direction of a migration file.
     package enum Direction: String, Sendable, Hashable, CaseIterable {
         case up
         case down
     }
 
-    /// 1 to 9999; written with four digits.
+    /// 1 to 9999, written with 4 digits.
     package let version: Int
-    /// Lower case letters, digits and single underscores; begins with a letter.
+    /// Lower-case letters, digits and single underscores. Begins with a letter.
     package let name: String
     package let direction: Direction
 
-    /// Parses a file name; `nil` when it is not exactly of the form above.
+    /// Parses a file name; `nil` for any other form.
     package init?(_ fileName: String) {
         let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2] == "sql", let direction = Direction(rawValue: String(parts[1])) else {
@@ -28,7 +28,7 @@ package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
         self.init(version: version, name: String(rest.dropFirst()), direction: direction)
     }
 
-    /// `nil` when `version` is not in 1...9999 or `name` is not in snake case.
+    /// `nil` if `version` is not in 1...9999 or `name` is not in snake case.
     package init?(version: Int, name: String, direction: Direction) {
         guard (1...9999).contains(version), Self.isSnakeCase(name) else { return nil }
         self.version = version
@@ -49,7 +49,7 @@ package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"): break
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                // The number in front is followed by an underscore and a letter, so that the two never run together.
+                // An underscore and a letter follow the number, so that number and name are always separable.
                 if previous == UInt8(ascii: "_"), name.utf8.first == byte { return false }
             case UInt8(ascii: "_"):
                 if previous == UInt8(ascii: "_") { return false }
@@ -66,22 +66,22 @@ package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// One migration file as it was read: what to run, and how.
+/// A migration file: its SQL, and whether it runs in a transaction.
 package struct MigrationFile: Sendable, Equatable {
     package let fileName: MigrationFileName
-    /// Run as written.
+    /// The SQL, which runs unchanged.
     package let sql: String
-    /// SHA-256 of the file's bytes in lower case hexadecimal. The ledger keeps that of the up file.
+    /// SHA-256 of the file's bytes in lower-case hexadecimal. The ledger stores that of the up file.
     package let checksum: String
-    /// False when the first line is `-- migrate: no-transaction`; the file then holds exactly one statement.
+    /// False if the first line is `-- migrate: no-transaction`. The file then has exactly one statement.
     package let runsInTransaction: Bool
 
-    /// The first line that takes a file out of its transaction.
+    /// The first line of a file that runs outside a transaction.
     package static let noTransactionDirective = "-- migrate: no-transaction"
 }
 
 extension MigrationFile {
-    /// Reads a file's bytes; what is wrong with them is answered instead of the file.
+    /// Parses the bytes of a file. Returns the defect instead if they are invalid.
     static func parse(_ fileName: MigrationFileName, bytes: [UInt8]) -> Result<Self, MigrationRefusal> {
         guard let sql = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             return .failure(.notText(file: fileName.description))

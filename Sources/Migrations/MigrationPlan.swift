@@ -1,25 +1,24 @@
-/// The version at which a run of migrations should end.
+/// The target version of a run of migrations.
 package enum MigrationTarget: Sendable, Hashable {
-    /// Every migration there is.
+    /// The newest version.
     case latest
-    /// Upwards, up to and including this version.
+    /// Up to and including this version.
     case up(to: Int)
-    /// Downwards, until this version is the last one applied; 0 removes everything.
+    /// Down to this version, which stays applied; 0 undoes everything.
     case down(to: Int)
 }
 
-/// The files to run, in order. Empty: there is nothing to do.
+/// The files to run, in order. Empty if nothing is to be done.
 package struct MigrationPlan: Sendable, Equatable {
     package let steps: [MigrationFile]
 
-    /// The plan that leads from what is applied to `target`, or everything that stands in the way.
+    /// Returns the plan from the applied migrations to `target`, or all reasons against it.
     ///
-    /// Pure and total. Checks all files and the whole ledger, also the part the target does not touch: a checkout that
-    /// disagrees with the database in one place is not trusted in another.
+    /// Pure and total. Checks all files and the whole ledger, also the migrations that the plan does not run, because
+    /// files that differ from the database in one place may do so in another.
     ///
-    /// A migration outside a transaction can be interrupted halfway; its ledger row says so. It is first taken back by
-    /// its down file, which therefore has to bear running on a half-made change (`DROP INDEX CONCURRENTLY IF EXISTS`),
-    /// and then run again.
+    /// The ledger shows if a migration outside a transaction was interrupted. The plan first runs its down file, which
+    /// therefore must work on a partial change (`DROP INDEX CONCURRENTLY IF EXISTS`), and then the up file again.
     package static func make(
         available: MigrationSet,
         applied: [AppliedMigration],
@@ -33,8 +32,8 @@ package struct MigrationPlan: Sendable, Equatable {
         return .plan(Self(steps: steps(available: available, applied: applied, target: target)))
     }
 
-    /// Every place where the ledger and the files disagree, in order of version. Empty means that each applied migration
-    /// is there as it was when it was applied.
+    /// Returns all differences between ledger and files, by version. Empty if the file of each applied migration is
+    /// unchanged.
     package static func disagreements(
         available: MigrationSet,
         applied: [AppliedMigration]
@@ -112,6 +111,6 @@ package struct MigrationPlan: Sendable, Equatable {
 /// The result of planning.
 package enum MigrationVerdict: Sendable, Equatable {
     case plan(MigrationPlan)
-    /// At least one reason; nothing may be run.
+    /// The reasons, at least one. No file may run.
     case refused([MigrationRefusal])
 }

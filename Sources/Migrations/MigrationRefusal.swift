@@ -1,8 +1,8 @@
-/// Why a set of migrations is not run: something a person has to put right first. Nothing was changed.
+/// The reason why migrations are not run. A person must fix it first. No file has run.
 ///
-/// A refusal is an answer, not a failure of the tool; its description names the file and says what to do.
+/// The description names the file and the next step.
 package enum MigrationRefusal: Error, Sendable, Hashable {
-    // What is wrong with the files.
+    // Defects of files.
     case unrecognisedName(file: String)
     case notText(file: String)
     case noStatement(file: String)
@@ -14,12 +14,12 @@ package enum MigrationRefusal: Error, Sendable, Hashable {
     case downMissing(upFile: String)
     case upMissing(downFile: String)
 
-    // Where the files and the ledger disagree.
+    // Differences between files and ledger.
     case changed(file: String, recorded: String, found: String)
     case missing(recordedFile: String, foundInstead: String?)
     case outOfOrder(file: String, alreadyApplied: String)
 
-    // What was asked for.
+    // Invalid targets.
     case unknownTarget(version: Int, latest: Int)
     case targetBehind(version: Int, current: Int)
     case targetAhead(version: Int, current: Int)

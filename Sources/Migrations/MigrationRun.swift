@@ -1,7 +1,7 @@
 import Glibc
 import Postgres
 
-/// One run over one session: lock, plan, steps.
+/// One run in one database session: lock, plan, steps.
 struct MigrationRun {
     let connection: PostgresConnection
     let migrations: MigrationSet
@@ -10,8 +10,8 @@ struct MigrationRun {
     let tableLockWait: Duration
     let onStep: (CompletedStep) -> Void
 
-    /// Advisory locks are per database. The number is arbitrary and must never change: versions of Concord that run at
-    /// the same time have to agree on it.
+    /// The key of the advisory lock, which is per database. The number is arbitrary and must never change, because
+    /// different versions of Concord may run at the same time.
     static let lockKey: Int64 = 0x636F_6E63_6F72_6401
     private static let lockPollMicroseconds: useconds_t = 100_000
 
@@ -33,8 +33,8 @@ struct MigrationRun {
         }
     }
 
-    /// Asks again and again instead of waiting in the server: a waiting statement holds a snapshot, and
-    /// `CREATE INDEX CONCURRENTLY` in the session that has the lock would wait for that snapshot for ever.
+    /// Polls for the lock instead of waiting in the server. A waiting statement holds a snapshot, and
+    /// `CREATE INDEX CONCURRENTLY` in the session with the lock would wait for that snapshot forever.
     private func acquireLock() throws {
         let deadline = ContinuousClock.now + lockWait
         while try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(Self.lockKey))")).first != true {
@@ -56,7 +56,7 @@ struct MigrationRun {
     }
 
     /// Runs one file and records it.
-    /// - Returns: the milliseconds its SQL took.
+    /// - Returns: the duration of its SQL in milliseconds.
     private func run(_ file: MigrationFile) throws(MigrationFailure) -> Int64 {
         do throws(PostgresError) {
             try prepareSession()
@@ -66,7 +66,7 @@ struct MigrationRun {
         }
     }
 
-    /// A setting that one file leaves behind must not change what the next one means.
+    /// Resets the session, so that a setting of one file does not affect the next.
     private func prepareSession() throws(PostgresError) {
         try connection.execute("RESET ALL")
         let milliseconds = "\(Self.milliseconds(tableLockWait))ms"
@@ -78,7 +78,7 @@ struct MigrationRun {
             let start = ContinuousClock.now
             try tx.execute(script: file.sql)
             let milliseconds = Self.milliseconds(ContinuousClock.now - start)
-            // The file may have set search_path; the ledger is where the session began.
+            // The file may have set search_path. The ledger is in the original one.
             try tx.execute("RESET ALL")
             let record =
                 switch file.fileName.direction {
@@ -112,7 +112,7 @@ struct MigrationRun {
         return milliseconds
     }
 
-    /// The lock keeps other migrators away, but not a person with `psql`.
+    /// Checks the row count, because the lock excludes other migrators, but not a person with `psql`.
     private static func expectOneRow(_ affectedRows: Int) throws(PostgresError) {
         guard affectedRows == 1 else {
             throw PostgresError(.rolledBack, "the row in schema_migrations was changed by someone else meanwhile")

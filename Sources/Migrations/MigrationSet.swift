@@ -1,6 +1,6 @@
 /// All migrations, in order, and the defects of their files.
 package struct MigrationSet: Sendable, Equatable {
-    /// One migration: the way up and the way down.
+    /// One migration: an up file and a down file.
     package struct Migration: Sendable, Equatable {
         package let up: MigrationFile
         package let down: MigrationFile
@@ -9,14 +9,14 @@ package struct MigrationSet: Sendable, Equatable {
         package var name: String { up.fileName.name }
     }
 
-    /// Ascending by version. Holds only complete pairs; `defects` names the others.
+    /// The complete pairs, ascending by version. `defects` names the others.
     package let migrations: [Migration]
-    /// Empty when every file has its place. Anything in here stops `up` and `down`.
+    /// The defects of the files. Any defect prevents `up` and `down`.
     package let defects: [MigrationRefusal]
 
-    /// Sorts and pairs files, given by name and content in any order.
+    /// Sorts and pairs `files`, names with contents in any order.
     ///
-    /// Looks only at names ending in `.sql`, and not at `schema.sql`, the golden dump that stands beside them.
+    /// Ignores names that do not end in `.sql`, and `schema.sql`, the golden dump of the schema.
     package init(files: [(name: String, bytes: [UInt8])]) {
         var defects: [MigrationRefusal] = []
         var groups: [Int: [MigrationFileName: [UInt8]]] = [:]
@@ -46,10 +46,10 @@ package struct MigrationSet: Sendable, Equatable {
         highestNumber = expected - 1
     }
 
-    /// The highest number of a complete pair; 0 when there is none.
+    /// The highest number of a complete pair; 0 if there is none.
     package var latestVersion: Int { migrations.last?.version ?? 0 }
 
-    /// The highest number that any file has, complete or not; 0 when there is none.
+    /// The highest number of any file, also of an incomplete pair; 0 if there is none.
     package let highestNumber: Int
 
     private struct Refusals: Error {

@@ -1,22 +1,22 @@
-/// Every migration that the files or the ledger know, and where each stands.
+/// The state of every migration in the files or in the ledger.
 package struct MigrationStatus: Sendable, Equatable {
     /// One migration.
     package struct Entry: Sendable, Equatable {
         package enum Condition: String, Sendable, Hashable {
             case applied
             case pending
-            /// Applied, and its file is another one now.
+            /// Applied, and its file has changed since.
             case changed
-            /// Applied, and its file is not there.
+            /// Applied, and its file is missing.
             case missing
-            /// Stopped halfway.
+            /// Interrupted.
             case interrupted
         }
 
         package let version: Int
         package let name: String
         package let condition: Condition
-        /// Its row, unless it is pending.
+        /// The row of the ledger, unless the migration is pending.
         package let applied: AppliedMigration?
     }
 

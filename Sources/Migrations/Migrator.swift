@@ -2,13 +2,13 @@ package import Postgres
 
 /// Runs migrations against one database.
 ///
-/// - One runs at a time: a session's advisory lock is held from planning to the last step. It ends with the session, so
-///   a crash leaves nothing behind, and it needs a dedicated session: connect to the server, not through a pooler in
+/// - One migrator runs at a time. It holds an advisory lock of its session from planning to the last step. A crash ends
+///   the session and releases the lock. The session must be dedicated: connect to the server, not through a pooler in
 ///   transaction mode.
-/// - Each migration and its ledger row are one transaction. A crash between two leaves a database that the next `up`
-///   continues; a crash within one leaves no trace of it. A migration outside a transaction is marked in the ledger
-///   before it begins; see `MigrationPlan.make`.
-/// - Nothing is ever forced: where files and ledger disagree, nothing runs.
+/// - Each migration and its ledger row are one transaction. After a crash between two migrations, the next `up`
+///   continues. A crash within one rolls it back. The start of a migration outside a transaction is recorded before it
+///   runs (`MigrationPlan.make`).
+/// - If files and ledger differ, no migration runs. There is no way to force one.
 package struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
     private let migrations: MigrationSet
@@ -17,12 +17,12 @@ package struct Migrator: Sendable {
     private let tableLockWait: Duration
 
     /// - Parameters:
-    ///   - configuration: the database; limits of time for statements do not apply to migrations.
-    ///   - migrations: all there are; `MigrationDirectory.read` finds them.
-    ///   - toolVersion: recorded in the ledger beside each migration.
-    ///   - lockWait: how long to wait for another migrator to finish.
-    ///   - tableLockWait: how long one statement may wait for a lock. While it waits, everyone else queues behind it, so
-    ///     it is short; a migration that fails for it leaves nothing and can be tried again.
+    ///   - configuration: the database. Timeouts of statements do not apply to migrations.
+    ///   - migrations: all migrations, from `MigrationDirectory.read`.
+    ///   - toolVersion: the version of Concord for the ledger.
+    ///   - lockWait: maximum wait for another migrator.
+    ///   - tableLockWait: maximum wait of a statement for a table lock. It is short, because all other statements on
+    ///     the table queue behind it. A migration that times out is rolled back and can be repeated.
     package init(
         configuration: PostgresConfiguration,
         migrations: MigrationSet,
@@ -51,27 +51,27 @@ package struct Migrator: Sendable {
         MigrationPlan.make(available: migrations, applied: try await state().applied, target: target)
     }
 
-    /// Every place where the files are not what was applied, and everything wrong with the files themselves.
+    /// Returns the differences between files and ledger, and the defects of the files.
     /// - Throws: `PostgresError`.
     package func verify() async throws -> [MigrationRefusal] {
         migrations.defects
             + MigrationPlan.disagreements(available: migrations, applied: try await state().applied)
     }
 
-    /// Each migration with its state, also one that only the ledger knows.
+    /// Returns the state of each migration, also of one that only the ledger contains.
     /// - Throws: `PostgresError`.
     package func status() async throws -> MigrationStatus {
         MigrationStatus(available: migrations, applied: try await state().applied)
     }
 
-    /// Goes to `target`, one migration after the other.
+    /// Runs the migrations to `target`, one after the other.
     ///
-    /// Two at once are safe: the second waits for the first and then plans anew, mostly to find nothing to do.
+    /// Two runs at once are safe: the second waits for the first, and then makes its plan.
     /// - Parameters:
-    ///   - target: where to end.
-    ///   - onStep: called after each step is committed, from another thread.
-    /// - Returns: the steps done, or why none was begun.
-    /// - Throws: `MigrationFailure`; `PostgresError` when the database is away. The steps reported by `onStep` stay done.
+    ///   - target: the target version.
+    ///   - onStep: called after the commit of each step, on another thread.
+    /// - Returns: the finished steps, or the reasons why none was started.
+    /// - Throws: `MigrationFailure`; `PostgresError` if the database is unreachable. Steps reported by `onStep` stay.
     package func run(
         _ target: MigrationTarget,
         onStep: @escaping @Sendable (CompletedStep) -> Void = { _ in }
@@ -97,14 +97,14 @@ package struct CompletedStep: Sendable, Hashable {
 
 /// The result of `Migrator.run`.
 package enum MigrationOutcome: Sendable, Equatable {
-    /// In order; empty when the database already was where it should be.
+    /// The steps in order; empty if the database already had the target version.
     case done([CompletedStep])
     case refused([MigrationRefusal])
 }
 
-/// Why a run ended before its target. What was committed before stays.
+/// The reason why a run ended before its target. Committed steps stay.
 package enum MigrationFailure: Error, Sendable {
-    /// The database refused a file; nothing of it remains, unless it ran outside a transaction.
+    /// The database refused a file. It was rolled back, unless it ran outside a transaction.
     case stepFailed(file: MigrationFileName, cause: PostgresError)
     /// Another migrator held the lock for the whole wait.
     case busy(waited: Duration, serverProcessID: Int32?)

@@ -1,9 +1,9 @@
-/// One statement of a file, known by its first words.
+/// One statement of a file, identified by its first words.
 ///
-/// A file is sent to the server whole; splitting serves two questions only: is there exactly one statement, and does one
-/// of them begin or end a transaction, which would take the file out of the one that holds its ledger row?
+/// The whole file is sent to the server. Splitting serves two checks: that a file has exactly one statement, and that
+/// no statement begins or ends a transaction, because file and ledger row must share one.
 struct SQLStatement: Equatable {
-    /// The first four words outside quotes and comments, in upper case; at least one.
+    /// The first 4 words outside quotes and comments, in upper case; at least one.
     var leadingWords: [String]
 
     /// Splits `sql` where the server would (PostgreSQL 15 manual, section 4.1, Lexical Structure): not inside strings,
@@ -104,7 +104,7 @@ private struct SQLScanner {
         } while depth > 0 && position < bytes.count
     }
 
-    /// A doubled quote closes and opens again, which comes to the same as staying inside.
+    /// A doubled quote closes and reopens the string, which has the same effect.
     private mutating func skipQuoted(by quote: UInt8, escapes: Bool) {
         isEmpty = false
         position += 1
@@ -145,7 +145,7 @@ private struct SQLScanner {
         trackBlock(word)
     }
 
-    /// Follows `BEGIN ATOMIC … END` by the rule psql uses: only in a `CREATE` statement, `CASE` nests too.
+    /// Tracks `BEGIN ATOMIC … END` by the rule of psql: only in a `CREATE` statement, and `CASE` nests too.
     private mutating func trackBlock(_ word: String) {
         guard words.first == "CREATE" else { return }
         switch word {

@@ -1,24 +1,24 @@
 package import Postgres
 
-/// The state that the ledger of a database records, for a process that needs a certain schema and does not migrate it.
+/// The schema version of a database from its ledger, for a process that does not migrate it.
 package struct SchemaState: Sendable, Hashable {
-    /// Ascending by version; empty where no migration ever ran.
+    /// Ascending by version; empty if no migration ever ran.
     package let applied: [AppliedMigration]
 
     package init(applied: [AppliedMigration]) {
         self.applied = applied
     }
 
-    /// The newest migration that is applied in full; 0 for none.
+    /// The newest completely applied migration; 0 for none.
     package var version: Int { applied.last { $0.isFinished }?.version ?? 0 }
 
-    /// One that stopped halfway, if there is one; `migrate up` repairs it.
+    /// The interrupted migration, if any. `migrate up` repairs it.
     package var interrupted: AppliedMigration? { applied.first { !$0.isFinished } }
 
     /// The readiness of the schema for a program that needs version `required`.
     package func readiness(required: Int) -> SchemaReadiness {
         if let interrupted {
-            // One that this program does not need changes nothing that it uses.
+            // An interrupted migration that this program does not need changes no object that it uses.
             let isAhead = interrupted.version > required && version >= required
             return isAhead
                 ? .ahead(version: interrupted.version, required: required) : .interrupted(interrupted.fileName)
@@ -33,7 +33,7 @@ package struct SchemaState: Sendable, Hashable {
         try await PostgresConnection.withConnection(configuration) { try Self($0) }
     }
 
-    /// Reads the ledger over the shared connections of a running client: for a check that comes again and again.
+    /// Reads the ledger over the shared connections of a running client, for repeated checks.
     package static func load(_ client: PostgresClient) async throws(PostgresError) -> Self {
         do {
             return Self(applied: try await client.read(AppliedMigration.ledger))
@@ -59,8 +59,8 @@ package enum SchemaReadiness: Sendable, Hashable {
     case ahead(version: Int, required: Int)
     case interrupted(String)
 
-    /// Returns true if a server may work on it. A newer schema still does what this one needs: old servers run beside new
-    /// ones during an upgrade and a rollback (docs/guides/operations.md, *Migrations*; ADR 0075).
+    /// Returns true if a server may use the database. A newer schema stays compatible, because old servers run beside
+    /// new ones during an upgrade and a rollback (docs/guides/operations.md, *Migrations*; ADR 0075).
     package var canBeServed: Bool {
         switch self {
         case .ready, .ahead: true

@@ -5,12 +5,12 @@ import SystemPackage
 struct ChildResult {
     /// True if it exited with status 0.
     var succeeded: Bool
-    /// Both output streams, as they came.
+    /// Both output streams, interleaved.
     var output: String
 }
 
-/// The environment of every child process: nothing of the caller's reaches the server, `PGDATA`, `PGOPTIONS` and
-/// locale settings least of all; messages are in English, because the code reads some of them.
+/// The environment of every child process. It inherits nothing of the caller, such as `PGDATA`, `PGOPTIONS` or the
+/// locale. Messages are in English, because the code parses some of them.
 private let childEnvironment: [Environment.Key: String] = [
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL": "C",
@@ -19,9 +19,9 @@ private let childEnvironment: [Environment.Key: String] = [
 
 /// Runs a program to its end.
 ///
-/// The working directory is the root, which every user can enter. When the task is cancelled the child is interrupted:
-/// `initdb` then removes what it has made, and `pg_ctl` ends the server that it is waiting for.
-/// - Throws: `PostgresClusterError.commandFailed` when the program cannot be started, `cancelled` when the task is
+/// The working directory is the root, which every user can enter. Cancellation of the task interrupts the child:
+/// `initdb` then deletes its files, and `pg_ctl` stops the server that it waits for.
+/// - Throws: `PostgresClusterError.commandFailed` if the program cannot be started, `cancelled` if the task is
 ///   cancelled.
 func runChild(
     _ program: String,
@@ -53,9 +53,9 @@ func runChild(
     }
 }
 
-/// Runs a program that has to succeed and returns what it printed.
-/// - Throws: `PostgresClusterError.commandFailed` when it cannot be started or exits with another status than zero,
-///   `cancelled` when the task is cancelled.
+/// Runs a program that must succeed, and returns its output.
+/// - Throws: `PostgresClusterError.commandFailed` if it cannot be started or exits with a status other than 0,
+///   `cancelled` if the task is cancelled.
 @discardableResult
 func runChildSuccessfully(
     _ program: String,

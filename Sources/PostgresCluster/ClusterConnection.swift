@@ -6,17 +6,16 @@ package struct ClusterConnection: Equatable, Sendable {
         case created
         /// An existing cluster was started.
         case started
-        /// The server was still running; the Concord that had started it died without stopping it.
+        /// The server was still running, because the Concord that started it was killed.
         case adopted
     }
 
-    /// The port in the socket's name; nothing listens on TCP.
+    /// The port in the name of the socket. The server does not listen on TCP.
     static let port = 5432
 
     /// The directory of the Unix socket; only the server's user and root can enter it.
     package var socketDirectory: String
-    /// The database role to connect as: a superuser, trusted without a password because only its owner reaches the
-    /// socket.
+    /// The database role of connections: a superuser without a password, because only its owner can reach the socket.
     package var role: String
     /// The actual location of the data. Differs from the requested one only if ``notice`` says so.
     package var dataDirectory: String
@@ -28,7 +27,7 @@ package struct ClusterConnection: Equatable, Sendable {
     package var majorVersion: Int
     /// The origin of the running server.
     package var origin: Origin
-    /// One sentence for the person who started Concord, when something differs from what they asked for.
+    /// A sentence for the person who started Concord, if the cluster differs from the request.
     package var notice: String?
 
     /// The libpq URI of `database` on this cluster (PostgreSQL manual, section 34.1.1.2).

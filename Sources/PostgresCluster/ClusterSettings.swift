@@ -5,13 +5,13 @@
 package struct ClusterSettings: Equatable, Sendable {
     /// True if an answered commit survives a crash of the machine. False only for disposable data.
     package var isDurable: Bool
-    /// True if the server ends when the process that started it ends in any way, `kill -9` included.
+    /// True if the server stops when the process that started it ends in any way, `kill -9` included.
     ///
-    /// When false the server outlives such a death and is adopted by the next start on the same data directory.
+    /// If false, the server continues, and the next start on the same data directory adopts it.
     package var endsWithOwner: Bool
-    /// The most connections at once, 1 and up.
+    /// Maximum number of connections, at least 1.
     package var connectionsMax: Int
-    /// Further server settings by name, as they would stand in `postgresql.conf`; they win over all others.
+    /// Further settings of `postgresql.conf` by name. They override all others.
     package var additional: [String: String]
     /// The parent of the Unix socket's directory. Short, because a socket's path has at most 107 bytes.
     package var socketRoot: String
@@ -22,7 +22,7 @@ package struct ClusterSettings: Equatable, Sendable {
     /// Maximum time of a fast shutdown before an immediate one begins.
     package var stopTimeout: Duration
 
-    /// Everything that is not given has the default of a development server that must not lose data.
+    /// The defaults are those of a development server that must not lose data.
     package init(
         isDurable: Bool = true,
         endsWithOwner: Bool = false,
@@ -43,13 +43,13 @@ package struct ClusterSettings: Equatable, Sendable {
         self.stopTimeout = stopTimeout
     }
 
-    /// A server whose commits last.
+    /// A server with durable commits.
     package static let durable = ClusterSettings()
 
-    /// A fast server for tests: nothing is flushed to disk, and it ends with the process that started it.
+    /// A fast server for tests: it does not flush to disk, and stops with the process that started it.
     package static let disposable = ClusterSettings(isDurable: false, endsWithOwner: true)
 
-    /// The text of the configuration file, the same for the same settings: an adopted server is compared by it.
+    /// The text of the configuration file. Equal settings have equal texts, so that a running server can be compared.
     func configurationFile(socketDirectory: String) -> String {
         var values = [
             "listen_addresses": "",
@@ -62,8 +62,8 @@ package struct ClusterSettings: Equatable, Sendable {
             "log_destination": "stderr",
             "logging_collector": "off",
             "log_line_prefix": "%m [%p] ",
-            // A failed statement is reported to its sender. In the log it would leave e-mail addresses behind:
-            // the text of the statement, and "Key (value)=(…) already exists".
+            // The client gets the error of a failed statement. The log must not contain it, because the statement and
+            // "Key (value)=(…) already exists" contain e-mail addresses.
             "log_min_messages": "log",
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
@@ -72,8 +72,8 @@ package struct ClusterSettings: Equatable, Sendable {
         if !isDurable {
             let fast = [
                 "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
-                // Tables of tests are too small and too short-lived to be worth vacuuming, and plans that a test
-                // reads must not change under it.
+                // Tables of tests are too small and too short-lived for vacuuming, and the plans that tests
+                // compare must not change.
                 "autovacuum": "off",
                 "wal_level": "minimal", "max_wal_senders": "0",
             ]
@@ -85,7 +85,7 @@ package struct ClusterSettings: Equatable, Sendable {
             .joined()
     }
 
-    /// `value` as it stands between single quotes in a configuration file (PostgreSQL manual, section 20.1.2).
+    /// Returns `value` escaped for single quotes in a configuration file (PostgreSQL manual, section 20.1.2).
     private static func quoted(_ value: String) -> String {
         var text = ""
         for character in value.unicodeScalars {

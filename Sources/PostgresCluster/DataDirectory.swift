@@ -1,12 +1,12 @@
 import Glibc
 import SystemPackage
 
-/// The directory that a private cluster lives in, locked for as long as this value's file is open.
+/// The directory of a private cluster.
 ///
-/// It belongs to the server's user with mode 0700 and holds `cluster` (PostgreSQL's own data directory),
-/// `cluster.new` (one that is being made), `server.log` and `concord.lock`.
+/// It belongs to the server's user, has mode 0700, and contains `cluster` (the data directory of PostgreSQL),
+/// `cluster.new` (during `initdb`), `server.log` and `concord.lock`.
 struct DataDirectory {
-    /// Its absolute path, links resolved.
+    /// The absolute path, with links resolved.
     var path: String
     /// The notice for the person who started Concord, if the data is not at the requested location.
     var notice: String?
@@ -17,20 +17,20 @@ struct DataDirectory {
     var unfinishedCluster: String { "\(path)/cluster.new" }
     /// The log file of the server.
     var log: String { "\(path)/server.log" }
-    /// Locked by the Concord that uses the directory; also the mark by which a directory is known as Concord's.
+    /// The lock of the Concord that uses the directory. The file also marks a directory as Concord's.
     var lock: String { "\(path)/concord.lock" }
     /// Concord's settings, included by `postgresql.conf`.
     var configurationFile: String { "\(cluster)/concord.conf" }
-    /// The server's description of itself while it runs.
+    /// The file in which the running server describes itself.
     var pidFile: String { "\(cluster)/postmaster.pid" }
 
     /// The location of the data if the server's user cannot enter the requested one.
     static let fallbackRoot = "/var/lib/concord"
 
-    /// Finds or makes the directory and gives it to `owner`.
+    /// Finds or creates the directory and makes `owner` its owner.
     ///
-    /// When Concord is root and the server's user may not pass through a directory above (a home folder, usually),
-    /// a directory of a name derived from the requested path under ``fallbackRoot`` is used instead.
+    /// If Concord is root and the server's user may not pass through a directory above (usually a home folder), a
+    /// directory under ``fallbackRoot``, with a name derived from the requested path, replaces it.
     /// - Throws: `notADataDirectory`, `ownedByAnotherUser`, `commandFailed` or `systemCall`.
     static func prepare(
         _ requested: String,
@@ -51,9 +51,9 @@ struct DataDirectory {
 
     /// Locks the directory against every other Concord, and names this process in the lock file.
     ///
-    /// The lock ends with the returned file, and so with this process; child processes do not inherit it. `patience`
-    /// covers the guard of an earlier owner (``ClusterSettings/endsWithOwner``), which holds it until the server is
-    /// gone.
+    /// The lock ends with the returned file, at the latest with this process. Child processes do not inherit it.
+    /// `patience`: the wait for the guard of an earlier owner (``ClusterSettings/endsWithOwner``), which holds the lock
+    /// until the server has stopped.
     /// - Throws: `inUse`, `cancelled` or `systemCall`.
     func acquireLock(patience: Duration) async throws(PostgresClusterError) -> FileDescriptor {
         let file: FileDescriptor
@@ -72,14 +72,14 @@ struct DataDirectory {
             if Task.isCancelled { throw .cancelled }
             throw .inUse(directory: path, processID: readFile(lock).flatMap { Int($0.trimmingWhitespace) })
         }
-        // Only for the message of a second process.
+        // The id is only for the error message of a second process.
         ftruncate(file.rawValue, 0)
         _ = try? file.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)
         return file
     }
 
-    /// The major version that made the cluster, or nil when there is no cluster yet.
-    /// - Throws: `incompleteCluster` when there is something else in its place.
+    /// The major version that created the cluster; nil if there is no cluster.
+    /// - Throws: `incompleteCluster` if the directory is not a cluster.
     func clusterMajor() throws(PostgresClusterError) -> Int? {
         guard FileFacts(cluster) != nil else { return nil }
         guard let version = readFile("\(cluster)/PG_VERSION"), let major = Int(version.trimmingWhitespace),
@@ -88,8 +88,8 @@ struct DataDirectory {
         return major
     }
 
-    /// Makes the cluster. An earlier attempt that was cut off is removed first; the cluster gets its name only when
-    /// it is complete.
+    /// Creates the cluster. Deletes an earlier, interrupted attempt first. The cluster gets its name only when it is
+    /// complete.
     /// - Throws: `commandFailed` or `systemCall`.
     func initialize(
         with binaries: ServerBinaries,
@@ -115,7 +115,7 @@ struct DataDirectory {
         readFile(pidFile).flatMap(Postmaster.init(pidFile:)).flatMap { $0.isAlive(in: cluster) ? $0 : nil }
     }
 
-    /// The absolute path of `path`, with the links in the part that exists resolved.
+    /// Returns the absolute path of `path`, with links resolved in the part that exists.
     private static func resolve(_ path: String) throws(PostgresClusterError) -> String {
         var absolute = FilePath(path)
         if absolute.isRelative {
@@ -146,11 +146,11 @@ struct DataDirectory {
     ) async throws(PostgresClusterError) -> Bool {
         var ancestor = FilePath(path).removingLastComponent()
         while FileFacts(ancestor.string) == nil, ancestor.removeLastComponent() {}
-        // Asked as that user, because mode bits are not the whole truth (access control lists, mounts).
+        // Checked as that user, because mode bits are not sufficient (access control lists, mounts).
         return try await runChild("/usr/bin/test", ["-x", ancestor.string], as: owner).succeeded
     }
 
-    /// Makes the directory and those above it, or takes an existing one that is empty or Concord's.
+    /// Creates the directory and its parents, or uses an existing one that is empty or Concord's.
     private static func make(_ path: String, owner: ServerUser) throws(PostgresClusterError) {
         var above = FilePath(path).removingLastComponent()
         var missing: [String] = []
@@ -160,7 +160,7 @@ struct DataDirectory {
         }
         for directory in missing.reversed() {
             guard mkdir(directory, 0o755) == 0 || errno == EEXIST else { throw systemCallFailure("create", directory) }
-            // The server's user has to pass, regardless of the umask.
+            // The server's user must be able to pass, regardless of the umask.
             if geteuid() == 0 { chmod(directory, 0o711) }
         }
         if mkdir(path, 0o700) != 0 {

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// The result of `lstat` for a path; a symbolic link is described itself, never followed.
+/// The result of `lstat` for a path. Symbolic links are not followed.
 struct FileFacts {
     var isDirectory: Bool
     var owner: uid_t
@@ -10,7 +10,7 @@ struct FileFacts {
     /// The length in bytes.
     var byteCount: Int
 
-    /// The facts about `path`, or nil when nothing is there or it cannot be reached.
+    /// Returns nil if `path` does not exist or cannot be reached.
     init?(_ path: String) {
         var info = stat()
         guard lstat(path, &info) == 0 else { return nil }
@@ -21,13 +21,13 @@ struct FileFacts {
     }
 }
 
-/// The error of the system call that has just failed.
+/// The error of the last system call, which has failed.
 func systemCallFailure(_ operation: String, _ path: String) -> PostgresClusterError {
     .systemCall(operation: operation, path: path, reason: Errno(rawValue: errno).description)
 }
 
-/// The names in a directory, `.` and `..` left out, in no order.
-/// - Throws: `systemCall` when it cannot be read.
+/// Returns the names in a directory in any order, without `.` and `..`.
+/// - Throws: `systemCall` if it cannot be read.
 func directoryEntries(_ path: String) throws(PostgresClusterError) -> [String] {
     guard let stream = opendir(path) else { throw systemCallFailure("read", path) }
     defer { closedir(stream) }
@@ -41,9 +41,9 @@ func directoryEntries(_ path: String) throws(PostgresClusterError) -> [String] {
     return names
 }
 
-/// The last `byteCountMax` bytes of a regular file, from `offset` at the earliest; nil when it cannot be read.
+/// Returns the last `byteCountMax` bytes of a regular file after `offset`; nil if it cannot be read.
 ///
-/// A symbolic link is not followed: the server's user may write in these directories, and root reads them.
+/// Symbolic links are not followed, because the server's user can write in these directories, and root reads them.
 func readFile(_ path: String, from offset: Int = 0, byteCountMax: Int = 1 << 20) -> String? {
     guard let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.noFollow, .closeOnExec]) else {
         return nil
@@ -64,7 +64,7 @@ func readFile(_ path: String, from offset: Int = 0, byteCountMax: Int = 1 << 20)
     return String(decoding: bytes.prefix(filled), as: UTF8.self)
 }
 
-/// The whole of a file under `/proc`, whose length is not known before it is read; nil when it cannot be read.
+/// Returns the content of a file under `/proc`, whose length is not known; nil if it cannot be read.
 func readProcFile(_ path: String) -> [UInt8]? {
     guard let file = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else { return nil }
     defer { try? file.close() }
@@ -77,10 +77,10 @@ func readProcFile(_ path: String) -> [UInt8]? {
     }
 }
 
-/// Replaces a file's content in one step: no reader ever sees half of it.
+/// Replaces a file's content atomically.
 ///
-/// The new file belongs to `owner`, with mode 0600. The temporary file is made afresh, so that a link planted in its
-/// place is not written through.
+/// The new file belongs to `owner` and has mode 0600. The temporary file is always new, so that it is no symbolic link
+/// of an attacker.
 /// - Throws: `systemCall`.
 func replaceFile(_ path: String, with content: String, owner: ServerUser) throws(PostgresClusterError) {
     let temporary = "\(path).new"
@@ -104,8 +104,8 @@ func replaceFile(_ path: String, with content: String, owner: ServerUser) throws
     guard rename(temporary, path) == 0 else { throw systemCallFailure("replace", path) }
 }
 
-/// Gives an existing directory to `owner` with mode 0700, following no link.
-/// - Throws: `systemCall`, also when `path` is no directory.
+/// Makes `owner` the owner of an existing directory, with mode 0700. Follows no link.
+/// - Throws: `systemCall`, also if `path` is not a directory.
 func makePrivate(_ path: String, owner: ServerUser) throws(PostgresClusterError) {
     let directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard directory >= 0 else { throw systemCallFailure("open", path) }
@@ -115,8 +115,8 @@ func makePrivate(_ path: String, owner: ServerUser) throws(PostgresClusterError)
     }
 }
 
-/// A short name for `text` that is the same in every run (FNV-1a, 64 bits, in hexadecimal). Not a secret, and not
-/// used where a collision would do harm.
+/// Returns a short, stable name for `text` (FNV-1a, 64 bits, in hexadecimal). Not secret, and not for uses where a
+/// collision matters.
 func stableName(for text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     let digits = String(hash, radix: 16)

@@ -2,14 +2,14 @@ import Glibc
 import Subprocess
 import SystemPackage
 
-/// A PostgreSQL server of Concord's own, in one directory, reachable by its owner through a Unix socket only.
+/// A private PostgreSQL server in one directory. Only its owner can reach it, through a Unix socket.
 ///
-/// Works for any caller, root included: root's children run as the user `postgres`, because PostgreSQL refuses root.
-/// A directory serves one Concord at a time. A server that outlived the Concord that had started it (`kill -9`) is
-/// adopted when it answers and runs with the same settings, and otherwise stopped and started anew.
+/// Works for any caller, including root: root's child processes run as the user `postgres`, because PostgreSQL refuses
+/// root. One Concord at a time uses a directory. If a server outlived its Concord (`kill -9`), the next one adopts it
+/// if it answers and has the same settings. Otherwise it is restarted.
 ///
-/// One `start` or `stop` at a time; a second one under way fails with ``PostgresClusterError/busy``. Dropping the
-/// object without ``stop(_:)`` lets go of the directory and leaves the server running.
+/// A `start` or `stop` during another one fails with ``PostgresClusterError/busy``. Releasing the object without
+/// ``stop(_:)`` unlocks the directory and leaves the server running.
 package actor PostgresCluster {
     private enum State {
         case stopped
@@ -17,7 +17,7 @@ package actor PostgresCluster {
         case running(ClusterConnection)
     }
 
-    /// The superuser that `initdb` makes and everybody connects as.
+    /// The superuser that `initdb` creates, and the role of all connections.
     private static let role = "concord"
 
     private let requestedDirectory: String
@@ -25,21 +25,21 @@ package actor PostgresCluster {
     private var state = State.stopped
     private var lock: DirectoryLock?
 
-    /// A cluster that is not running yet; nothing is touched before ``start()``.
+    /// Creates a cluster that is not running. Changes no file before ``start()``.
     /// - Parameters:
-    ///   - dataDirectory: A directory that does not exist, is empty, or was made by an earlier cluster. Relative
-    ///     paths start at the working directory.
-    ///   - settings: How the server runs.
+    ///   - dataDirectory: a directory that does not exist, is empty, or is that of an earlier cluster. Relative paths
+    ///     start at the working directory.
+    ///   - settings: the settings of the server.
     package init(dataDirectory: String, settings: ClusterSettings = .durable) {
         self.requestedDirectory = dataDirectory
         self.settings = settings
     }
 
-    /// Makes the cluster if there is none, starts or adopts its server, and returns when it answers.
+    /// Creates the cluster if there is none, starts or adopts its server, and returns when it answers.
     ///
-    /// On a running cluster it returns the same connection again. After a failure or a cancellation the directory is
-    /// unlocked and no server of this call is left running.
-    /// - Throws: `PostgresClusterError`; its cases say what the person at the keyboard has to do.
+    /// Returns the same connection if the cluster is running. After a failure or a cancellation, the directory is
+    /// unlocked and no server of this call is running.
+    /// - Throws: `PostgresClusterError`, whose description names the next step.
     package func start() async throws(PostgresClusterError) -> ClusterConnection {
         switch state {
         case .running(let connection): return connection
@@ -57,10 +57,10 @@ package actor PostgresCluster {
         }
     }
 
-    /// Stops the server and unlocks the directory; the data stays. Does nothing when it is not running.
+    /// Stops the server and unlocks the directory. The data stays. Does nothing if the server is not running.
     ///
-    /// Also completes in a cancelled task: a shutdown that is not waited for is no shutdown.
-    /// - Throws: `PostgresClusterError.busy` or `systemCall`, the latter when the server does not end.
+    /// Waits for the shutdown also in a cancelled task.
+    /// - Throws: `PostgresClusterError.busy`, or `systemCall` if the server does not stop.
     package func stop(_ mode: StopMode = .fast) async throws(PostgresClusterError) {
         switch state {
         case .stopped: return
@@ -79,12 +79,12 @@ package actor PostgresCluster {
         }
     }
 
-    /// Stops the server and removes the data directory with everything in it.
+    /// Stops the server and deletes the data directory.
     /// - Throws: `PostgresClusterError`.
     package func discard() async throws(PostgresClusterError) {
         guard case .running(let connection) = state else { throw .notRunning }
         try await stop(.immediate)
-        // A child that outlives the server by a moment may still write while its directory is being emptied.
+        // A child process of the stopped server may write for another moment while the directory is deleted.
         for _ in 1..<Self.removalsMax {
             let result = try await runChild("/bin/rm", ["-rf", "--", connection.dataDirectory])
             if result.succeeded { return }
@@ -96,7 +96,8 @@ package actor PostgresCluster {
     private static let removalsMax = 5
     private static let removalPause = Duration.milliseconds(200)
 
-    /// Makes an empty database unless there is one of that name; whether it was made.
+    /// Creates an empty database unless it exists.
+    /// - Returns: true if it was created.
     /// - Throws: `PostgresClusterError.notRunning` or `commandFailed`.
     @discardableResult
     package func createDatabase(_ name: String) async throws(PostgresClusterError) -> Bool {
@@ -114,7 +115,7 @@ package actor PostgresCluster {
             ]
         )
         if result.succeeded { return true }
-        // The children speak English, so the message can be recognised.
+        // Messages of child processes are in English, so the code can recognize this one.
         if result.output.contains("already exists") { return false }
         throw .commandFailed(command: "createdb", output: result.output)
     }
@@ -173,16 +174,16 @@ package actor PostgresCluster {
         return connection
     }
 
-    /// The server that is still running, when it can be used as it is; otherwise none is running afterwards.
+    /// Returns the running server if it can be adopted. Otherwise stops it and returns nil.
     private func adoptOrStop(
         in directory: DataDirectory,
         _ socketDirectory: String,
         _ binaries: ServerBinaries
     ) async throws(PostgresClusterError) -> Postmaster? {
-        // One that is still recovering from the crash in which its Concord died too.
+        // The server may still recover from the crash that also killed its Concord.
         _ = await waitUntil(settings.startTimeout) { directory.livePostmaster()?.status != .starting }
         guard let survivor = directory.livePostmaster() else { return nil }
-        // A server with a guard is about to be ended by it, so it is never adopted.
+        // A server with a guard is not adopted, because the guard stops it.
         if survivor.status == .ready, !settings.endsWithOwner,
             survivor.socketDirectory == socketDirectory,
             readFile(directory.configurationFile) == settings.configurationFile(socketDirectory: socketDirectory),
@@ -209,7 +210,7 @@ package actor PostgresCluster {
         _ owner: ServerUser
     ) async throws(PostgresClusterError) -> Postmaster {
         keepLogShort(directory.log)
-        // Children of a killed server hold its shared memory until they notice; nothing but time helps.
+        // Child processes of a killed server hold its shared memory until they notice. Waiting is the only way.
         let sharedMemoryDeadline = ContinuousClock.now + .seconds(30)
         while true {
             try await clearLeftovers(in: directory, socketDirectory, owner: owner)
@@ -237,12 +238,11 @@ package actor PostgresCluster {
         }
     }
 
-    /// Clears what would keep the next server from starting although no server is alive. Called only with the
-    /// directory locked.
+    /// Changes a stale pid file that would prevent the start. The caller must hold the lock of the directory.
     ///
-    /// A process id that now belongs to another process makes PostgreSQL believe that the old server lives. The file
-    /// has to stay: it names the shared memory by which PostgreSQL recognises orphaned children of a killed server,
-    /// and two generations of processes on the same data would destroy it.
+    /// If another process has the id in the file, PostgreSQL takes it for the old server. The file must not be deleted:
+    /// it names the shared memory by which PostgreSQL detects orphaned child processes of a killed server. Old and new
+    /// processes together would corrupt the data.
     private func clearLeftovers(
         in directory: DataDirectory,
         _ socketDirectory: String,
@@ -250,7 +250,7 @@ package actor PostgresCluster {
     ) async throws(PostgresClusterError) {
         let socket = "\(socketDirectory)/.s.PGSQL.\(ClusterConnection.port)"
         for path in [socket, "\(socket).lock"] { unlink(path) }
-        // An empty file was left by a server that died in the instant between making and filling it.
+        // The server died between creating and writing the file.
         guard await waitUntil(.seconds(1), { readFile(directory.pidFile)?.isEmpty != true }) else {
             unlink(directory.pidFile)
             return
@@ -258,13 +258,13 @@ package actor PostgresCluster {
         guard let text = readFile(directory.pidFile), let server = Postmaster(pidFile: text),
             kill(server.processID, 0) == 0
         else { return }
-        // One more than the largest id that Linux assigns (PID_MAX_LIMIT): no process can have it.
+        // One more than the largest process id of Linux (PID_MAX_LIMIT): no process has it.
         let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = lines.count > 1 ? lines[1] : ""
         try replaceFile(directory.pidFile, with: "\((1 << 22) + 1)\n\(rest)", owner: owner)
     }
 
-    /// Runs `body`; when it fails or is cancelled, no server is left behind.
+    /// Runs `body`. If it fails or is cancelled, stops the server.
     private func undoingOnFailure<Output>(
         in directory: DataDirectory,
         _ body: () async throws(PostgresClusterError) -> Output
@@ -272,15 +272,14 @@ package actor PostgresCluster {
         do throws(PostgresClusterError) {
             return try await body()
         } catch {
-            // A server that was just forked makes itself known a moment later.
+            // A server that was just forked writes its pid file a moment later.
             _ = await Task { await waitUntil(.milliseconds(500)) { directory.livePostmaster() != nil } }.value
             try? await stopServer(of: directory, .immediate)
             throw error
         }
     }
 
-    /// Stops the server of `directory` if there is one. Uses a separate task, because the caller may be cancelled and
-    /// could then wait for nothing.
+    /// Stops the server of `directory`, if any. Uses a separate task, because a cancelled caller could not wait.
     private func stopServer(of directory: DataDirectory, _ mode: StopMode) async throws(PostgresClusterError) {
         let stopTimeout = settings.stopTimeout
         let outcome = await Task { () async -> Result<Void, PostgresClusterError> in
@@ -298,15 +297,15 @@ package actor PostgresCluster {
         try outcome.get()
     }
 
-    /// Starts a process that waits for the directory's lock and gets it when this process ends in any way. It then ends
-    /// the server and removes its socket's directory.
+    /// Starts the guard: a process that waits for the lock of the directory, which it gets when this process ends in
+    /// any way. It then stops the server and deletes the directory of its socket.
     private func postGuard(
         on server: Postmaster,
         in directory: DataDirectory,
         _ socketDirectory: String
     ) async throws(PostgresClusterError) {
-        // After a regular stop the file is gone or names another server, and the guard has nothing to do. The lock is
-        // held until the server is gone, so that the next owner does not meet it halfway.
+        // After a regular stop, the file is missing or names another server, and the guard does nothing. It holds the
+        // lock until the server has stopped, so that the next owner starts afterwards.
         let order = #"""
             [ "$(head -n 1 "$1" 2>/dev/null)" = "$2" ] && kill -INT "$2" || exit 0
             tries=0
@@ -320,13 +319,13 @@ package actor PostgresCluster {
         try await runChildSuccessfully("/bin/sh", ["-c", script, "concord-guard"] + arguments)
     }
 
-    /// Starts a new log when the old one has grown large; one old log is kept.
+    /// Starts a new log if the old one is large. Keeps one old log.
     private func keepLogShort(_ log: String) {
         if let facts = FileFacts(log), facts.byteCount > 16 << 20 { rename(log, "\(log).1") }
     }
 }
 
-/// The open, locked file of a data directory; closing it unlocks.
+/// The open, locked file of a data directory. Closing it releases the lock.
 private final class DirectoryLock: Sendable {
     private let file: FileDescriptor
 

@@ -1,37 +1,37 @@
-/// Why a private PostgreSQL cluster could not be started or used.
+/// The reason why a private PostgreSQL cluster cannot be started or used.
 ///
-/// Every case is something a person has to act on; the description says what to do. None of them carries data of
-/// accounts: the server's log is kept free of statements and their details (see ``ClusterSettings``).
+/// The description names the next step for a person. No case contains data of accounts, because the server's log
+/// contains no statements (see ``ClusterSettings``).
 package enum PostgresClusterError: Error, Equatable, Sendable {
-    /// No PostgreSQL server of a usable version was found; `searched` lists the directories looked into.
+    /// No PostgreSQL of a supported version was found. `searched`: the searched directories.
     case serverNotInstalled(searched: [String])
-    /// Concord runs as root, `initdb` and `postgres` refuse root, and there is no user `postgres` to run them as.
+    /// Concord runs as root, PostgreSQL refuses root, and the user `postgres` does not exist.
     case serverUserMissing
-    /// Concord runs as root and has neither `setpriv` nor `runuser` to become another user with.
+    /// Concord runs as root, and neither `setpriv` nor `runuser` exists to run the server as another user.
     case cannotSwitchUser
-    /// Another process holds the lock of the data directory; its process id where it could be read.
+    /// Another process holds the lock of the data directory. `processID`: nil if it cannot be read.
     case inUse(directory: String, processID: Int?)
-    /// The directory holds files and none of them says that Concord made it.
+    /// The directory has files, but not the lock file of Concord.
     case notADataDirectory(String)
-    /// The cluster was made by PostgreSQL `found`, and no such server is installed (only those in `installed`).
+    /// PostgreSQL `found` created the cluster, and only the versions in `installed` are installed.
     case versionMismatch(directory: String, found: Int, installed: [Int])
     /// The cluster inside the data directory lacks its basic files.
     case incompleteCluster(String)
-    /// The directory belongs to another user and may not be taken over.
+    /// The directory belongs to another user.
     case ownedByAnotherUser(directory: String, userID: UInt32)
     /// The path of the Unix socket would be longer than the 107 bytes that the kernel allows.
     case socketPathTooLong(String)
-    /// A child process ended with failure; `output` is what it printed, both streams.
+    /// A child process failed. `output`: both of its streams.
     case commandFailed(command: String, output: String)
-    /// The server did not become ready; `log` is the end of what it wrote while starting.
+    /// The server did not become ready. `log`: the end of its log since the start.
     case startFailed(output: String, log: String)
     /// A system call failed.
     case systemCall(operation: String, path: String, reason: String)
-    /// The cluster is not running, and what was asked needs a running one.
+    /// The operation needs a running cluster.
     case notRunning
-    /// Another `start` or `stop` of the same object is under way.
+    /// Another `start` or `stop` of the same object is running.
     case busy
-    /// The task that asked was cancelled before the work was done.
+    /// The calling task was cancelled.
     case cancelled
 }
 

@@ -1,9 +1,9 @@
 import Glibc
 import Subprocess
 
-/// One installed PostgreSQL server.
+/// An installed PostgreSQL server.
 struct ServerBinaries: Equatable {
-    /// The oldest major version that Concord's statements are written for.
+    /// The oldest supported major version.
     static let majorMin = 15
 
     /// The directory of `postgres`, `initdb`, `pg_ctl` and their companions.
@@ -11,15 +11,15 @@ struct ServerBinaries: Equatable {
     /// The major version, such as 15.
     var major: Int
 
-    /// The path of one of its programs.
+    /// Returns the path of one of its programs.
     func path(_ program: String) -> String {
         "\(directory)/\(program)"
     }
 
-    /// The server to use: the one that made the cluster when there is a cluster, otherwise the newest.
+    /// Returns the server of the version that created the cluster; the newest server if there is no cluster.
     ///
-    /// `directory` is the only place to look, nil means all usual ones; `clusterMajor` is the version that made the
-    /// existing cluster, nil when there is none; `clusterDirectory` is for the error.
+    /// `directory`: the only directory to search; nil searches all usual ones. `clusterMajor`: the version that created
+    /// the existing cluster; nil if there is none. `clusterDirectory`: for the error.
     /// - Throws: `serverNotInstalled` or `versionMismatch`.
     static func choose(
         in directory: String?,
@@ -43,8 +43,8 @@ struct ServerBinaries: Equatable {
     /// The directory that `pg_config` names, then those of Debian, Ubuntu and Red Hat, without repetition.
     private static func usualDirectories() async -> [String] {
         var directories: [String] = []
-        // The caller's own environment, so that a server chosen by PATH is found. A missing pg_config is no error:
-        // it belongs to the development files and need not be there.
+        // With the caller's environment, so that a server in PATH is found. A missing pg_config is no error, because it
+        // is part of the development files.
         if let result = try? await runChild("pg_config", ["--bindir"], environment: .inherit), result.succeeded {
             directories.append(result.output)
         }
@@ -57,7 +57,7 @@ struct ServerBinaries: Equatable {
         return directories.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// The major version of the server in `directory`, or nil when there is no complete one.
+    /// Returns the major version of the server in `directory`; nil if it is incomplete.
     private static func serverMajor(in directory: String) async -> Int? {
         let needed = ["postgres", "initdb", "pg_ctl", "pg_isready", "createdb"]
         guard needed.allSatisfy({ access("\(directory)/\($0)", X_OK) == 0 }),
@@ -66,7 +66,8 @@ struct ServerBinaries: Equatable {
         return parseMajor(result.output)
     }
 
-    /// The major version in a line such as `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` or `… 18beta1`.
+    /// Parses the major version in a line such as `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` or `…
+    /// 18beta1`.
     static func parseMajor(_ versionLine: String) -> Int? {
         guard let marker = versionLine.firstRange(of: "(PostgreSQL) ") else { return nil }
         return Int(versionLine[marker.upperBound...].prefix { $0.isASCII && $0.isNumber })

@@ -2,14 +2,14 @@ import Glibc
 
 /// The operating system user that owns the cluster and runs its programs.
 struct ServerUser: Equatable {
-    /// Its numeric user id.
+    /// The numeric user id.
     var userID: uid_t
-    /// Its numeric primary group id.
+    /// The numeric primary group id.
     var groupID: gid_t
-    /// The words in front of a command line that make it run as this user; empty when the caller is that user.
+    /// The words before a command line that run it as this user; empty if the caller is that user.
     var commandPrefix: [String]
 
-    /// The caller, or `postgres` when the caller is root, whom PostgreSQL refuses.
+    /// Returns the caller, or `postgres` if the caller is root, because PostgreSQL refuses root.
     /// - Throws: `serverUserMissing` or `cannotSwitchUser`.
     static func forThisProcess() throws(PostgresClusterError) -> ServerUser {
         guard geteuid() == 0 else {
@@ -26,7 +26,7 @@ struct ServerUser: Equatable {
         throw .cannotSwitchUser
     }
 
-    /// The ids of the user called `name`, or nil when there is none.
+    /// Returns the ids of the user `name`; nil if it does not exist.
     private static func lookUp(_ name: String) -> (uid_t, gid_t)? {
         var record = passwd()
         var found: UnsafeMutablePointer<passwd>?

@@ -1,10 +1,9 @@
 import Glibc
 
-/// Makes the private directory that holds the cluster's Unix socket, or takes the one of an earlier run.
+/// Creates the private directory of the cluster's Unix socket, or uses that of an earlier run.
 ///
-/// The name follows from the data directory, so that an adopted server is found again. Because such a name can be
-/// guessed in a shared directory, what is already there is used only when it is a directory of the server's user
-/// that no other user can enter.
+/// The name is derived from the data directory, so that a running server can be adopted. An attacker can guess it, so
+/// an existing directory is used only if it belongs to the server's user and no other user can enter it.
 /// - Throws: `ownedByAnotherUser`, `socketPathTooLong` or `systemCall`.
 func prepareSocketDirectory(
     root: String,
@@ -12,7 +11,7 @@ func prepareSocketDirectory(
     owner: ServerUser
 ) throws(PostgresClusterError) -> String {
     let path = "\(root)/concord-\(stableName(for: "\(owner.userID) \(dataDirectory)"))"
-    // 107 is the size of sockaddr_un.sun_path less its final NUL (Linux, unix(7)).
+    // 107 is the size of sockaddr_un.sun_path without the final NUL (Linux, unix(7)).
     let socket = "\(path)/.s.PGSQL.\(ClusterConnection.port)"
     guard socket.utf8.count <= 107 else { throw .socketPathTooLong(socket) }
     if mkdir(path, 0o700) != 0 {
@@ -20,7 +19,7 @@ func prepareSocketDirectory(
         guard let facts = FileFacts(path), facts.isDirectory else {
             throw .systemCall(operation: "use", path: path, reason: "it is not a directory")
         }
-        // Ours is right too: root may have died between making the directory and giving it away.
+        // The caller may be the owner too: root may have died between creating the directory and changing its owner.
         guard facts.owner == owner.userID || facts.owner == geteuid() else {
             throw .ownedByAnotherUser(directory: path, userID: facts.owner)
         }

@@ -30,14 +30,14 @@ final class ClockWatch: Sendable {
         )
     }
 
-    /// Why the server is not ready; `nil` while the clocks agree, and while PostgreSQL does not answer: others report that.
+    /// The reason why the server is not ready; `nil` while the clocks agree, or while PostgreSQL does not answer.
     func problem() async -> String? {
         guard let clocks = try? await ClockComparison(effects, databaseClock) else { return nil }
         return note(clocks)
     }
 
-    /// Takes over a measured difference.
-    /// - Returns: why the server is not ready; `nil` if the clocks agree.
+    /// Records a measured difference.
+    /// - Returns: the reason why the server is not ready; `nil` if the clocks agree.
     @discardableResult func note(_ clocks: ClockComparison) -> String? {
         meter.set(clocks.secondsAhead)
         guard let disagreement = clocks.disagreement else {

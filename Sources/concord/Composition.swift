@@ -13,30 +13,30 @@ import Postgres
 import ServiceLifecycle
 import UnixSignals
 
-/// Builds everything, once, in order; the only place that knows how the parts fit together.
+/// Builds and connects all parts of the service. No other code does that.
 ///
-/// `serve` and `dev` differ in what they put into it, never in what it does with it.
+/// `serve` and `dev` differ only in its inputs.
 struct Composition {
     /// The differences between `serve` and `dev`.
     struct Mode {
         var callers: any CallerAuthentication
-        /// Judges custom tokens, given what judges those of registered service accounts.
+        /// Returns the verifier of custom tokens, given the verifier for registered service accounts.
         var customTokens: @Sendable (ServiceAccountTokens) -> any CustomTokenVerifier
         var trust: EmailTrustBase
         var providers: ProviderRegistry
         var webhooks: any WebhookSending
         var apps: AppVerifiers
-        /// Which telephone numbers only development accepts; `nil` in production.
+        /// The telephone numbers that only development accepts; `nil` in production.
         var developmentNumbers: DevelopmentNumbers?
-        /// The ways out of the outbox; what none of them takes waits until it expires.
+        /// The senders of messages in the outbox. A message without a sender waits until it expires.
         var channels: @Sendable (ProjectCache) -> [any OutboxChannel]
         /// The form of tokens in development; `nil` signs them as JWTs, as production does.
         var developmentTokens: DevelopmentTokens?
-        /// Routes that only development has; `nil` in production.
+        /// The routes of development; `nil` in production.
         var development: DevelopmentRoutes?
-        /// The page to which links in mails lead.
+        /// The page that links in mails open.
         var actionPage: MailLinks.Page
-        /// Creates the project when the database holds none; `nil` leaves that to `concord project init`.
+        /// The project to create if the database has none; `nil` if only `concord project init` may create it.
         var projectToCreate: ProjectRecord?
         /// True if an existing project gets the settings of `projectToCreate` that it lacks, because an earlier version
         /// created it in a private database.
@@ -47,9 +47,9 @@ struct Composition {
 
     /// The source of the database: production uses an existing one, development starts its own.
     struct Database: Sendable {
-        /// Makes the database usable and says how to reach it.
+        /// Prepares the database and returns its connection settings.
         var prepare: @Sendable () async throws -> PostgresConfiguration
-        /// Lets go of it; called once nothing uses it any more, also when `prepare` threw.
+        /// Releases the database. Called after its last use, also if `prepare` threw.
         var release: @Sendable () async -> Void
     }
 
@@ -63,7 +63,7 @@ struct Composition {
     var logger: Logger
 
     /// Serves until SIGTERM or SIGINT, then drains.
-    /// - Throws: `StartupFailure` when the service cannot start, or what a part of it threw while it ran.
+    /// - Throws: `StartupFailure` if the service cannot start, or the error of a part while it ran.
     func run() async throws {
         let service = ServiceHandle()
         let address = BoundAddress()
@@ -157,7 +157,7 @@ struct Composition {
     }
 }
 
-/// Why the service could not start; the message says what to do.
+/// The reason why the service cannot start, with the next step.
 struct StartupFailure: Error, CustomStringConvertible {
     let description: String
     let exitCode: ExitCode
@@ -212,7 +212,7 @@ extension Result where Failure == any Error {
 }
 
 extension ServiceGroupConfiguration {
-    /// Ends what has not finished by itself some time after the signal.
+    /// Cancels the parts that do not finish in time after the signal.
     fileprivate func bounded(drain: Duration) -> Self {
         var bounded = self
         bounded.maximumGracefulShutdownDuration = drain

@@ -29,8 +29,8 @@ struct Concord: AsyncParsableCommand {
         ]
     )
 
-    /// Replaces the library's `main`. It prints the usage of the command with a mistake that the command finds while it
-    /// runs. It also prints help and version through `say`, because the library does not check if they were written.
+    /// Replaces the library's `main`. If a running command finds a mistake in its arguments, it prints the usage of
+    /// that command. It prints help and version with `say`, because the library ignores failed writes.
     static func main() async {
         do {
             do {

@@ -23,7 +23,7 @@ final class BoundAddress: Sendable {
 }
 
 extension Logger {
-    /// Logs that a version of the policy is in use. Its author and reason are an operator's, never a user's data.
+    /// Logs the version of the policy in use. Author and reason are data of an operator, never of a user.
     fileprivate func report(_ version: ProjectVersion) {
         var metadata: Metadata = [
             "version": "\(version.version)", "author": "\(version.attribution.author ?? "unknown")",
@@ -33,8 +33,7 @@ extension Logger {
     }
 }
 
-/// The service behind the HTTP server: brings itself up, then does what has to be done now and then, and in the end puts
-/// everything away in order.
+/// The service behind the HTTP server: starts up, runs the background tasks, and shuts down in order.
 struct Core: Service, CustomStringConvertible {
     /// The text that ServiceLifecycle logs. Without it, the log would hold the whole composition, including secrets.
     var description: String { "core" }
@@ -44,11 +43,11 @@ struct Core: Service, CustomStringConvertible {
     let address: BoundAddress
     let measurements: Measurements
 
-    /// A flush costs one statement however many sign-ins there were; a crash loses at most what came since the last.
+    /// A flush takes one statement for any number of sign-ins. A crash loses the times since the last flush.
     private static let flushInterval = Duration.milliseconds(250)
-    /// Half of what is promised, because a pause may be longer by a quarter and reading takes its time.
+    /// Half of the documented maximum, because a pause may be longer by a quarter, and reading takes time.
     private static let refreshInterval = Duration.seconds(ProjectCache.stalenessSeconds) / 2
-    /// Short against the hour by which keys stay published longer than needed (`KeySchedule.marginSeconds`).
+    /// Much shorter than the margin of an hour for published keys (`KeySchedule.marginSeconds`).
     private static let keysInterval = Duration.seconds(60)
     /// The usual interval at which metrics are read.
     private static let outboxInterval = Duration.seconds(15)
@@ -79,7 +78,7 @@ struct Core: Service, CustomStringConvertible {
 
     private func serve(from client: PostgresClient, _ postgres: PostgresConfiguration) async throws {
         try await withThrowingTaskGroup { group in
-            // Not cancelled with the rest: the last writes go through it.
+            // Not cancelled with the other tasks, because the last writes use it.
             group.addTask { await client.run() }
             defer { client.shutDown() }
             let (operations, keys) = try await start(client, postgres)
@@ -120,8 +119,8 @@ struct Core: Service, CustomStringConvertible {
                         _ = await clocks.problem()
                     }
                 }
-                // Beside the flushes: one that waits for the database must not keep a provider that was disabled, or a key
-                // that was revoked, in use.
+                // Separate from the flushes: a flush that waits for the database must not delay the disabling of a
+                // provider or the revocation of a key.
                 upkeep.addTask { await keepProjectFresh(operations) }
                 await keepFlushing(operations)
             }
@@ -132,8 +131,8 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Waits for the database and starts on it; again when it goes away in between, or when the client, which has found
-    /// it away before, has not noticed yet that it is back.
+    /// Waits for the database and starts. Repeats both if the database becomes unreachable in between, or if the client
+    /// has not noticed yet that it is reachable again.
     private func start(
         _ client: PostgresClient,
         _ postgres: PostgresConfiguration
@@ -223,7 +222,7 @@ struct Core: Service, CustomStringConvertible {
         return (operations, keys)
     }
 
-    /// Logs what an audit finds in the project's configuration, each finding once a start.
+    /// Logs the findings of an audit of the project's configuration, each once after a start.
     private func reportConfiguration(_ project: ProjectCache, at now: Timestamp) {
         let registry = composition.mode.providers
         let isEnabled: @Sendable (ProviderID) -> Bool = {
@@ -242,13 +241,13 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Links lead to the public URL where one is configured, else to where the server listens.
+    /// Returns the base of links: the configured public URL, otherwise the listening address.
     private func mailLinks() async throws -> MailLinks {
         let listen = composition.listen
         if let publicURL = listen.publicURL {
             return MailLinks(base: publicURL, page: composition.mode.actionPage)
         }
-        // With port 0 the system chooses, and says so once the socket is bound.
+        // With port 0, the port is known only after the socket is bound.
         while listen.port == 0, address.value == nil {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.addressRetryInterval) }
         }
@@ -260,8 +259,8 @@ struct Core: Service, CustomStringConvertible {
         )
     }
 
-    /// A database that is away is waited for, because it will come back; one that refuses, or has a wrong schema, is not,
-    /// because it will not by itself.
+    /// Waits while the database is unreachable. Throws if it refuses or has a wrong schema, because waiting does not
+    /// help then.
     private func waitForSchema(_ postgres: PostgresConfiguration) async throws {
         var hasComplained = false
         while true {
@@ -286,9 +285,9 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// The current problem with the database or its schema, in words without secrets; `nil` if there is none.
+    /// Returns the current problem with the database or its schema, without secrets; `nil` if there is none.
     ///
-    /// `refusals`: logs a database that answers and refuses. The client logs one that is away.
+    /// `refusals`: logs refusals of the database. The client logs that it is unreachable.
     private func schemaProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
         do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
@@ -300,8 +299,8 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Why nothing can be written right now; `nil` when something can, or when there is only too much to write. That writes
-    /// are refused the client says in the log.
+    /// Returns the reason why no write succeeds; `nil` if writes succeed or if there are only too many. The client logs
+    /// refused writes.
     private func writeProblem(_ client: PostgresClient, _ store: AccountStore) async -> String? {
         do throws(PostgresError) {
             try await store.probeWrites()
@@ -311,7 +310,7 @@ struct Core: Service, CustomStringConvertible {
         return client.writeRefusal?.problem
     }
 
-    /// Writes sign-in times. What could not be written is kept for the next time.
+    /// Writes sign-in times. After a failure, the next flush writes them.
     private func keepFlushing(_ operations: AccountOperations) async {
         var outage = Outage(
             composition.logger,
@@ -336,7 +335,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Takes note of what other servers changed about the project. While it cannot be read, what is known stays in use.
+    /// Reads changes of the project by other servers. If it cannot be read, the known state stays in use.
     private func keepProjectFresh(_ operations: AccountOperations) async {
         var outage = Outage(
             composition.logger,
@@ -354,7 +353,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Takes note of keys that other servers made, makes the next one when it is due, and lets it sign when it is time.
+    /// Reads keys of other servers, creates the next key when it is due, and activates it at its time.
     private func maintainKeys(_ keys: SigningKeys, _ operations: AccountOperations) async {
         var outage = Outage(
             composition.logger,
@@ -372,7 +371,7 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Sends webhooks about events, for as long as there is something to send.
+    /// Sends webhooks until no event is waiting.
     private func sendWebhooks(_ operations: AccountOperations) async {
         let deliveries = WebhookDeliveries(operations)
         let outage = SharedOutage(
@@ -381,12 +380,13 @@ struct Core: Service, CustomStringConvertible {
         await withDiscardingTaskGroup { turns in
             await periodically(every: Self.webhooksInterval) {
                 guard operations.store.hasWebhooks else { return }
-                // Not waited for: a receiver may take its time. At most as many last as there are places, and one that claims.
+                // Does not wait, because a receiver may be slow. The number of running deliveries is limited by the
+                // places.
                 turns.addTask {
                     do {
                         if try await deliveries.sendDue() > 0 { outage.succeeded() }
                     } catch is CancellationError {
-                        // The server is ending.
+                        // The server is stopping.
                     } catch {
                         outage.failed(error)
                     }
@@ -403,14 +403,14 @@ struct Core: Service, CustomStringConvertible {
                 try await operations.merges.advanceAll()
                 outage.succeeded()
             } catch is CancellationError {
-                // The server is ending.
+                // The server is stopping.
             } catch {
                 outage.failed(error)
             }
         }
     }
 
-    /// Sends what the outbox holds for one way out, by as many workers as that takes.
+    /// Sends the messages in the outbox of one channel, with as many workers as needed.
     private func sendMessages(_ operations: AccountOperations, over channel: any OutboxChannel) async {
         let deliveries = OutboxDeliveries(operations, over: channel)
         let kind = channel.kind.rawValue
@@ -430,7 +430,7 @@ struct Core: Service, CustomStringConvertible {
                                 outage.succeeded()
                             }
                         } catch is CancellationError {
-                            // The server is ending.
+                            // The server is stopping.
                         } catch {
                             outage.failed(error)
                         }
@@ -448,7 +448,7 @@ struct Core: Service, CustomStringConvertible {
             keepSeconds: composition.purge.keep.components.seconds,
             rowsMax: composition.purge.rowsMax,
             metrics: measurements.operations,
-            // A server that is to stop waits for one batch at most.
+            // A stopping server waits for at most one batch.
             rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
         var outage = Outage(
@@ -464,14 +464,14 @@ struct Core: Service, CustomStringConvertible {
                 guard report.total > 0 else { return }
                 composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
             } catch is CancellationError {
-                // The server stops. What is left is deleted after the next start, or by another server.
+                // The server is stopping. The next start, or another server, deletes the rest.
             } catch {
                 outage.failed(error)
             }
         }
     }
 
-    /// Repeats `work` until shutdown. The pause is random, so that servers that started together do not stay in step.
+    /// Repeats `work` until shutdown, with random pauses, so that servers that started together do not run in step.
     private func periodically(every interval: Duration, _ work: () async -> Void) async {
         while true {
             do {

@@ -2,7 +2,7 @@ import AccountStore
 import Migrations
 import Postgres
 
-/// A failure of the database in words for the person at the command: where it is, the reason, and the next step.
+/// A failure of the database for the person at the command: its address, the reason and the next step.
 struct DatabaseFailure: Error, CustomStringConvertible {
     let error: PostgresError
     /// The address of the database; `nil` if only libpq knows.
@@ -73,13 +73,13 @@ struct DatabaseFailure: Error, CustomStringConvertible {
 extension ConnectFailure {
     /// The reason as part of a sentence.
     var words: String {
-        // `Connection refused`, and neither `SSL error` nor what a server says in its own language.
+        // Only texts such as `Connection refused`, not `SSL error` or messages of a server in another language.
         let isWord = state == nil && reason.dropFirst().first?.isLowercase == true
         return isWord ? reason.prefix(1).lowercased() + reason.dropFirst() : reason
     }
 
-    /// The next step, with its command if there is one. Chosen by the server's code; only ambiguous codes are
-    /// distinguished by the message, which differs on a server with another language than English.
+    /// The next step, with its command if there is one. The code of the server decides. Only ambiguous codes need the
+    /// message, which may be in another language than English.
     var nextStep: String {
         switch state {
         case SQLState.unknownDatabase: "Create it: createdb --owner \(shellWord(user)) \(shellWord(database))"
@@ -163,12 +163,12 @@ func namingDatabase<Output>(
     }
 }
 
-/// `error` with the place of the database, and with the reason why there is no connection.
+/// Returns `error` with the address of the database and the reason why there is no connection.
 func databaseFailure(_ error: PostgresError, _ configuration: PostgresConfiguration) async -> DatabaseFailure {
     DatabaseFailure(await reason(for: error, configuration), at: configuration.place)
 }
 
-/// Why there is no connection: of those that a client shares only that they are missing is known, so another one is tried.
+/// Opens a connection to find the reason, because the shared connections of a client only report that they are missing.
 private func reason(for failure: PostgresError, _ configuration: PostgresConfiguration) async -> PostgresError {
     guard failure.connectFailure == nil, [.unavailable, .connectionLost, .queueTimeout].contains(failure.code) else {
         return failure
@@ -181,7 +181,7 @@ private func reason(for failure: PostgresError, _ configuration: PostgresConfigu
     }
 }
 
-/// - Throws: `StartupFailure` where the schema is older than this program needs, or half migrated.
+/// - Throws: `StartupFailure` if the schema is older than this program needs, or a migration was interrupted.
 func requireSchema(_ state: SchemaState) throws {
     let readiness = state.readiness(required: SchemaVersion.required)
     guard readiness.canBeServed else { throw StartupFailure(readiness.description, .badConfiguration) }

@@ -2,8 +2,8 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Logs when PostgreSQL goes away and when it is back: once each for reads and for writes, for any number of lost
-/// connections and failed attempts in between. Also logs when it refuses writes and when it accepts them again.
+/// Logs when PostgreSQL becomes unreachable and when it is reachable again: once each for reads and for writes, for any
+/// number of lost connections and failed attempts. Also logs when it refuses writes and when it accepts them again.
 final class DatabaseLog: PostgresObserver {
     private struct Lane {
         var lost: Outage

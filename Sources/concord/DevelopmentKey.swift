@@ -3,7 +3,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 
-/// The key-encryption key of a development data directory: made once, readable by its owner only.
+/// The key-encryption key of a development data directory. It is created once and readable only by its owner.
 struct DevelopmentKey {
     let sealer: Sealer
     private let text: String
@@ -13,9 +13,9 @@ struct DevelopmentKey {
     /// The former id of the key, in directories of versions without an environment file.
     private static let formerID = "dev"
 
-    /// Reads the key of `directory`, which is made, with a key, where there is none.
+    /// Reads the key of `directory`. Creates directory and key if they do not exist.
     ///
-    /// - Throws: `StartupFailure` when the file cannot be made or is not such a key.
+    /// - Throws: `StartupFailure` if the file cannot be created or is not a key.
     init(ofDirectory directory: String) throws {
         let path = "\(directory)/key-encryption-key"
         try Self.makeDirectory(directory)
@@ -32,10 +32,10 @@ struct DevelopmentKey {
         self.directory = directory
     }
 
-    /// Writes a file for a shell to read, after which it finds this program, and the operators' commands work on what this
-    /// directory serves.
+    /// Writes a file for shells. A shell that reads it finds this program, and the commands of operators use the
+    /// database of this directory.
     ///
-    /// - Throws: `StartupFailure` when it cannot be written.
+    /// - Throws: `StartupFailure` if the file cannot be written.
     func writeEnvironment(databaseURL: String) throws {
         let path = Self.environmentPath(inDirectory: directory)
         func quoted(_ text: String) -> String {
@@ -74,7 +74,7 @@ struct DevelopmentKey {
         return String(text.filter { !$0.isWhitespace })
     }
 
-    /// Under another name first: two starts at once end with one key, and a crash leaves none half-written.
+    /// Writes under another name first, so that two concurrent starts use one key, and a crash leaves no partial file.
     private static func create(_ path: String) throws -> String {
         let draft = try draft(of: path, Data(Effects.system.randomBytes(32)).base64EncodedString() + "\n")
         defer { unlink(draft) }
@@ -84,7 +84,7 @@ struct DevelopmentKey {
         return stored
     }
 
-    /// Writes a file that is to have the name `path`, and returns the name that it has until then.
+    /// Writes a file for the name `path`, and returns its temporary name.
     private static func draft(of path: String, _ text: String) throws -> String {
         let draft = "\(path).\(getpid())"
         unlink(draft)

@@ -6,19 +6,19 @@ import Migrations
 import Postgres
 import PostgresCluster
 
-/// What a command's end means to a script; the table stands in `docs/reference/configuration.md`. 0 is "yes", 64 (`validationFailure`)
-/// a wrong command line. The numbers from 64 on are those of sysexits(3).
+/// The exit codes of commands, for scripts (`docs/reference/configuration.md`). 0 is "yes", 64 (`validationFailure`) a
+/// wrong command line. The numbers from 64 are those of sysexits(3).
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.
     static let answerIsNo = ExitCode(1)
     /// The input is invalid.
     static let badData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)
-    /// Something that should not happen did.
+    /// An unexpected error.
     static let bug = ExitCode(70)
     /// The output could not be written: the disk is full, or the reader is gone.
     static let cannotWrite = ExitCode(74)
-    /// Stopped before the end; the same command continues.
+    /// Stopped before the end. The same command continues.
     static let stopped = ExitCode(75)
     static let badConfiguration = ExitCode(78)
 
@@ -54,9 +54,9 @@ extension ExitCode {
         }
         self =
             switch error.code {
-            // It is there and does not do it in time.
+            // The server answers, but not in time.
             case .server(.queryCanceled), .server(.lockNotAvailable): .databaseUnreachable
-            // The role that is configured may not do it; the schema is that of another version.
+            // The configured role lacks a permission, or the schema has another version.
             case .server(.insufficientPrivilege), .server(.undefinedTable), .server(.undefinedColumn), .configuration:
                 .badConfiguration
             case .server, .connectionLost, .commitOutcomeUnknown, .unavailable, .queueFull, .queueTimeout,
@@ -100,7 +100,7 @@ extension PostgresError {
         }
     }
 
-    /// The problem in words for the public: without the names of tables.
+    /// The problem for the public, without names of tables.
     var problem: String {
         if isUnreachable { return "the database does not answer" }
         if refusesWrites { return "the database refuses writes: \(refusalOfWrites)" }
@@ -140,7 +140,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     throw ExitCode(for: ending)
 }
 
-/// The words for an error that ends a command.
+/// The text for an error that ends a command.
 func words(for error: any Error) -> String {
     switch error {
     case is Sealer.OpeningFailure: "a stored secret cannot be read: \(error); check the key-encryption keys"

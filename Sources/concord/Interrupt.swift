@@ -4,17 +4,17 @@ import UnixSignals
 /// The error after Ctrl-C or a signal to end.
 struct Interrupted: Error {}
 
-/// Notices SIGINT and SIGTERM while something runs that ends by itself where it stands well.
+/// Records SIGINT and SIGTERM while a task runs that checks for them and stops at a safe place.
 final class Interrupt: Sendable {
     private let came = Atomic(false)
     private let notice: String?
 
-    /// - `notice`: the text for the person who waits for the end.
+    /// - `notice`: the text on the first signal.
     init(saying notice: String? = "stopping after the work in progress") {
         self.notice = notice
     }
 
-    /// True if the signal has come.
+    /// True after a signal.
     var hasCome: Bool { came.load(ordering: .relaxed) }
 
     /// Runs `body`; meanwhile signals are recorded and do not end the process. The first one prints the notice.

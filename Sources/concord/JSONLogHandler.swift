@@ -23,7 +23,7 @@ struct JSONLogHandler: LogHandler {
             for (name, value) in merged.sorted(by: { $0.key < $1.key }) { writer.field(name, value.description) }
         }
         line.append(UInt8(ascii: "\n"))
-        // One call a line, so that lines of several threads do not mix. A line that cannot be written is lost.
+        // One write for each line, so that lines of several threads do not mix. A failed write loses its line.
         _ = write(STDERR_FILENO, line, line.count)
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 import HTTPServer
 
 extension Composition {
-    /// The text about an address that cannot be used: the address, the reason and the next step.
+    /// The text about an unusable address: the address, the reason and the next step.
     func words(for failure: CannotListen) -> String {
         nextStep(after: failure).map { "\(failure). \($0)" } ?? "\(failure)"
     }

@@ -2,7 +2,7 @@ import HTTPServer
 import Logging
 import Metrics
 
-/// Metrics of the listeners: open connections, and shortages.
+/// Metrics of the listeners: open connections and reached limits.
 struct ListenerMetrics: Sendable {
     static let open = "concord_http_connections"
     static let shortages = "concord_http_connection_shortages_total"
@@ -43,7 +43,7 @@ struct ListenerMetrics: Sendable {
     fileprivate subscript(name: Name) -> Handles? { handles[name] }
 }
 
-/// Logs once when connections have to wait at a listener, and once when they no longer do.
+/// Logs once when connections must wait at a listener, and once when they no longer must.
 struct ListenerLog: ListenerObserver {
     private let logger: Logger
     private let metrics: ListenerMetrics.Handles?

@@ -5,7 +5,7 @@ import Metrics
 import Postgres
 import PrometheusMetrics
 
-/// Everything the process measures itself by, made once: a handle for each series.
+/// The metrics of the process: a handle for each series, created once.
 struct Measurements: Sendable {
     let registry: PrometheusRegistry
     let http: HTTPMetrics
@@ -15,7 +15,7 @@ struct Measurements: Sendable {
     let listeners: ListenerMetrics
     let clockDifference: Meter
 
-    /// `development`: the routes that only development has, where they are served.
+    /// `development`: the routes of development, if they are served.
     init(_ development: DevelopmentRoutes?) {
         registry = PrometheusRegistry(MetricsTable.families(development))
         http = HTTPMetrics(registry, development)

@@ -5,11 +5,11 @@ import AccountStore
 import Postgres
 import PrometheusMetrics
 
-/// Everything that is measured; what the registry and `docs/reference/metrics.md` are made of.
+/// All metrics. The registry and `docs/reference/metrics.md` use this table.
 enum MetricsTable {
-    /// In the order in which they are shown.
+    /// The families in the order of the output.
     ///
-    /// `development`: the routes that only development has, where they are served.
+    /// `development`: the routes of development, if they are served.
     static func families(_ development: DevelopmentRoutes?) -> [MetricFamily] {
         http(development) + accounts + database + passwords + process
         // The next one goes here.

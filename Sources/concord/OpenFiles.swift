@@ -7,11 +7,11 @@ struct OpenFiles {
 
     /// The minimum for a useful server: an idle one has 40 open files.
     private static let limitMin = 128
-    /// More than connections could ever want, where the system sets no limit.
+    /// The limit if the system has none, more than any number of connections needs.
     private static let limitMax = 1 << 20
 
-    /// The system's limit for this process, raised as far as it lets itself be raised.
-    /// - Throws: `StartupFailure` where that is not enough for anything.
+    /// Raises the limit of this process to the maximum that the system allows.
+    /// - Throws: `StartupFailure` if the limit is below the minimum.
     static func raised() throws -> OpenFiles {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
@@ -32,7 +32,7 @@ struct OpenFiles {
         return files
     }
 
-    /// Files for the database, for providers, relays and receivers, and for operators.
+    /// Files that are reserved for the database, providers, relays and receivers, and operators.
     private var reserve: Int { min(512, max(96, limit / 2)) }
 
     /// Maximum number of connections of each operator listener: the reserve holds them, independent of clients.

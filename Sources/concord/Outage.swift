@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Says once that something which is done again and again has begun to fail, and once that it works again.
+/// Logs once when a repeated task begins to fail, and once when it succeeds again.
 struct Outage {
     private let logger: Logger
     private let failure: Logger.Message
@@ -27,7 +27,7 @@ struct Outage {
     }
 }
 
-/// The same for several that do it at once.
+/// The same for a task that several workers run.
 final class SharedOutage: Sendable {
     private let outage: Mutex<Outage>
 

@@ -24,7 +24,7 @@ struct OutboxMetrics: Sendable {
         webhooks = meter(Self.waiting, "webhook")
     }
 
-    /// Reads it anew. What cannot be read stays as it was.
+    /// Reads the values. If reading fails, the earlier values stay.
     func read(_ store: AccountStore, at now: Timestamp) async {
         for (kind, waiting, oldest) in messages {
             guard let found = try? await store.waitingMessages(kind, countMax: Self.countMax) else { continue }

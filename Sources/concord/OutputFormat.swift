@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The form of what a command prints: for people, or the same for programs.
+/// The output format of a command: for people or for programs.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case text
     case json

@@ -1,7 +1,7 @@
 import Glibc
 import Metrics
 
-/// The operating system's readings of this process, under the names that every Prometheus client uses.
+/// Metrics of the operating system about this process, with the usual names of Prometheus clients.
 struct ProcessReadings: Sendable {
     static let residentBytes = "process_resident_memory_bytes"
     static let cpuSeconds = "process_cpu_seconds_total"
@@ -14,7 +14,7 @@ struct ProcessReadings: Sendable {
     private let open: Meter
     private let openMax: Meter
 
-    /// Takes now for the time the process started.
+    /// Uses the current time as the start time of the process.
     init(_ factory: any MetricsFactory) {
         resident = Meter(label: Self.residentBytes, factory: factory)
         cpu = Meter(label: Self.cpuSeconds, factory: factory)
@@ -47,7 +47,7 @@ struct ProcessReadings: Sendable {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Itself, its parent, and the descriptor that reads them.
+        // Without `.`, `..` and the descriptor that reads the directory.
         return count - 3
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A line on a terminal that says how far something long has come; nothing where standard error is no terminal.
+/// A progress line on a terminal. Prints no text if standard error is not a terminal.
 final class ProgressMeter: Sendable {
     private struct State {
         var shownAt: ContinuousClock.Instant?
@@ -15,14 +15,14 @@ final class ProgressMeter: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
 
-    /// - `total`: about how many there are; `nil` when that is not known.
+    /// - `total`: the estimated total; `nil` if unknown.
     init(total: Int64?, noun: String, isTerminal: Bool = isatty(STDERR_FILENO) == 1) {
         self.total = total
         self.noun = noun
         isShown = isTerminal
     }
 
-    /// Says that `count` are done, a few times a second at most; of `total` where that is known only now.
+    /// Shows that `count` are done, at most a few times a second. `total`: the total if it is known only now.
     func show(_ count: Int64, of total: Int64? = nil) {
         guard isShown else { return }
         let now = ContinuousClock.now
@@ -34,7 +34,7 @@ final class ProgressMeter: Sendable {
         if isDue { write("\r\(Self.line(count, of: total ?? self.total, noun, after: now - start))\u{1B}[K") }
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func clear() {
         if isShown { write("\r\u{1B}[K") }
     }
@@ -63,7 +63,7 @@ final class ProgressMeter: Sendable {
     }
 }
 
-/// Digits in groups of three.
+/// Groups digits by three.
 func grouped(_ number: Int64) -> String {
     let digits = String(number.magnitude)
     var text = ""

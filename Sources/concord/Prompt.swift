@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// Returns true if a person at a terminal can be asked.
+/// True if a person at a terminal can answer.
 var canAsk: Bool { isatty(STDIN_FILENO) == 1 }
 
 /// Asks at the terminal for agreement, unless it was given before (`isAgreed`). Without a terminal, there is no
@@ -25,7 +25,7 @@ func agree(to question: String, isAgreed: Bool) async throws {
     }
 }
 
-/// A line; `nil` where there will be none. Reading one would go on after a signal, so it is read once it is there.
+/// Reads a line; `nil` at the end of the input. Waits for input before it reads, because a signal does not end a read.
 /// - Throws: `Interrupted`.
 private func answerAtTerminal(to question: String) async throws -> String? {
     let interrupt = Interrupt(saying: nil)
@@ -37,7 +37,7 @@ private func answerAtTerminal(to question: String) async throws -> String? {
             try await Task.sleep(for: .milliseconds(20))
         }
         let answer = readLine()
-        // Ctrl-D leaves the cursor behind the question.
+        // After Ctrl-D, the cursor is still on the line of the question.
         if answer == nil { emit("\n") }
         return answer
     }

@@ -1,9 +1,9 @@
 import AccountOperations
 import AccountStore
 
-/// Runs `body`, which seals secrets, with the store and the sealer of the configuration, once one secret of the project has
-/// been opened: what is sealed under a key that only has the right name is lost.
-/// - Throws: `SigningKeys.Unreadable` before anything is written; what `body` throws.
+/// Opens one secret of the project, and then runs `body`, which seals secrets, with the store and the sealer of the
+/// configuration. So a wrong key with the right id seals no value, which would be lost.
+/// - Throws: `SigningKeys.Unreadable` before any write; errors of `body`.
 func withSealingStore<Output: Sendable>(
     _ configuration: ServeConfiguration,
     _ body: @Sendable (AccountStore, Sealer) async throws -> Output

@@ -4,10 +4,10 @@ import NIOSSL
 import ServiceLifecycle
 import Synchronization
 
-/// The certificate that the listener shows, with its key: read again whenever the files hold something else, because
-/// certificates last weeks and servers months.
+/// The certificate of the listener and its key. It is reloaded when the files change, because certificates expire while
+/// a server runs.
 ///
-/// Files that cannot be used leave what is in use as it is.
+/// If the new files are unusable, the current certificate stays in use.
 final class ServerCertificate: Service, CustomStringConvertible {
     /// The text that ServiceLifecycle logs.
     let description = "certificate"
@@ -26,7 +26,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
     /// A long interval is enough: a new certificate arrives weeks before the old one expires.
     private static let interval = Duration.seconds(10)
 
-    /// - Throws: `StartupFailure` where the files cannot be used; the configuration has refused such files before.
+    /// - Throws: `StartupFailure` if the files are unusable, which the configuration has already checked.
     init(certificatePath: String, keyPath: String, logger: Logger) throws {
         self.certificatePath = certificatePath
         self.keyPath = keyPath
@@ -60,7 +60,7 @@ final class ServerCertificate: Service, CustomStringConvertible {
                 outage.succeeded()
                 hasFailed = false
             } catch {
-                // Two files are not replaced at once: what does not match may do so a moment later.
+                // The two files are not replaced at once. A mismatch may be over a moment later.
                 if hasFailed { outage.failed(error) }
                 hasFailed = true
             }
@@ -102,7 +102,7 @@ struct TLSFiles: Equatable {
         self.init(certificate: Array(certificate), key: Array(key))
     }
 
-    /// The server's own certificate first; `nil` where there is none.
+    /// The certificates of the chain, the server's first; `nil` if there is none.
     private var chain: [NIOSSLCertificate]? {
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificate), !chain.isEmpty else { return nil }
         return chain
@@ -124,7 +124,7 @@ struct TLSFiles: Equatable {
         }
     }
 
-    /// Until when the server's own certificate is good.
+    /// The expiry of the server's certificate.
     var expires: String? {
         chain?.first.map { Date(timeIntervalSince1970: TimeInterval($0.notValidAfter)).formatted(.iso8601) }
     }

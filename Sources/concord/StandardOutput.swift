@@ -5,14 +5,14 @@ import Synchronization
 struct OutputFailure: Error, Equatable, CustomStringConvertible {
     let description: String
 
-    /// - `name`: what was written to; the reason is the system's last.
+    /// - `name`: the destination. The reason is the last error of the system.
     init(_ name: String) {
         description = "\(name): \(String(cString: strerror(errno)))"
     }
 }
 
-/// Standard output, the one way of every command to it: what is said is kept until there is enough of it, or until it is
-/// asked for, and once something could not be written nothing else is.
+/// Standard output for all commands. Output is buffered until the buffer is full or is flushed. After a failed write,
+/// all later output is dropped.
 private struct StandardOutput {
     private static let bytesMax = 32 << 10
 
@@ -42,9 +42,9 @@ private struct StandardOutput {
 
 private let standardOutput = Mutex(StandardOutput())
 
-/// Says `text` on standard output, at the latest when the command ends (`reportingErrors`).
-/// - Throws: `OutputFailure` when this, or something before it, could not be written. Where nothing can be thrown it may be
-///   passed over: the end of the command throws it again.
+/// Prints `text` on standard output, at the latest when the command ends (`reportingErrors`).
+/// - Throws: `OutputFailure` if this or an earlier write failed. Callers may ignore it, because the end of the command
+///   throws it again.
 func say(_ text: String, terminator: String = "\n") throws(OutputFailure) {
     try standardOutput.withLock { output throws(OutputFailure) in try output.append(text + terminator) }
 }
@@ -63,7 +63,7 @@ func announce(_ text: String) {
     }
 }
 
-/// Writes lines to standard error, each marked as ours.
+/// Writes lines to standard error, each with the prefix of the program.
 func complain(_ text: String) {
     emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined())
 }
@@ -73,7 +73,7 @@ func emit(_ text: String) {
     try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error")
 }
 
-/// Writes all of `bytes`, with as many attempts as needed.
+/// Writes all of `bytes`, with several system calls if needed.
 ///
 /// `name`: the name of `descriptor` in an error.
 func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, named name: String) throws(OutputFailure) {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The machine code that only starting has run: reading the configuration, parsing templates, joining libraries.
+/// The machine code that only the start runs: reading the configuration, parsing templates, linking libraries.
 enum StartUpCode {
-    /// Makes the system forget which pages of machine code this process has touched, so that only the code of serving
-    /// counts, not that of starting (ADR 0067).
+    /// Releases the pages of machine code that this process has used, so that its resident memory contains only the
+    /// code of serving (ADR 0067).
     ///
-    /// Changes nothing but the count: the pages stay in the system's cache of files, and what is needed again is found there.
-    /// - Returns: how many bytes of code are mapped.
+    /// The pages stay in the page cache of the system, where later uses find them.
+    /// - Returns: number of bytes of mapped code.
     @discardableResult
     static func forget() -> Int {
         mappings.reduce(0) { sum, range in
@@ -15,7 +15,7 @@ enum StartUpCode {
         }
     }
 
-    /// The ranges of executable, read-only file mappings, which hold exactly the files' content. Read from
+    /// The ranges of executable, read-only file mappings, which equal the content of the files. Read from
     /// `/proc/self/maps` (proc(5)): `start-end r-xp offset device inode path`.
     private static var mappings: [Range<UInt>] {
         guard let file = fopen("/proc/self/maps", "r") else { return [] }

@@ -1,7 +1,7 @@
-/// Rows of cells in columns that stand below each other, for people.
+/// Tables of aligned columns, for people.
 enum TextTable {
-    /// A line for each row of equally many cells. Two spaces separate the columns, and no line ends with a space. The first
-    /// `rightAligned` columns end below each other, the others begin so.
+    /// A line for each row. All rows have the same number of cells. Two spaces separate the columns, and no line ends
+    /// with a space. The first `rightAligned` columns are aligned to the right, the others to the left.
     static func lines(_ rows: [[String]], rightAligned: Int = 0) -> [String] {
         let widths = rows.first?.indices.map { column in rows.map { $0[column].count }.max() ?? 0 } ?? []
         return rows.map { row in
@@ -20,7 +20,7 @@ enum TextTable {
     static func text(_ pairs: [(String, String)]) -> String { text(pairs.map { [$0.0, $0.1] }) }
 }
 
-/// `text` with spaces after it, or before it, up to `width` characters.
+/// Returns `text` with spaces after it, or before it, up to `width` characters.
 func padded(_ text: String, to width: Int, onLeft: Bool = false) -> String {
     let spaces = String(repeating: " ", count: max(0, width - text.count))
     return onLeft ? spaces + text : text + spaces

@@ -1,9 +1,9 @@
 import Postgres
 
-/// Runs `body` again while the database cannot be reached, for half a minute: one that moves is back soon. Also while
-/// another session holds a lock for longer than a server would wait.
+/// Repeats `body` for half a minute while the database is unreachable, because a failover is short. Also repeats it
+/// while another session holds a lock for longer than a server would wait.
 ///
-/// `body` can be repeated: where its answer was lost, what it did stays done.
+/// `body` must be idempotent, because its answer may have been lost.
 func waitingForDatabase<Output: Sendable>(_ body: () async throws -> Output) async throws -> Output {
     for seconds in [1, 2, 4, 8, 15] {
         do {

@@ -1,9 +1,9 @@
 import Migrations
 import Postgres
 
-/// Runs `body` with a database client that lives as long as it does.
-/// - Throws: `DatabaseFailure` in place of a `PostgresError`; `StartupFailure` where the schema is older than this program
-///   needs; what `body` throws.
+/// Runs `body` with a database client, and closes the client afterwards.
+/// - Throws: `DatabaseFailure` instead of a `PostgresError`; `StartupFailure` if the schema is older than this program
+///   needs; other errors of `body`.
 func withClient<Output: Sendable>(
     _ configuration: PostgresConfiguration,
     _ body: @Sendable (PostgresClient) async throws -> Output

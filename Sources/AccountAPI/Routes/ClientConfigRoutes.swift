@@ -14,7 +14,7 @@ extension Route {
         let settings = request.operations.project.settings
         switch settings.denial(of: RegisteredApp.Claim(request)) {
         case nil: break
-        // A developer who tries things out has no registered app.
+        // A developer may have no registered app yet.
         case _ where request.operations.providers.isForDevelopment && settings.apps.isEmpty: break
         case .unknownApp: throw APIError.code(.invalidAppID)
         case .unknownCertificate: throw APIError.code(.invalidCertHash)

@@ -71,7 +71,7 @@ extension Route {
         }
     }
 
-    /// The session that the answer will be presented with. Concord's own page sends `sessionIdDigest`: the hexadecimal
+    /// The session of the sign-in that presents the answer. Concord's own page sends `sessionIdDigest`: the hexadecimal
     /// digest of the id that a native app keeps.
     private static func session(_ body: RequestBody) throws(APIError) -> BeginProviderFlow.Session {
         if let text = try body.nonEmptyString("sessionIdDigest") {

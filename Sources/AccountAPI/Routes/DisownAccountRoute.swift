@@ -4,7 +4,7 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `POST /concord/v1/emailCode:disown`: the owner of a mailbox, with a code that would verify the address, declares
+    /// `POST /concord/v1/emailCode:disown`: the owner of a mailbox, with a code that would verify the address, states
     /// that the account is not theirs.
     ///
     /// Requires no API key: the code is the secret.

@@ -3,8 +3,8 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Concord's own API for making two accounts one: for administrators, with a reason; for whoever has a recent session of each.
-// docs/guides/merging.md describes merges.
+// Concord's own API for merging two accounts: for administrators, with a reason, and for users with a recent session of
+// each account. docs/guides/merging.md describes merges.
 
 extension Route {
     static let merges: [Route] = [

@@ -95,7 +95,7 @@ extension Route {
             }
             writer.field("displayName", user.profile.displayName)
             writer.field("photoUrl", user.profile.photoURL)
-            // Present also if empty: web clients read from it what is left after unlinking.
+            // Present also if empty, because web clients read the remaining providers from it after unlinking.
             writer.name("providerUserInfo")
             writer.providerUserInfo(of: ShownAccount(user))
             if user.passwordUpdatedAt != nil { writer.field("passwordHash", redactedPasswordHash) }

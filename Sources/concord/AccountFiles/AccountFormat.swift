@@ -16,7 +16,7 @@ enum AccountFormat: String, CaseIterable, ExpressibleByArgument {
     case supabase
 }
 
-/// The accounts of a file, one after the other.
+/// Reads the accounts of a file one by one.
 struct AccountFileReader {
     /// `nil` at the end.
     let next: () throws(AccountFileError) -> FileRow<ImportedAccount>?

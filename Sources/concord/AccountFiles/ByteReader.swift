@@ -1,6 +1,6 @@
 import Glibc
 
-/// Bytes of a file or of standard input, one after the other, in little memory. Knows the line.
+/// Reads bytes of a file or of standard input in little memory, and counts lines.
 final class ByteReader {
     private let descriptor: Int32
     private let name: String
@@ -27,7 +27,7 @@ final class ByteReader {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
-    /// The next byte, which stays; `nil` at the end.
+    /// Returns the next byte without consuming it; `nil` at the end.
     func peek() throws(AccountFileError) -> UInt8? {
         if position == buffer.count { try fill() }
         return position < buffer.count ? buffer[position] : nil
@@ -40,7 +40,7 @@ final class ByteReader {
         return byte
     }
 
-    /// Drops the mark that some editors put in front of UTF-8. Files in UTF-16 begin with another one.
+    /// Skips the byte order mark of UTF-8. Files in UTF-16 begin with another one.
     func skipByteOrderMark() throws(AccountFileError) {
         switch try peek() {
         case 0xFE, 0xFF: throw .broken("is not in UTF-8", line: 1)
@@ -66,11 +66,11 @@ final class ByteReader {
     }
 }
 
-/// Why the rest of a file cannot be read. What came before is good.
+/// The reason why the rest of a file cannot be read. The rows before it are valid.
 enum AccountFileError: Error, CustomStringConvertible {
     case unreadable(String)
     case broken(String, line: Int)
-    /// The first hash of a password, where nothing says how it was made.
+    /// A row with a password hash, although no option names its algorithm.
     case unnamedHash(RowPlace)
 
     var description: String {
@@ -82,10 +82,10 @@ enum AccountFileError: Error, CustomStringConvertible {
     }
 }
 
-/// One account of a file, or what is wrong with its row, and where it begins.
+/// An account of a file, or the mistake in its row, and its place.
 struct FileRow<Content: Sendable>: Sendable {
     let line: Int
-    /// Its place among all rows, from 0, where lines say little.
+    /// The index of the row, from 0, if the line is not sufficient.
     var index: Int?
     let content: Result<Content, RowDefect>
 
@@ -98,16 +98,16 @@ struct FileRow<Content: Sendable>: Sendable {
     var place: RowPlace { RowPlace(line: line, index: index) }
 }
 
-/// The place at which a row begins.
+/// The place where a row begins.
 struct RowPlace: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// From 1.
     var line: Int
-    /// From 0, where all rows may stand on one line.
+    /// The index from 0, if all rows may be on one line.
     var index: Int?
 
     var description: String { index.map { "line \(line), index \($0)" } ?? "line \(line)" }
 
-    /// All rows before it.
+    /// The number of rows before it.
     var before: String {
         switch index {
         case nil: "all rows before line \(line) are done"
@@ -131,7 +131,7 @@ enum RowDefect: Error, Sendable, Hashable, CustomStringConvertible {
     case columns(found: Int)
     case unusable(String)
 
-    /// Bytes of one row.
+    /// Maximum number of bytes of one row.
     static let rowBytesMax = 1 << 20
 
     var description: String {

@@ -4,7 +4,7 @@ import AccountStore
 import ArgumentParser
 import JSON
 
-/// The form of a file that is written.
+/// The format of an export file.
 enum ExportForm: String, CaseIterable, ExpressibleByArgument {
     case json
     case csv
@@ -15,7 +15,7 @@ enum ExportForm: String, CaseIterable, ExpressibleByArgument {
 struct ExportedPart: Sendable {
     var bytes: [UInt8] = []
     var count = 0
-    /// Linked identities that have no place in the form.
+    /// Number of linked identities that the format cannot represent.
     var leftOut = 0
 }
 
@@ -23,13 +23,13 @@ extension ExportForm {
     /// The beginning of a file.
     var beginning: ArraySlice<UInt8> { self == .json ? Array("{\"users\":[".utf8)[...] : [] }
 
-    /// Bytes of the separator in front of each account but the first of a file.
+    /// Number of bytes of the separator before each account except the first of a file.
     var separatorBytes: Int { self == .json ? 1 : 0 }
 
     /// The end of a file.
     var end: ArraySlice<UInt8> { self == .json ? Array("\n]}\n".utf8)[...] : [] }
 
-    /// Some accounts, each as if another were in front of it.
+    /// Formats some accounts, each with a separator before it.
     func part(_ accounts: StoredAccounts, withHashes: Bool) throws -> ExportedPart {
         var part = ExportedPart()
         var writer = JSONWriter()

@@ -20,7 +20,7 @@ struct ExportSink: Sendable {
         }
     }
 
-    /// So many bytes a pipe takes at once where it takes any (`PIPE_BUF`), so that waiting for it can be broken off.
+    /// A pipe that is ready accepts this number of bytes at once (`PIPE_BUF`), so that no write blocks.
     private static let pipeBytes = 4096
     private static let waitMilliseconds: Int32 = 100
 

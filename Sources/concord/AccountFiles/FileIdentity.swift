@@ -5,7 +5,7 @@ struct FileIdentity: Hashable {
     private let device: dev_t
     private let inode: ino_t
 
-    /// `path`: `-` is standard input. `nil` where there is none, or a pipe, a terminal or the like.
+    /// `path`: `-` is standard input. `nil` if there is no such file, or it is a pipe, a terminal or similar.
     init?(path: String) {
         var status = stat()
         guard (path == "-" ? fstat(STDIN_FILENO, &status) : stat(path, &status)) == 0 else { return nil }

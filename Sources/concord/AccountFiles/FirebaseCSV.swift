@@ -40,7 +40,7 @@ enum FirebaseCSV {
         return .success(ImportedAccount(json: json))
     }
 
-    /// The line of an account, and how many of its identities have no place in it.
+    /// Returns the line of an account, and the number of its identities that the line cannot represent.
     static func line(
         _ account: ShownAccount<BorrowedText>,
         passwordHash: String?

@@ -1,6 +1,6 @@
 import JSON
 
-/// The users of `{"users": [ … ]}`, or of an array alone, one after the other.
+/// Reads the users of `{"users": [ … ]}`, or of an array alone, one by one.
 final class JSONUserReader {
     private let bytes: ByteReader
     private var isInObject = false
@@ -86,7 +86,8 @@ final class JSONUserReader {
         }
     }
 
-    /// Reads to the end of the file, which is nothing but what closes it: otherwise it was cut off or put together.
+    /// Reads to the end of the file. Anything but the closing brackets means that the file is incomplete or
+    /// concatenated.
     private func finish() throws(AccountFileError) {
         _ = try bytes.next()
         isDone = true
@@ -105,7 +106,7 @@ final class JSONUserReader {
         guard try skipSpace() == nil else { throw broken("continues after its end") }
     }
 
-    /// The bytes of the next value; `nil` if they are too many. Parses only brackets and strings.
+    /// Returns the bytes of the next value; `nil` if it is too long. Parses only brackets and strings.
     private func value(keeping: Bool) throws(AccountFileError) -> [UInt8]? {
         var value: [UInt8]? = keeping ? [] : nil
         var (depth, isInString, isEscaped) = (0, false, false)

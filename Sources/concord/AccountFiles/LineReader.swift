@@ -1,6 +1,6 @@
 import JSON
 
-/// JSON objects, one on each line.
+/// Reads JSON objects, one on each line.
 final class JSONLineReader {
     private let bytes: ByteReader
 
@@ -9,7 +9,7 @@ final class JSONLineReader {
         try bytes.skipByteOrderMark()
     }
 
-    /// `nil` at the end. Empty lines are nothing.
+    /// `nil` at the end. Skips empty lines.
     func next() throws(AccountFileError) -> FileRow<[String: JSONValue]>? {
         while try bytes.peek() != nil {
             let line = bytes.line
@@ -26,7 +26,7 @@ final class JSONLineReader {
     }
 }
 
-/// Records of comma-separated values (RFC 4180): a quoted field may hold commas, line ends and doubled quotes.
+/// Reads records of comma-separated values (RFC 4180). A quoted field may contain commas, line ends and doubled quotes.
 final class CSVReader {
     private let bytes: ByteReader
 
@@ -35,7 +35,7 @@ final class CSVReader {
         try bytes.skipByteOrderMark()
     }
 
-    /// `nil` at the end. Empty lines are nothing.
+    /// `nil` at the end. Skips empty lines.
     func next() throws(AccountFileError) -> FileRow<[String]>? {
         while try bytes.peek() != nil {
             let line = bytes.line
@@ -47,7 +47,7 @@ final class CSVReader {
                     break
                 }
                 count += 1
-                // One quote that is missing would otherwise take the rest of the file for a field.
+                // Otherwise a missing quote would turn the rest of the file into one field.
                 if count > RowDefect.rowBytesMax {
                     if isQuoted { throw .broken("has a quote that is never closed", line: line) }
                     isTooLong = true
@@ -71,7 +71,7 @@ final class CSVReader {
             if fields[fields.count - 1].last == UInt8(ascii: "\r") { fields[fields.count - 1].removeLast() }
             if fields == [[]] { continue }
             let texts = fields.compactMap { String(validating: $0, as: UTF8.self) }
-            // PostgreSQL keeps no U+0000.
+            // PostgreSQL cannot store U+0000.
             guard texts.count == fields.count, !fields.contains(where: { $0.contains(0) }) else {
                 return FileRow(line: line, content: .failure(.notUTF8))
             }

@@ -2,10 +2,11 @@ import AccountLinking
 import AccountOperations
 import JSON
 
-/// Users of Supabase Auth: rows of `auth.users`, as CSV with a heading (`COPY … TO … CSV HEADER`) or as objects on lines.
+/// Users of Supabase Auth: rows of `auth.users`, as CSV with a heading (`COPY … TO … CSV HEADER`) or as objects on
+/// lines.
 ///
-/// Their identities are a column `identities`, a JSON array of rows of `auth.identities`, or a separate file, which is
-/// held in memory.
+/// Their identities are in the column `identities`, a JSON array of rows of `auth.identities`, or in a separate file,
+/// which is loaded into memory.
 final class SupabaseReader {
     private let rows: () throws(AccountFileError) -> FileRow<[String: JSONValue]>?
     private var identities: [String: [[String: JSONValue]]] = [:]
@@ -28,7 +29,7 @@ final class SupabaseReader {
         return FileRow(line: row.line, content: row.content.flatMap(account))
     }
 
-    /// An object begins with a brace, a heading with a name. `key`: a column that there has to be.
+    /// An object begins with a brace, a heading with a name. `key`: a required column.
     private static func rows(
         _ bytes: ByteReader,
         key: String
@@ -70,14 +71,14 @@ final class SupabaseReader {
         account.email = text(row, "email")
         account.isEmailVerified =
             try [instant(row, "email_confirmed_at"), instant(row, "confirmed_at")].contains { $0 != nil }
-        // Supabase stores the number without its plus sign, and it is unproven before it was confirmed.
+        // Supabase stores the number without its plus sign. It is proven only after its confirmation.
         if let phone = text(row, "phone"), try instant(row, "phone_confirmed_at") != nil {
             account.phoneNumber = phone.hasPrefix("+") ? phone : "+" + phone
         }
         if let hash = text(row, "encrypted_password") { account.password = .hash(Array(hash.utf8), salt: []) }
         account.createdAt = try instant(row, "created_at")
         account.lastLoginAt = try instant(row, "last_sign_in_at")
-        // People must judge a ban that ends: a user who is banned in the file stays disabled.
+        // Concord has no ban that ends. A banned user is disabled until a person decides.
         account.isDisabled = try instant(row, "banned_until") != nil
         let profile = try object(row, "raw_user_meta_data")
         account.profile.displayName =
@@ -94,7 +95,7 @@ final class SupabaseReader {
         }
     )
 
-    /// `nil` for what stands for the address or the number itself.
+    /// `nil` for the identities that represent the address or the number.
     private func identity(_ row: [String: JSONValue]) throws(RowDefect) -> ImportedAccount.Identity? {
         guard let name = text(row, "provider") else { throw .unusable("identities.provider") }
         if name == "email" || name == "phone" { return nil }

@@ -15,7 +15,7 @@ struct AddressList {
     let addresses: [Line]
 
     /// - `path`: the file; `-` is standard input.
-    /// - Throws: `StartupFailure` that names the first line which is no address, or says why the file cannot be read.
+    /// - Throws: `StartupFailure` with the first invalid line, or with the reason why the file cannot be read.
     init(path: String) throws(StartupFailure) {
         do {
             addresses = try Self.read(try ByteReader(path: path), path)
@@ -36,7 +36,7 @@ struct AddressList {
             }
             var line: [UInt8] = []
             while let byte = try bytes.next(), byte != UInt8(ascii: "\n") {
-                // What is longer is no address.
+                // A longer line is not an address.
                 if line.count <= lineBytesMax { line.append(byte) }
             }
             if line.last == UInt8(ascii: "\r") { line.removeLast() }

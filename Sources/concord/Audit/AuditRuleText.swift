@@ -1,7 +1,7 @@
 import AccountLinking
 import JSON
 
-/// The rules of audits in words.
+/// The texts of audit rules.
 enum AuditRuleText {
     /// Three columns with a heading.
     static func list(_ rules: [AuditRule]) -> String {
@@ -37,7 +37,7 @@ enum AuditRuleText {
         ).text
     }
 
-    /// Lines of at most 100 characters, the following ones behind the heading.
+    /// Wraps text at 100 characters, and indents further lines.
     private static func wrapped(_ text: String) -> String {
         var lines: [String] = []
         for word in text.split(separator: " ") {

@@ -61,7 +61,7 @@ extension RepairConsequence {
 }
 
 extension SignInMethod {
-    /// The way to sign in that stops working, and what brings it back.
+    /// The sign-in method that stops working, and the way to restore it.
     fileprivate var wayIn: String {
         switch self {
         case .password: "with their password until they reset it"

@@ -3,10 +3,10 @@ import AccountStore
 import JSON
 
 extension AccountSnapshots.Place {
-    /// One word that a shell leaves alone.
+    /// A word that needs no quotes in a shell.
     var cursor: String { Base64URL.encode(Array("\(tenant.rawValue)\u{1F}\(userID)".utf8)) }
 
-    /// `nil` for what `cursor` never made.
+    /// `nil` for a text that `cursor` cannot have created.
     init?(cursor: String) {
         guard let bytes = Base64URL.decode(cursor), let text = String(validating: bytes, as: UTF8.self) else {
             return nil

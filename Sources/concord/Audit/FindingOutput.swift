@@ -11,15 +11,15 @@ import Synchronization
 enum FindingFormat: String, CaseIterable, ExpressibleByArgument {
     /// For people: columns, in colour on a terminal.
     case text
-    /// An object a line, and one more that sums up.
+    /// One JSON object a line, and one with the summary.
     case ndjson
     /// RFC 4180, with a heading.
     case csv
-    /// SARIF 2.1.0, as systems that run checks show it.
+    /// SARIF 2.1.0, for systems that display results of checks.
     case sarif
 }
 
-/// Prints findings as they come, so that memory does not grow with them.
+/// Prints each finding at once, so that memory does not grow.
 final class FindingOutput: Sendable {
     private let format: FindingFormat
     private let rules: [AuditRule]
@@ -57,7 +57,7 @@ final class FindingOutput: Sendable {
         }
     }
 
-    /// A finding about the project's configuration, which names no account.
+    /// Prints a finding about the project's configuration, which names no account.
     func report(_ finding: ProjectFinding) throws {
         try report { format in
             switch format {
@@ -141,7 +141,7 @@ struct Style: Sendable {
         line(finding.rule.id, finding.rule.severity, Self.project, finding.evidence)
     }
 
-    /// Stands where an account would.
+    /// The text in the place of an account.
     private static let project = "(project)"
 
     private func line(_ rule: String, _ severity: AuditRule.Severity, _ user: String, _ evidence: Evidence) -> String {
@@ -195,7 +195,7 @@ struct Style: Sendable {
         writer.field("evidence", object: { write(finding.evidence, to: &$0) })
     }
 
-    /// An account, and what was found of it.
+    /// An account and its findings.
     func write(_ evidence: Evidence, of user: UserID, tenant: TenantID, to writer: inout JSONWriter) {
         writer.field("tenant", tenant.rawValue)
         writer.field("user", user.rawValue)
@@ -232,7 +232,7 @@ struct Style: Sendable {
         return (columns + [json]).map(Self.csvField).joined(separator: ",")
     }
 
-    /// Quoted where RFC 4180 demands it.
+    /// Quotes a field if RFC 4180 requires it.
     private static func csvField(_ text: String) -> String {
         let quote = UInt8(ascii: "\"")
         guard text.utf8.contains(where: { $0 == UInt8(ascii: ",") || $0 == quote || $0 == 0x0A || $0 == 0x0D }) else {
@@ -261,7 +261,7 @@ struct Style: Sendable {
 
     private func shown(_ address: String) -> String { showsIdentifiers ? address : maskedAddress(address) }
 
-    /// The provider, and how the name begins.
+    /// The provider, and the beginning of the name.
     private func maskedSubject(_ subject: String) -> String {
         let parts = subject.split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return "…" }

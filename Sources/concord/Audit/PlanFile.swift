@@ -4,12 +4,12 @@ import AccountStore
 import JSON
 import Synchronization
 
-/// A plan as a file: a JSON object on each line, the first says what it is, the last how many operations there are. Lines in
-/// between can be deleted, or begin with `#`.
+/// The file of a plan: a JSON object on each line. The first describes the plan, the last has the number of operations.
+/// A person may delete the other lines, or comment them out with `#`.
 enum PlanFile {
-    /// The format number. Any change that an older version would misread raises it.
+    /// The number of the format. It grows with every change that older versions would misread.
     static let format: Int64 = 1
-    /// Bytes of one line.
+    /// Maximum number of bytes of a line.
     static let lineBytesMax = 64 << 10
 
     /// The first line.
@@ -20,7 +20,7 @@ enum PlanFile {
     }
 }
 
-/// Writes a plan to standard output as it is made.
+/// Writes a plan to standard output, one operation at a time.
 final class PlanWriter: Sendable {
     private let header: PlanFile.Header
     private let style: Style
@@ -34,7 +34,7 @@ final class PlanWriter: Sendable {
         style = Style(showsIdentifiers: showsIdentifiers)
     }
 
-    /// `options`: what was asked for; `terms`: what it was measured by.
+    /// `options`: the options of the command. `terms`: the terms of the project.
     func begin(options: JSONValue, terms: AuditTerms) throws {
         try line { writer in
             writer.field("type", "plan")
@@ -99,14 +99,14 @@ final class PlanWriter: Sendable {
 
 /// Reads a plan, one operation at a time, in little memory.
 final class PlanReader {
-    /// An operation, and where it stands.
+    /// An operation and its line.
     struct Line: Sendable {
         var number: Int
         var step: PlannedStep
     }
 
     let header: PlanFile.Header
-    /// Number of operations when the plan was made; known once the last line was read.
+    /// Number of operations of the original plan, after the last line was read.
     private(set) var operationCount: Int64?
     private let bytes: ByteReader
     private var lastNumber: Int64 = 0
@@ -129,7 +129,7 @@ final class PlanReader {
         header = PlanFile.Header(plan: plan, project: project, madeAt: madeAt)
     }
 
-    /// `nil` after the last.
+    /// `nil` after the last operation.
     func next() throws(AccountFileError) -> Line? {
         if operationCount != nil { return nil }
         guard let (number, object) = try Self.nextObject(bytes) else {
@@ -184,7 +184,7 @@ final class PlanReader {
         )
     }
 
-    /// The next line that is neither empty nor a comment, and its number; `nil` at the end.
+    /// Returns the next line that is neither empty nor a comment, and its number; `nil` at the end.
     private static func nextObject(
         _ bytes: ByteReader
     ) throws(AccountFileError) -> (line: Int, object: [String: JSONValue])? {

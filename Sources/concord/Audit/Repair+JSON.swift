@@ -2,7 +2,7 @@ import AccountLinking
 import AccountOperations
 import JSON
 
-// How a repair is written in a plan: what is written once is never renamed.
+// The form of a repair in a plan. Released names never change.
 
 extension Repair {
     /// The name of the repair.
@@ -55,7 +55,7 @@ extension Repair {
         return fields
     }
 
-    /// `nil` for what `json` never makes: a field too many is a mistake as well.
+    /// `nil` for any other form, also for an unknown field.
     init?(json: [String: JSONValue]) {
         func method() -> SignInMethod? { json["method"]?.string.flatMap(SignInMethod.init(name:)) }
         func codes() -> EmailCodeRecord.Kind? { json["codes"]?.string.flatMap(EmailCodeRecord.Kind.init(rawValue:)) }

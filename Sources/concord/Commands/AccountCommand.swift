@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `concord account`: accounts, one by one and all of them.
+/// `concord account`: single accounts, and exports and imports of all.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",

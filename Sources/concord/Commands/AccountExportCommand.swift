@@ -72,7 +72,7 @@ struct AccountExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns how many accounts were written, and what was left out.
+    /// Returns the number of written accounts and of omitted data.
     private func write(
         _ export: AccountExport,
         to sink: ExportSink,

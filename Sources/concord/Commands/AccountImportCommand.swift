@@ -108,7 +108,7 @@ struct AccountImportCommand: AsyncParsableCommand {
                     case .failure(let defect): throw ValidationError(explanation(defect))
                     }
                 }
-                // Not before what is read is open: they could be one file.
+                // Opened after the input, because both could be the same file.
                 let rowErrors = try RowErrors(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
                 let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
                 let end = try await FileImport(accounts, options, rowErrors).run(reader)
@@ -136,7 +136,7 @@ struct AccountImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the file once, where nothing is said of hashes and it can be read twice: a stream shows what it holds as it comes.
+    /// Reads the file once before the import if no option names the hash algorithm. A stream cannot be read twice.
     private func checkNothingIsHashed() throws {
         guard file != "-", FileIdentity(path: file) != nil else { return }
         let reader = try AccountFileReader(path: file, format, identities: nil)
@@ -150,7 +150,7 @@ struct AccountImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// In the names of the options.
+    /// The defect in the words of the options.
     private func explanation(_ defect: HashParameters.Defect) -> String {
         func option(_ field: String) -> String {
             [
@@ -170,7 +170,7 @@ struct AccountImportCommand: AsyncParsableCommand {
     }
 
     private func hashParameters() throws -> HashParameters? {
-        // What Supabase stores describes itself.
+        // The hashes of Supabase name their algorithm.
         guard let name = hashAlgo ?? (format == .supabase ? "PHC" : nil) else { return nil }
         var parameters = HashParameters(algorithm: name)
         var key = hashKey
@@ -218,12 +218,12 @@ struct ImportCounts: Sendable {
     }
 }
 
-/// The report of rows that are left out, on standard error or in a file.
+/// The report of skipped rows, on standard error or in a file.
 final class RowErrors: Sendable {
     private let path: String?
     private let descriptor: Int32?
     private let count = Mutex(0)
-    /// Why the file does not have them all.
+    /// The reason why the file lacks a report.
     private let failure = Mutex<OutputFailure?>(nil)
 
     /// Maximum number of rows on standard error; of further rows only their number is printed.
@@ -232,7 +232,7 @@ final class RowErrors: Sendable {
     /// - Parameters:
     ///   - path: `nil` is standard error.
     ///   - inputs: paths of files that are open for reading.
-    /// - Throws: `ValidationError` where one of them is `path`; `StartupFailure` where that cannot be written.
+    /// - Throws: `ValidationError` if one of them is `path`; `StartupFailure` if `path` cannot be written.
     init(path: String?, reading inputs: [String]) throws {
         self.path = path
         guard let path else {
@@ -260,7 +260,7 @@ final class RowErrors: Sendable {
                 return count
             }
             guard count <= Self.reportedMax else { return }
-            // An id with control characters would write what it likes on a terminal.
+            // An id with control characters could change the terminal.
             let name = id.flatMap(UserID.init).map { "\($0.rawValue): " } ?? ""
             complain("\(place): \(name)\(message)")
             return
@@ -280,7 +280,7 @@ final class RowErrors: Sendable {
         if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
-    /// Prints how many rows were not reported on standard error.
+    /// Prints the number of rows that were not reported on standard error.
     func reportRemaining() {
         let more = count.withLock { $0 } - Self.reportedMax
         guard more > 0 else { return }
@@ -300,11 +300,11 @@ extension ImportedAccount {
     fileprivate var hasHash: Bool { hash != nil && !isRedacted }
 }
 
-/// Takes a file in, some rows at a time.
+/// Imports a file in batches.
 struct FileImport {
     enum Reason {
         case finished
-        /// By a signal. All rows before the place are done.
+        /// Stopped by a signal. All rows before the place are imported.
         case stopped(RowPlace)
         case failed(any Error, RowPlace)
     }
@@ -321,10 +321,10 @@ struct FileImport {
 
     private typealias Batch = [(place: RowPlace, account: ImportedAccount)]
 
-    /// Batches that are written at once, while the next is read.
+    /// Number of batches that are written concurrently, while the next one is read.
     private static let batchesMax = 3
 
-    /// Ends early on SIGINT and SIGTERM, after the batches that are under way.
+    /// Ends early on SIGINT and SIGTERM, after the running batches.
     func run(_ reader: AccountFileReader) async throws -> (counts: ImportCounts, reason: Reason) {
         let interrupt = Interrupt()
         return await interrupt.watching { await read(reader, until: interrupt) }
@@ -383,7 +383,7 @@ struct FileImport {
         }
     }
 
-    /// The place of the first row that remains; earlier rows will still be written.
+    /// The place of the first remaining row. Earlier rows will still be written.
     private func place(of error: AccountFileError, after last: RowPlace?, _ reader: AccountFileReader) -> RowPlace {
         if case .unnamedHash(let place) = error { return place }
         var place = RowPlace(line: last?.line ?? 1, index: reader.hasIndexes ? (last?.index ?? -1) + 1 : nil)
@@ -391,9 +391,9 @@ struct FileImport {
         return place
     }
 
-    /// The account of a row that can be read and is not in the file before.
+    /// Returns the account of a row, if it is valid and its id is not in an earlier row.
     ///
-    /// `seen`: hashes of ids, some sixteen bytes for each account; of a billion accounts one could be taken for another.
+    /// `seen`: hashes of ids, about 16 bytes for each account. With a billion accounts, a collision is possible.
     private func admitted(
         _ row: FileRow<ImportedAccount>,
         _ seen: inout Set<Int>,
@@ -425,7 +425,7 @@ struct FileImport {
     }
 
     private func message(_ refusal: ImportRefusal) -> String {
-        // For Supabase, the user names no algorithm.
+        // For Supabase, the operator names no algorithm.
         guard refusal == .invalidPasswordHash, case .selfDescribing = options.hashing else { return refusal.message }
         return "passwordHash does not name its algorithm, or names an unknown key"
     }
@@ -433,7 +433,7 @@ struct FileImport {
     private func write(_ batch: Batch) async -> BatchResult {
         let place = batch.first?.place ?? RowPlace(line: 1)
         do {
-            // What was written before its answer was lost changes nothing again.
+            // A retry of a batch whose answer was lost changes no row again.
             let outcome = try await waitingForDatabase { try await accounts.apply(batch.map(\.account), options) }
             for (index, refusal) in outcome.refused {
                 rowErrors.report(message(refusal), batch[index].place, id: batch[index].account.id)

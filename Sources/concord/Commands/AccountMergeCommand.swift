@@ -4,7 +4,7 @@ import AccountStore
 import ArgumentParser
 import JSON
 
-/// `concord account merge`: two accounts made one, and two of them again.
+/// `concord account merge`: merges two accounts, and undoes merges.
 struct AccountMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
@@ -275,7 +275,7 @@ extension AccountMergeCommand {
     }
 }
 
-/// Merges in words.
+/// The texts of merges.
 enum MergeText {
     /// A table of both accounts and the result, then the dropped values and the sessions that end.
     static func preview(_ preview: MergePreview, _ style: Style) -> String {
@@ -314,7 +314,7 @@ enum MergeText {
         }
     }
 
-    /// A row for each second factor: nobody chooses among them.
+    /// A row for each second factor. There is no choice among them.
     private static func factors(_ preview: MergePreview, _ style: Style) -> [[String]] {
         let theirs = preview.absorbed.secondFactors
         func text(_ factor: SecondFactor) -> String {
@@ -339,7 +339,7 @@ enum MergeText {
         case .phoneNumber: return style.text(.number(text))
         case .provider(let provider):
             return String(style.text(.subject("\(provider.rawValue)/\(text)")).dropFirst(provider.rawValue.count + 1))
-        // What a user wrote would write what it likes on a terminal.
+        // A value of a user could change the terminal.
         default:
             let printable = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
             return String(String(String.UnicodeScalarView(printable)).prefix(40))
@@ -367,7 +367,7 @@ enum MergeText {
             .joined(separator: "\n")
     }
 
-    /// Why later changes keep a merge from being undone, and what helps.
+    /// The later changes that prevent the undo of a merge, and the next step.
     static func prevented(by changes: [LaterChange]) -> String {
         guard changes.allSatisfy(\.canStay) else {
             return "nothing was undone: revert the changes that prevent the undo, and try again"

@@ -135,7 +135,7 @@ struct AccountShowCommand: AsyncParsableCommand {
     }
 }
 
-/// Accounts in words.
+/// The texts of accounts.
 enum AccountText {
     /// One line: the id, the address and the sign-in methods.
     static func line(_ user: UserRecord, _ style: Style) -> String {
@@ -206,7 +206,7 @@ enum AccountText {
         return TextTable.text(lines)
     }
 
-    /// The first item behind its name, the others below.
+    /// The first item after its name, the others below it.
     private static func listed(_ name: String, _ items: [String], none: String = "") -> [(String, String)] {
         guard let first = items.first else { return [(name, none)] }
         return [(name, first)] + items.dropFirst().map { ("", $0) }

@@ -52,7 +52,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
             try await withSealingStore(serving) { store, sealer in
                 let project = try await AuditedProject.load(store, registry)
                 let (header, count) = try check(project)
-                // Finds out if webhooks announce the suspensions.
+                // Loads the webhooks that receive the suspensions.
                 try await store.refreshWebhooks()
                 let repairs = AuditRepairs(
                     store: store,
@@ -90,7 +90,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks with the consequences in the question: standard output may be a file.
+    /// Asks for agreement. The question contains the consequences, because standard output may be a file.
     /// - Throws: `ExitCode`, after a report, if the operator does not agree.
     private func ask(about forecast: PlanOutcome) async throws {
         let needsConsent = !yes && canAsk && forecast.count(of: .applied) > 0
@@ -102,7 +102,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
         try await agree(to: question, isAgreed: yes)
     }
 
-    /// Reads the whole file, and nothing else.
+    /// Reads the whole file without changing the database.
     private func check(_ project: AuditedProject) throws -> (header: PlanFile.Header, count: Int64) {
         let reader = try PlanReader(path: plan)
         guard reader.header.project == project.id else {
@@ -117,7 +117,7 @@ struct AuditApplyCommand: AsyncParsableCommand {
 /// `1 operation`, `2 operations`.
 func operations(_ count: Int64) -> String { "\(grouped(count)) \(count == 1 ? "operation" : "operations")" }
 
-/// Goes through the file of a plan, some operations at a time.
+/// Processes the file of a plan in batches.
 struct PlanApplication: Sendable {
     private let repairs: AuditRepairs
     private let path: String
@@ -125,7 +125,7 @@ struct PlanApplication: Sendable {
     private let count: Int64
     private let batch: Int
 
-    /// - `count`: of operations in the file.
+    /// - `count`: number of operations in the file.
     init(_ repairs: AuditRepairs, path: String, _ header: PlanFile.Header, count: Int64, batch: Int) {
         self.repairs = repairs
         self.path = path
@@ -134,12 +134,12 @@ struct PlanApplication: Sendable {
         self.batch = batch
     }
 
-    /// The outcome that applying the plan would have now. Changes nothing.
+    /// Returns the outcome that applying the plan would have now. Changes no data.
     func rehearse(until interrupt: Interrupt) async throws -> PlanOutcome {
         try await walk(until: interrupt, isForecast: true) { try await repairs.rehearse($0, of: header.plan) }
     }
 
-    /// Applies what is not applied yet.
+    /// Applies the operations that are not applied yet.
     func apply(until interrupt: Interrupt) async throws -> PlanOutcome {
         try await walk(until: interrupt, isForecast: false) { try await repairs.apply($0, of: header.plan) }
     }
@@ -192,7 +192,7 @@ struct PlanOutcome: Sendable {
     }
 
     private let header: PlanFile.Header
-    /// Number of operations when the plan was made; some lines may have been deleted since.
+    /// Number of operations of the original plan. Some lines may have been deleted since.
     var total: Int64 = 0
     private(set) var seen: Int64 = 0
     private var counts: [StepOutcome: Int64] = [:]
@@ -223,10 +223,10 @@ struct PlanOutcome: Sendable {
 
     var skippedCount: Int64 { counts.reduce(0) { $0 + ($1.key.reason == nil ? 0 : $1.value) } }
 
-    /// Returns true if no operation was left out or undone before.
+    /// Returns true if no operation was skipped or undone before.
     var isComplete: Bool { skippedCount == 0 && count(of: .undoneBefore) == 0 }
 
-    /// The consequences of what is applied, the gravest first.
+    /// The consequences of the applied operations, the most serious first.
     var consequences: [ConsequenceTally.Entry] { tally.entries }
 
     /// The predicted changes and their consequences.
@@ -302,7 +302,7 @@ struct PlanOutcome: Sendable {
 }
 
 extension StepOutcome {
-    /// Why it was left out; `nil` where it was not.
+    /// The reason why the operation was skipped; `nil` if it was not.
     var reason: String? {
         switch self {
         case .applied, .appliedBefore, .undoneBefore: nil

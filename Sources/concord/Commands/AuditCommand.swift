@@ -6,7 +6,7 @@ import FoundationEssentials
 import IdentityProviders
 import Postgres
 
-/// `concord audit`: what is wrong with accounts, or may soon be.
+/// `concord audit`: finds and repairs problems of accounts.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
@@ -138,7 +138,7 @@ extension AuditCommand {
     }
 }
 
-/// The least severity that counts.
+/// The minimum severity of reported findings.
 enum Threshold: String, CaseIterable, ExpressibleByArgument {
     case note
     case warning

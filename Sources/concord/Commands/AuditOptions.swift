@@ -6,7 +6,7 @@ import FoundationEssentials
 import IdentityProviders
 import Logging
 
-/// Which rules are asked about which accounts.
+/// The options that choose rules and accounts.
 struct AuditSelectionOptions: ParsableArguments {
     @Option(
         name: .customLong("rule"),
@@ -47,7 +47,7 @@ struct AuditSelectionOptions: ParsableArguments {
         if let since { try SnapshotOptions.validate(since: since) }
     }
 
-    /// The rules to check. Reports chosen rules that `selection` cannot answer.
+    /// The rules to check. Reports chosen rules that cannot be checked for `selection`.
     func rules(for selection: AccountSnapshots.Selection) -> [AuditRule] {
         let rules = ruleIDs.isEmpty ? AuditRule.all : AuditRule.all.filter { ruleIDs.contains($0.id) }
         let unanswered = Set(Audit.unanswered(rules, by: selection).map(\.id))
@@ -55,7 +55,7 @@ struct AuditSelectionOptions: ParsableArguments {
             let ids = rules.map(\.id).filter(unanswered.contains)
             complain("rules left out, because they need all accounts: \(ids.joined(separator: ", "))")
         }
-        // Who names accounts asks about these, and about the project only by a rule's name.
+        // With named accounts, rules about the project are checked only if they are named too.
         let namesAccounts = if case .users = selection { ruleIDs.isEmpty } else { false }
         return rules.filter { !unanswered.contains($0.id) && !(namesAccounts && $0.isAboutProject) }
     }
@@ -148,7 +148,7 @@ struct AuditedProject: Sendable {
     /// Registered providers with which users can sign in now.
     let enabledProviders: [ProviderID]
 
-    /// - Throws: `StartupFailure` where the database holds none.
+    /// - Throws: `StartupFailure` if the database has no project.
     static func load(
         _ store: AccountStore,
         _ registry: ProviderRegistry
@@ -156,7 +156,7 @@ struct AuditedProject: Sendable {
         guard let project = try await ProjectCache.load(store: store, trust: .preset) else {
             throw StartupFailure.noProject
         }
-        // Asked of every account: answered beforehand.
+        // Computed once, because every account needs it.
         let registered = project.registeredProviders.reduce(into: [:]) { answers, provider in
             answers[provider] = registry.canSignIn(provider, configuration: project.configuration(of: provider))
         }
@@ -168,7 +168,7 @@ struct AuditedProject: Sendable {
         )
     }
 
-    /// The terms by which the project judges its accounts.
+    /// The terms of the project for the rules.
     func terms(at now: Timestamp) -> AuditTerms {
         var terms = AuditTerms(policy: settings.policy, isEnabled: isEnabled, now: now)
         terms.enabledProviders = enabledProviders

@@ -96,7 +96,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
         guard selecting.foundAll(selected, result) else { throw ExitCode.answerIsNo }
     }
 
-    /// The findings that were not planned, and how to plan them; `nil` if there are none.
+    /// The findings without an operation, and the option that plans them; `nil` if there are none.
     private static func unplanned(
         _ rules: [AuditRule],
         _ planned: Set<String>,
@@ -168,7 +168,7 @@ struct PlanSummary: Sendable {
             .map { row, count in "\(number(count))  \(padded(row.rule, to: width))  \(row.text)" }
     }
 
-    /// At the end of a column of nine characters.
+    /// Aligns a number to the right in 9 characters.
     static func number(_ count: Int64) -> String {
         padded(grouped(count), to: 9, onLeft: true)
     }

@@ -46,7 +46,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
                     )
                     throw ExitCode.answerIsNo
                 }
-                // Finds out if webhooks announce the restored methods.
+                // Loads the webhooks that receive the restored methods.
                 try await store.refreshWebhooks()
                 let count = try await self.count(in: plan, store)
                 guard count > 0 else {
@@ -75,10 +75,10 @@ struct AuditUndoCommand: AsyncParsableCommand {
         throw ExitCode.answerIsNo
     }
 
-    /// Steps that are read at once.
+    /// Number of steps in a batch.
     private static let pageMax = 100
 
-    /// - Returns: how many stay.
+    /// - Returns: the number of operations that stay.
     private func walk(
         _ undo: RepairUndo,
         _ store: AccountStore,
@@ -124,7 +124,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
         return left
     }
 
-    /// The fate of the mails about undone operations; `nil` if there were none.
+    /// The number of sent and unsent mails about undone operations; `nil` if there were none.
     private static func text(_ mails: [WithdrawnMail: Int64]) -> String? {
         guard !mails.isEmpty else { return nil }
         let (withdrawn, hadLeft) = (mails[.withdrawn, default: 0], mails[.hadLeft, default: 0])
@@ -134,7 +134,7 @@ struct AuditUndoCommand: AsyncParsableCommand {
 }
 
 extension UndoOutcome {
-    /// Why it stays; `nil` where it does not.
+    /// The reason why the operation stays; `nil` if it does not.
     fileprivate var reason: String? {
         switch self {
         case .undone, .undoneBefore: nil
@@ -160,7 +160,7 @@ struct AuditPlansCommand: AsyncParsableCommand {
     @Option(help: "Output format.")
     var format: OutputFormat = .text
 
-    /// Plans that are listed.
+    /// Maximum number of listed plans.
     private static let countMax = 100
 
     func run() async throws {

@@ -188,7 +188,7 @@ extension ConflictCommand {
                     if format == .text { try say(ConflictText.text(of: conflict, .text)) }
                     try flushOutput()
                     try await agree(to: "Decline this conflict?", isAgreed: yes)
-                    // Finds out if webhooks announce the decision.
+                    // Loads the webhooks that receive the decision.
                     try await store.refreshWebhooks()
                     do {
                         let declined = try await conflicts.decline(id, expectedVersion: nil, tenant: .project)
@@ -208,9 +208,9 @@ extension ConflictCommand {
     }
 }
 
-/// Conflicts in the forms in which they are shown.
+/// The output formats of conflicts.
 enum ConflictText {
-    /// Seven columns with a heading; a line that says so where there is nothing.
+    /// A table of 7 columns with a heading, or a line if there is no conflict.
     static func table(_ conflicts: [ReportedConflict], at now: Timestamp) -> String {
         guard !conflicts.isEmpty else { return "no conflict matches" }
         let rows =
@@ -226,7 +226,7 @@ enum ConflictText {
         return TextTable.text(rows)
     }
 
-    /// An object, as the route answers.
+    /// The JSON object of the route.
     static func json(_ page: ConflictPage) -> String {
         JSONWriter.text { writer in
             writer.field("conflicts", array: page.conflicts) { writer, conflict in
@@ -236,7 +236,7 @@ enum ConflictText {
         }
     }
 
-    /// An object, or a line for each thing that is known.
+    /// A JSON object, or a line for each property.
     static func text(of conflict: ReportedConflict, _ format: OutputFormat) -> String {
         switch format {
         case .json: return JSONWriter.text { $0.fields(of: conflict) }

@@ -11,7 +11,7 @@ import NIOCore
 import Postgres
 import PostgresCluster
 
-/// `concord dev`: everything on a laptop, with a private database.
+/// `concord dev`: the whole service for development, with a private database.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
@@ -127,7 +127,7 @@ struct DevCommand: AsyncParsableCommand {
                     ),
                     apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
                     developmentNumbers: DevelopmentNumbers(),
-                    // Nothing is sent: the mails are shown.
+                    // Development sends no mails. The inbox shows them.
                     channels: { _ in [] },
                     developmentTokens: signedTokens ? nil : DevelopmentTokens(),
                     development: DevelopmentRoutes(),
@@ -146,7 +146,7 @@ struct DevCommand: AsyncParsableCommand {
 
 extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
-/// A configuration with long timeouts: on a busy development machine, waiting is better than an error.
+/// A configuration with long timeouts, because a busy development machine may be slow.
 private func patientConfiguration(_ url: String) throws -> PostgresConfiguration {
     var configuration = try PostgresConfiguration(connectionString: url)
     configuration.queueWait = .seconds(30)
@@ -157,7 +157,7 @@ private func patientConfiguration(_ url: String) throws -> PostgresConfiguration
     return configuration
 }
 
-/// Starts the private cluster, or takes the database that was named.
+/// Starts the private cluster, or uses the named database.
 private func preparedURL(_ cluster: PostgresCluster?, _ url: String?) async throws -> String {
     if let url { return url }
     guard let cluster else { throw StartupFailure("neither a database nor a cluster to make one in", .bug) }
@@ -175,7 +175,7 @@ private func migrate(_ postgres: PostgresConfiguration, _ files: MigrationSet) a
     }
 }
 
-/// The settings that `serve` takes from its configuration and that are fixed for `dev`.
+/// The settings that are fixed for `dev` and configurable for `serve`.
 private struct DevelopmentDefaults {
     let limits: LimitsConfiguration
     let purge: PurgeConfiguration
@@ -187,7 +187,7 @@ private struct DevelopmentDefaults {
     }
 }
 
-/// The text at the terminal once the service answers.
+/// The text on the terminal when the service is ready.
 private struct Banner {
     let project: String
     let dataDirectory: String

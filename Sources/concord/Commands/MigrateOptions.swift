@@ -16,7 +16,7 @@ struct MigrationDirectoryOptions: ParsableArguments {
     var path: String?
 
     /// The directory to use.
-    /// - Throws: `MigrationDirectoryError.unreadable` when none of the places has one.
+    /// - Throws: `MigrationDirectoryError.unreadable` if no place has the directory.
     func locate() throws -> MigrationDirectory {
         try Self.locate(path, executable: try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
     }
@@ -40,7 +40,7 @@ struct MigrationDirectoryOptions: ParsableArguments {
         throw MigrationDirectoryError.unreadable(path: candidates.joined(separator: " and "))
     }
 
-    /// A migrator for the configured database.
+    /// Returns a migrator for the configured database.
     func withMigrator<Output>(
         _ configuration: ConfigurationOptions,
         lockWait: Duration = .zero,
@@ -75,14 +75,14 @@ struct MigrationRunOptions: ParsableArguments {
     )
     var lockWait = Duration.seconds(60)
 
-    /// Prints at once, also into a pipe, because a container's log shows a long run. The end of the command reports a
-    /// failed write; the run continues without a reader.
+    /// Prints at once, also into a pipe, so that the log of a container shows the progress. If the write fails, the run
+    /// continues, and the command reports the failure at its end.
     private static func report(_ step: CompletedStep) {
         try? say(MigrateReport.text(step))
         try? flushOutput()
     }
 
-    /// Goes to `target`, or only says how; one line for each migration.
+    /// Migrates to `target`, or only prints the plan: one line for each migration.
     func migrate(_ migrator: Migrator, to target: MigrationTarget) async throws {
         let refusals: [MigrationRefusal]
         if dryRun {

@@ -9,7 +9,7 @@ enum MigrateReport {
         return plan.steps.map { "would run \($0.fileName)" }.joined(separator: "\n")
     }
 
-    /// A step that is done.
+    /// A finished step.
     static func text(_ step: CompletedStep) -> String {
         "\(step.file)  \(step.milliseconds) ms"
     }
@@ -21,7 +21,7 @@ enum MigrateReport {
             : "the schema is at \(state.version)"
     }
 
-    /// A table of all migrations, what stands in the way, and a closing line that says what to do.
+    /// A table of all migrations, the refusals, and a last line with the next step.
     static func text(_ status: MigrationStatus) -> String {
         let nameWidth = status.entries.map(\.name.count).max() ?? 0
         var lines = status.entries.map { entry in

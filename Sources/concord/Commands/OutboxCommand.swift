@@ -5,7 +5,7 @@ import ArgumentParser
 import FoundationEssentials
 import JSON
 
-/// `concord outbox`: the messages on their way out.
+/// `concord outbox`: mails, text messages and pushes that are not sent yet.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
@@ -160,7 +160,7 @@ extension OutboxCommand {
         @Option(help: "Output format.")
         var format: OutputFormat = .text
 
-        /// Messages that are shown.
+        /// Maximum number of shown messages.
         private static let shownMax = 100
 
         func validate() throws {
@@ -227,7 +227,7 @@ extension OutboxCommand {
         }
     }
 
-    /// Seven columns with a heading; a line that says so where there is nothing.
+    /// A table of 7 columns with a heading, or a line if there is no message.
     static func text(_ messages: [ListedMessage], at now: Timestamp) -> String {
         guard !messages.isEmpty else { return "no message is pending or failed" }
         let rows =
@@ -262,7 +262,7 @@ extension OutboxCommand {
         )
     }
 
-    /// In the greatest unit of which there is one.
+    /// The age in the largest unit that gives at least 1.
     static func age(_ seconds: Int64) -> String {
         for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)] where seconds >= length {
             return "\(seconds / length)\(unit)"
@@ -288,14 +288,14 @@ enum OutboxKind: String, CaseIterable, ExpressibleByArgument {
 
 /// The predicted or actual outcome of a discard, in its output formats.
 struct DiscardOutcome {
-    /// The oldest of those that match.
+    /// The oldest matching messages.
     let shown: [ListedMessage]
-    /// Messages that no worker has.
+    /// Number of matching messages that no worker has claimed.
     let matching: Int64
-    /// Messages that were named; 0 where none was.
+    /// Number of named messages; 0 if none is named.
     let named: Int64
 
-    /// Returns true if `discarded` messages are all that was asked for.
+    /// Returns true if `discarded` is the number of requested messages.
     func isWhole(_ discarded: Int64) -> Bool { discarded > 0 && discarded >= named }
 
     func table(at now: Timestamp) -> String {
@@ -325,7 +325,7 @@ struct DiscardOutcome {
         object(["dryRun": .bool(false), "discarded": .integer(discarded)], claimed)
     }
 
-    /// `messages`: the oldest, as they were before.
+    /// `messages`: the oldest messages in their earlier state.
     private func object(_ fields: [String: JSONValue], _ claimed: Int64) -> String {
         JSONValue.object(
             fields.merging(["claimed": .integer(claimed), "messages": OutboxCommand.array(shown)]) { $1 }

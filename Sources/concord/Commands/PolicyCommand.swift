@@ -6,7 +6,7 @@ import FoundationEssentials
 import IdentityProviders
 import Synchronization
 
-/// `concord policy`: what holds, and what another policy would do.
+/// `concord policy`: shows, simulates and applies policies.
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
@@ -15,7 +15,7 @@ struct PolicyCommand: AsyncParsableCommand {
         subcommands: [Simulate.self, Apply.self, Show.self, History.self]
     )
 
-    /// The file as a person named it.
+    /// The path of the file as given.
     fileprivate static func file(_ path: String) throws(ConfigurationMistakes) -> PolicyFile {
         try PolicyFile(path: path) { FileManager.default.contents(atPath: $0).map(Array.init) }
     }
@@ -244,8 +244,8 @@ extension PolicyCommand {
             }
         }
 
-        /// Prints what would change and how many accounts that would meet.
-        /// - Throws: `ExitCode.answerIsNo` when it would lock out too many, said on standard error.
+        /// Prints the effects and the number of affected accounts.
+        /// - Throws: `ExitCode.answerIsNo` if too many users would be locked out, after a message on standard error.
         private func show(
             _ changes: [PolicyState.Change],
             _ present: PolicyState,
@@ -321,7 +321,7 @@ extension PolicyCommand {
             }
         }
 
-        /// Says which number cannot become fictional.
+        /// Reports the number that cannot become fictional.
         private func refusal(of number: PhoneNumber) -> ExitCode {
             complain(
                 """
@@ -332,7 +332,7 @@ extension PolicyCommand {
             return ExitCode.answerIsNo
         }
 
-        /// Says who has changed the policy since `version`.
+        /// Reports who has changed the policy since `version`.
         private func changedMeanwhile(_ store: AccountStore, since version: Int64) async throws -> ExitCode {
             let newest = try await store.projectVersions(after: version, countMax: 1).first
             let what =

@@ -4,7 +4,7 @@ import AccountStore
 import ArgumentParser
 import JSON
 
-/// `concord project`: the one project a database serves.
+/// `concord project`: the project of a database.
 struct ProjectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "project",
@@ -65,7 +65,7 @@ extension ProjectCommand {
                     complain("this database has a project already; nothing was changed")
                     throw ExitCode.answerIsNo
                 }
-                // What is lost here can be read in the table api_keys.
+                // A lost key is in the table api_keys.
                 try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)\n\(authorization)")
             }
         }
@@ -81,7 +81,7 @@ extension ProjectCommand {
                 )
         }
 
-        /// The hosts that may receive codes and sessions, and how to add one.
+        /// The hosts that may receive codes and sessions, and the command that adds one.
         private var authorization: String {
             let names = domains.isEmpty ? "none" : domains.map(\.text).joined(separator: ", ")
             let warnings = domains.compactMap { domain in

@@ -56,7 +56,7 @@ extension ProvidersCommand {
                     for (config, outcome) in zip(configs, outcomes) {
                         try say("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
                     }
-                    // Of unchanged registrations as well: what they mean may have changed with the policy.
+                    // Also for unchanged registrations, because the policy may have changed.
                     for config in configs {
                         for warning in policy.map(config.warnings) ?? [] {
                             complain("warning: \(config.provider.rawValue): \(warning.text)")
@@ -96,7 +96,7 @@ extension ProvidersCommand {
 }
 
 extension ProviderConfigDenial {
-    /// The mistake in words, for the author of the registration.
+    /// The text of the mistake for the author of the registration.
     fileprivate var explanation: String {
         switch self {
         case .alreadyRegistered: "registered already"

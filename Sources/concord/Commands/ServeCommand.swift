@@ -8,7 +8,7 @@ import IdentityProviders
 import Logging
 import NameResolution
 
-/// `concord serve`: production. Nothing that only development has is constructed here.
+/// `concord serve`: production. Constructs no part that only development has.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -83,7 +83,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension Sealer {
-    /// - Throws: `StartupFailure` for a key that is no AES-256 key; the configuration has refused such keys before.
+    /// - Throws: `StartupFailure` if a key is not an AES-256 key, which the configuration has already checked.
     init(_ configuration: KeysConfiguration) throws {
         func key(_ configured: KeyEncryptionKey) throws -> Key {
             guard let key = Key(id: String(configured.id), bytes: configured.bytes) else {
@@ -140,7 +140,7 @@ extension TokensConfiguration.SigningAlgorithm {
 }
 
 extension JWKSCache {
-    /// A cache that gives an issuer as long as the configuration says.
+    /// A key cache with the configured timeout of issuers.
     init(http: IssuerHTTPClient, _ configuration: LimitsConfiguration, logger: Logger) {
         var limits = Limits()
         limits.refreshTimeout = configuration.providerCallTimeout

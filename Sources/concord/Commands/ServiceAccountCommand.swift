@@ -53,9 +53,8 @@ extension ServiceAccountCommand {
                     }
                     let effects = Effects.system
                     let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)
-                    // Written before it is registered, also in case the process dies in between: a file with an
-                    // unregistered key is harmless, while a registered key without a file would stay in the list
-                    // forever.
+                    // Writes the file before it registers the key. If the process dies in between, the key in the
+                    // file is useless. In the other order, a registered key without a file would stay in the list.
                     let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
                     try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
                     try flushOutput()

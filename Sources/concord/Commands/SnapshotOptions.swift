@@ -6,7 +6,7 @@ import FoundationEssentials
 import Postgres
 import Synchronization
 
-/// The options of reading the tables of accounts.
+/// The options for reading the tables of accounts.
 struct ReaderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Number of connections that read in parallel.", valueName: "number"))
     var connections = 2
@@ -33,7 +33,7 @@ struct SnapshotOptions: ParsableArguments {
 
     var tenantID: TenantID? { tenant.map { TenantID($0) } }
 
-    /// - Throws: `ValidationError` where `--tenant` names one that nothing is of.
+    /// - Throws: `ValidationError` if `--tenant` names an unknown tenant.
     func checkTenant(_ store: AccountStore) async throws {
         guard let tenantID, tenantID != .project, try await !store.hasTenant(tenantID) else { return }
         throw ValidationError("--tenant: there is no tenant \(tenantID.rawValue)")
@@ -54,7 +54,7 @@ struct SnapshotOptions: ParsableArguments {
         }
     }
 
-    /// A time as RFC 3339 has it, or that long ago.
+    /// Parses a time of RFC 3339, or a duration before now.
     static func instant(_ text: String, before now: Timestamp) -> Timestamp? {
         if let date = try? Date(text, strategy: .iso8601) {
             return Timestamp(millisecondsSinceEpoch: Int64((date.timeIntervalSince1970 * 1000).rounded()))
@@ -81,7 +81,7 @@ struct CursorOption: ParsableArguments {
     }
 }
 
-/// A run over all accounts: says on a terminal how far it is, and where it ends early how to go on.
+/// A run over all accounts. It shows its progress on a terminal, and prints how to continue if it ends early.
 final class SnapshotWalk: Sendable {
     private let meter: ProgressMeter
     private let readingMeter = ProgressMeter(total: nil, noun: "blocks of tables read")
@@ -91,22 +91,23 @@ final class SnapshotWalk: Sendable {
     private let advice: String?
 
     /// - Parameters:
-    ///   - total: about how many accounts there are; `nil` when that is not known.
-    ///   - start: where the run begins.
+    ///   - total: the estimated number of accounts; `nil` if unknown.
+    ///   - start: the place where the run begins.
     init(total: Int64?, after start: AccountSnapshots.Place?) {
         meter = ProgressMeter(total: total, noun: "accounts")
         reached = Mutex(start)
         advice = nil
     }
 
-    /// A run that cannot go on where it ended.
+    /// A run that cannot be continued.
     init(total: Int64?, advice: String) {
         meter = ProgressMeter(total: total, noun: "accounts")
         reached = Mutex(nil)
         self.advice = advice
     }
 
-    /// That so many accounts are done, up to `place`; before the first, how far their tables are read.
+    /// Reports the number of finished accounts, up to `place`. Before the first account, reports the progress of
+    /// reading.
     /// - Throws: `Interrupted`.
     func report(_ count: Int64, at place: AccountSnapshots.Place?, reading: ScanProgress) throws {
         if let place { reached.withLock { $0 = place } }
@@ -123,9 +124,9 @@ final class SnapshotWalk: Sendable {
         if interrupt.hasCome { throw Interrupted() }
     }
 
-    /// Runs `body`, which reports.
+    /// Runs `body`, which reports its progress.
     ///
-    /// - `orElse`: what is said where it does not come to its end.
+    /// - `orElse`: the text if it does not finish.
     func run<Output: Sendable>(
         _ body: () async throws -> Output,
         orElse breakOff: () throws -> Void = {}
@@ -136,7 +137,7 @@ final class SnapshotWalk: Sendable {
             return output
         } catch {
             meter.clear()
-            // If the output could not be written, there is no place to continue from.
+            // After a failed write, the place to continue from is unknown.
             try breakOff()
             let advice =
                 advice ?? reached.withLock { $0 }.map { "continue with: --after \($0.cursor)" }

@@ -5,10 +5,10 @@ import NIOSSL
 
 /// The settings of silent pushes to apps for iOS.
 struct ApplePushConfiguration: Sendable {
-    /// By bundle identifier; none where there is nothing to push to.
+    /// The credentials by bundle identifier; empty if no app gets pushes.
     let apps: [String: APNsCredential]
     let hosts: APNsHosts
-    /// Believed about the hosts, beside those the system believes.
+    /// Additional certificate authorities for the hosts.
     let certificateAuthorities: [NIOSSLCertificate]
     let timeout: Duration
     let connectionsMax: Int
@@ -76,7 +76,7 @@ extension ApplePushConfiguration {
         "Pushes that one server sends in parallel"
     )
 
-    /// Reads the `apns` keys; leaves what is wrong with the reader.
+    /// Reads the `apns` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         hosts = APNsHosts(
             production: reader.value(Self.productionURLKey),
@@ -119,7 +119,7 @@ extension ApplePushConfiguration {
         self.apps = apps
     }
 
-    /// The team's key, where one is named and whole.
+    /// The team's key, if it is completely configured.
     private static func key(reading reader: inout ConfigurationReader) -> APNsCredential? {
         let path = reader.value(keyFileKey)
         let id = reader.value(keyIDKey)
@@ -147,7 +147,7 @@ extension ApplePushConfiguration {
         return .key(id: id, team: team, key)
     }
 
-    /// The way out for pushes; `nil` where there is no app to push to.
+    /// The sender of pushes; `nil` if no app gets pushes.
     func channel() -> PushChannel? {
         guard !apps.isEmpty else { return nil }
         return PushChannel(

@@ -1,4 +1,4 @@
-/// Which Concord this is: shown by `--version`, recorded with each migration.
+/// The version of Concord, which `--version` prints and the ledger of migrations records.
 enum ConcordVersion {
     static let current = "0.1.0"
 }

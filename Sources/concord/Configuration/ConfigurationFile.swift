@@ -2,8 +2,8 @@ import Yams
 
 /// Reads the text of a `concord.yaml`: nested or dotted keys down to scalars and lists of scalars.
 ///
-/// Values are taken as written, without YAML's types; the key decides their meaning.
-/// - Returns: what could be read, and every mistake; a text that is not YAML at all is one mistake.
+/// Values are texts, without YAML's types: the key decides the type.
+/// - Returns: the readable values, and every mistake. A text that is not YAML is one mistake.
 func readConfigurationFile(
     path: String,
     text: String
@@ -119,7 +119,7 @@ private struct ConfigurationFileReading {
 }
 
 extension Node.Scalar {
-    /// True if the scalar stands for no value (YAML 1.2 §10.2.1.1).
+    /// True if the scalar is a null (YAML 1.2 §10.2.1.1).
     var isNothing: Bool {
         (style == .plain || style == .any) && ["", "~", "null", "Null", "NULL"].contains(string)
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 struct ConfigurationForm<Value: Sendable>: Sendable {
     /// Follows "give …" in an error.
     let allowed: String
-    /// `nil` when the text is not allowed.
+    /// `nil` if the text is not allowed.
     let parse: @Sendable (_ text: String) -> Value?
     let format: @Sendable (_ value: Value) -> String
 }
@@ -63,7 +63,7 @@ extension ConfigurationForm where Value == Bool {
 }
 
 extension ConfigurationForm where Value == String {
-    /// Any text without control characters, up to 4096 bytes; `allowed` says what it means.
+    /// Any text without control characters, up to 4,096 bytes. `allowed` describes it.
     static func text(_ allowed: String) -> Self {
         Self(
             allowed: allowed,
@@ -95,7 +95,7 @@ extension ConfigurationForm where Value == String {
         format: { $0 }
     )
 
-    /// 1 to 64 letters and digits; `allowed` says what it names.
+    /// 1 to 64 letters and digits. `allowed` describes them.
     static func identifier(_ allowed: String) -> Self {
         Self(
             allowed: allowed,

@@ -1,4 +1,5 @@
-/// One setting of the process, as people see it: the row of it in `docs/reference/configuration.md`, in `config print` and in errors.
+/// A setting of the process for people: its row in `docs/reference/configuration.md` and `config print`, and its texts
+/// in errors.
 struct ConfigurationEntry: Sendable, Hashable {
     /// The part of a value that may be shown.
     enum Secrecy: Sendable, Hashable {
@@ -11,9 +12,9 @@ struct ConfigurationEntry: Sendable, Hashable {
 
     /// Dotted path in `concord.yaml`: `listen.port`.
     let name: String
-    /// The values it takes, to follow "give …" in an error.
+    /// The allowed values. The text follows "give …" in an error.
     let allowed: String
-    /// The value without any setting, as it would be written; or a word for having none, such as `none`.
+    /// The default value as text, or a word for no value, such as `none`.
     let defaultText: String
     let takesList: Bool
     let secrecy: Secrecy
@@ -26,11 +27,11 @@ struct ConfigurationEntry: Sendable, Hashable {
     }
 }
 
-/// An entry together with how its value is read; what a configuration struct asks the reader for.
+/// An entry, and the conversion of its value. Configuration structs read it from the reader.
 struct ConfigurationKey<Value: Sendable>: Sendable {
     let entry: ConfigurationEntry
     let fallback: Value
-    /// From the texts that were given (one, unless the entry takes a list); `nil` when they are not allowed.
+    /// Converts the given texts, of which only a list has several; `nil` if they are not allowed.
     let parse: @Sendable (_ texts: [String]) -> Value?
 
     /// A setting with one value that is always present.
@@ -46,7 +47,7 @@ struct ConfigurationKey<Value: Sendable>: Sendable {
         ) { texts in texts.count == 1 ? form.parse(texts[0]) : nil }
     }
 
-    /// A setting that may be left out; `absent` says in a word what that means.
+    /// An optional setting. `absent` is a word for its absence.
     init<Wrapped>(
         optional name: String,
         _ form: ConfigurationForm<Wrapped>,

@@ -1,8 +1,8 @@
-/// One thing that is wrong with the configuration, in words for the person who wrote it. Never quotes a secret.
+/// A mistake in the configuration, for the person who wrote it. Never quotes a secret.
 struct ConfigurationMistake: Sendable, Hashable, CustomStringConvertible {
     /// The origin of the mistake: `concord.yaml:12`, a variable's name, a flag; `nil` if something is missing.
     let origin: ConfigurationOrigin?
-    /// The key it concerns, or what was written in the place of one; `nil` when the file as a whole is wrong.
+    /// The key, or the text in the place of a key; `nil` if the whole file is wrong.
     let key: String?
     /// The mistake and the next step.
     let problem: String
@@ -12,11 +12,11 @@ struct ConfigurationMistake: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why a configuration is not used: every mistake in it, at least one.
+/// All mistakes that make a configuration unusable, at least one.
 struct ConfigurationMistakes: Error, CustomStringConvertible {
     let all: [ConfigurationMistake]
 
-    /// One line for each mistake, by source: the file from top to bottom, variables, flags, then what is absent.
+    /// One line for each mistake, by source: the file from top to bottom, variables, flags, then missing settings.
     var description: String {
         all.sorted(by: Self.precedes).map(\.description).joined(separator: "\n")
     }

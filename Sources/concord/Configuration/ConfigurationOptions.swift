@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// The flag by which every command that has a configuration finds it.
+/// The flag that names the configuration file, for every command with a configuration.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
@@ -13,8 +13,8 @@ struct ConfigurationOptions: ParsableArguments {
     )
     var path: String?
 
-    /// File and environment of this process, as they were written.
-    /// - Throws: `ConfigurationMistakes` when a file was named and cannot be read.
+    /// The raw settings of file and environment.
+    /// - Throws: `ConfigurationMistakes` if a named file cannot be read.
     func sources() throws(ConfigurationMistakes) -> ConfigurationSources {
         try Self.sources(
             path: path,

@@ -1,11 +1,11 @@
-/// Hands out typed values and collects what is wrong with them, so that one run reports every mistake.
+/// Reads typed values and collects mistakes, so that one run reports every mistake.
 struct ConfigurationReader {
     private let settings: [String: [ConfigurationSources.Setting]]
     private let readFile: @Sendable (_ path: String) -> [UInt8]?
     private let listFolder: @Sendable (_ path: String) -> [String]?
     /// The mistakes of the sources and those found since.
     private(set) var mistakes: [ConfigurationMistake]
-    /// The names of all entries asked for.
+    /// The names of all read entries.
     private(set) var namesRead: Set<String> = []
 
     init(_ sources: ConfigurationSources) {
@@ -15,9 +15,9 @@ struct ConfigurationReader {
         listFolder = sources.listFolder
     }
 
-    /// The value in force. When what was written is not allowed, the mistake is kept and the default is answered.
+    /// Returns the effective value. If it is not allowed, records a mistake and returns the default.
     ///
-    /// A value that is overridden is checked too: it would be a surprise on the day the override goes.
+    /// Checks overridden values too, because they become effective when the override is removed.
     mutating func value<Value>(_ key: ConfigurationKey<Value>) -> Value {
         namesRead.insert(key.entry.name)
         var value = key.fallback
@@ -37,30 +37,31 @@ struct ConfigurationReader {
         return value
     }
 
-    /// The file that a setting names; keeps a mistake when it cannot be read.
+    /// Reads the file that a setting names. Records a mistake if it cannot be read.
     mutating func contents(of path: String, named key: some ConfigurationNaming) -> [UInt8]? {
         let bytes = readFile(path)
         if bytes == nil { refuse(key, "the file cannot be read; check its path and permissions") }
         return bytes
     }
 
-    /// The sorted names of the files in the folder that a setting names; records a mistake if it cannot be read.
+    /// Returns the sorted names of the files in the folder that a setting names. Records a mistake if it cannot be
+    /// read.
     mutating func fileNames(in path: String, named key: some ConfigurationNaming) -> [String]? {
         let names = listFolder(path)
         if names == nil { refuse(key, "the folder cannot be read; check its path and permissions") }
         return names?.sorted()
     }
 
-    /// Keeps a mistake about a value that is allowed by itself but not in this company.
+    /// Records a mistake about a value that is valid alone, but not with other settings.
     mutating func refuse(_ key: some ConfigurationNaming, _ problem: String) {
         let name = key.entry.name
         mistakes.append(ConfigurationMistake(origin: settings[name]?.last?.origin, key: name, problem: problem))
     }
 
-    /// Keeps a mistake about a setting that has to be there.
+    /// Records a mistake about a missing setting.
     mutating func requires(_ key: some ConfigurationNaming) {
         let entry = key.entry
-        // A refused value is reported already.
+        // A refused value is already reported.
         guard settings[entry.name] == nil, !mistakes.contains(where: { $0.key == entry.name }) else { return }
         mistakes.append(
             ConfigurationMistake(

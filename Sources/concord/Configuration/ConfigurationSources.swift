@@ -1,35 +1,35 @@
 /// The raw settings of the file, the environment and the flags.
 struct ConfigurationSources: Sendable {
-    /// One setting as it was written.
+    /// A setting as written.
     struct Setting: Sendable, Hashable {
         let name: String
         let texts: [String]
         let origin: ConfigurationOrigin
     }
 
-    /// Every variable that begins so is ours, and an unknown one is a mistake.
+    /// The prefix of variables. An unknown variable with this prefix is a mistake.
     static let variablePrefix = "CONCORD_"
-    /// The variable that names the file, where no flag does.
+    /// The variable that names the file if no flag does.
     static let fileVariable = "CONCORD_CONFIG"
-    /// The variable by which `concord dev` marks its database for commands. No setting: a server ignores it.
+    /// The variable that marks the database of `concord dev` for commands. It is not a setting: servers ignore it.
     static let developmentVariable = "CONCORD_DEVELOPMENT"
 
-    /// In the order in which they override: the last one of a name is in force.
+    /// The settings in the order of precedence: the last one of a name is effective.
     private(set) var settings: [Setting] = []
     /// The texts that could not be parsed.
     private(set) var mistakes: [ConfigurationMistake] = []
     /// True if the database belongs to a development server.
     let isBesideDevelopment: Bool
-    /// Reads a file that a setting names; `nil` when it cannot be read.
+    /// Reads a file that a setting names; `nil` if it cannot be read.
     let readFile: @Sendable (_ path: String) -> [UInt8]?
-    /// The names of what is in a folder that a setting names; `nil` when it cannot be read.
+    /// Lists the names in a folder that a setting names; `nil` if it cannot be read.
     let listFolder: @Sendable (_ path: String) -> [String]?
 
     /// - Parameters:
     ///   - file: the path of a `concord.yaml` and its text, or `nil` for none.
     ///   - environment: all variables of the process.
-    ///   - readFile: the bytes of a file that a setting names; `nil` when it cannot be read.
-    ///   - listFolder: the names of what is in a folder that a setting names; `nil` when it cannot be read.
+    ///   - readFile: reads a file that a setting names; `nil` if it cannot be read.
+    ///   - listFolder: lists the names in a folder that a setting names; `nil` if it cannot be read.
     init(
         file: (path: String, text: String)?,
         environment: [String: String],
@@ -89,7 +89,7 @@ struct ConfigurationSources: Sendable {
         }
     }
 
-    /// Returns true for a variable that Kubernetes sets in every pod beside a service named `concord`: it is no
+    /// Returns true for a variable that Kubernetes sets in every pod beside a service named `concord`, which is not a
     /// mistake.
     static func isServiceLink(_ variable: String) -> Bool {
         let rest = variable.dropFirst(variablePrefix.count)

@@ -1,6 +1,6 @@
-/// All settings there are; what parsing, `config print`, the errors and `docs/reference/configuration.md` are made of.
+/// All settings. Parsing, `config print`, errors and `docs/reference/configuration.md` use this table.
 enum ConfigurationTable {
-    /// In the order in which people read them.
+    /// The entries in the order of the documentation.
     static let entries: [ConfigurationEntry] =
         ListenConfiguration.entries
         + DatabaseConfiguration.entries
@@ -20,12 +20,12 @@ enum ConfigurationTable {
     /// One line of `config print`.
     struct Line: Sendable, Hashable {
         let name: String
-        /// Without secrets.
+        /// The value without secrets.
         let value: String
         let origin: ConfigurationOrigin
     }
 
-    /// The value in force and its origin, for every entry.
+    /// The effective value and its origin for every entry.
     static func effective(_ sources: ConfigurationSources) -> [Line] {
         entries.map { entry in
             guard let setting = sources.settings.last(where: { $0.name == entry.name }) else {
@@ -51,14 +51,14 @@ enum ConfigurationTable {
             .joined(separator: "\n")
     }
 
-    /// The name that differs least from a mistyped one; `nil` when none is near.
+    /// Returns the name that is most similar to a mistyped one; `nil` if none is similar.
     static func nearest(to name: String, among names: some Sequence<String>) -> String? {
         let ranked = names.map { (distance: editDistance(name, $0), name: $0) }
             .filter { $0.distance <= max(2, name.count / 4) }
         return ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
 
-    /// Levenshtein's distance, over bytes; names are short and ASCII.
+    /// The Levenshtein distance of two ASCII names.
     private static func editDistance(_ lhs: String, _ rhs: String) -> Int {
         let (left, right) = (Array(lhs.utf8.prefix(128)), Array(rhs.utf8))
         var row = Array(0...right.count)

@@ -1,8 +1,8 @@
 import Postgres
 
-/// The settings of the connection to PostgreSQL, and of its use by one process.
+/// The settings of the connections to PostgreSQL.
 struct DatabaseConfiguration: Sendable {
-    /// Ready for `PostgresClient` and `Migrator`; its description shows no password.
+    /// The configuration for `PostgresClient` and `Migrator`. Its description shows no password.
     let postgres: PostgresConfiguration
 }
 
@@ -86,17 +86,17 @@ extension DatabaseConfiguration {
         "`unnamed` for PgBouncer in transaction mode"
     )
 
-    /// A connection string as libpq understands it, with every secret in it replaced; fit for a log.
+    /// A connection string of libpq with all secrets replaced, for logs.
     static func withoutPassword(_ connectionString: String) -> String {
         let form = ConfigurationForm.connectionString
         return form.parse(connectionString).map(form.format) ?? "(secret)"
     }
 
-    /// Reads the `database` keys; `nil`, with a mistake left with the reader, when there is no URL.
+    /// Reads the `database` keys. If there is no URL, records a mistake and returns `nil`.
     static func read(_ reader: inout ConfigurationReader) -> Self? {
         let url = reader.value(urlKey)
         if url == nil { reader.requires(urlKey) }
-        // Read on without one, so that a mistake in another key is reported in the same run.
+        // Continues without a URL, so that the same run reports mistakes in other keys.
         let readConnections = reader.value(readConnectionsKey)
         let writeConnections = reader.value(writeConnectionsKey)
         let leasedConnections = reader.value(leasedConnectionsKey)
@@ -126,7 +126,7 @@ extension DatabaseConfiguration {
 }
 
 extension ConfigurationForm where Value == PostgresConfiguration {
-    /// Any text that libpq can parse; formatted without its password.
+    /// Any text that libpq can parse. It is shown without its password.
     static let connectionString = Self(
         allowed:
             "a PostgreSQL connection string such as postgresql://concord@db.example.com/concord, user and password percent-encoded",

@@ -1,16 +1,16 @@
 import Postgres
 
-/// The way to PostgreSQL, as an attacker on the network in between sees it.
+/// The security of the connection to PostgreSQL against an attacker on the network.
 enum DatabaseTransport: Sendable, Hashable {
-    /// This machine, or encryption that proves which server answers.
+    /// A connection on this machine, TLS that verifies the name of the server, or GSSAPI encryption.
     case verified
-    /// TLS to any server that has a certificate of the authority.
+    /// TLS that verifies only the certificate authority of the server.
     case unnamedServer
-    /// No encryption, or encryption with any server.
+    /// No encryption, or TLS that does not verify the server.
     case unverified(sslmode: String)
 
-    /// Judges by the connection string and, where that is silent, by libpq's variables. A service file (`PGSERVICE`) is not
-    /// read.
+    /// Reads the connection string, and libpq's variables for parameters that it lacks. Ignores a service file
+    /// (`PGSERVICE`).
     init(_ postgres: PostgresConfiguration, environment: [String: String]) {
         func value(_ keyword: String, _ variable: String) -> String? {
             let value = postgres.value(of: keyword) ?? environment[variable]
@@ -21,7 +21,8 @@ enum DatabaseTransport: Sendable, Hashable {
         }
         let (names, addresses) = (list(value("host", "PGHOST")), list(value("hostaddr", "PGHOSTADDR")))
         let hosts = (0..<max(names.count, addresses.count)).map { index in
-            // What is connected to; the name is only what certificates are checked against.
+            // `hostaddr` is the address of the connection. `host` is then only the name for the check of the
+            // certificate.
             let address = addresses.indices.contains(index) ? addresses[index] : ""
             return address.isEmpty && names.indices.contains(index) ? names[index] : address
         }

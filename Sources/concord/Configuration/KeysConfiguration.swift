@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A key-encryption key: seals signing keys, pending credentials and other secrets that rest in the database.
+/// A key-encryption key, which seals signing keys, pending credentials and other secrets in the database.
 struct KeyEncryptionKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// 1 to 65535; written beside every value the key seals, so it is never used for another key.
+    /// 1 to 65535. Stored with every sealed value, so it must never name another key.
     let id: Int
     /// 32 bytes, for AES-256.
     let bytes: [UInt8]
@@ -24,12 +24,12 @@ struct KeyEncryptionKey: Sendable, Hashable, CustomStringConvertible, CustomDebu
 
 /// The key-encryption keys of the process.
 struct KeysConfiguration: Sendable, Hashable {
-    /// Seals everything new.
+    /// The key that seals new values.
     let sealing: KeyEncryptionKey
-    /// Open what was sealed before, or will be by a server that was rotated already. Ids are distinct.
+    /// The keys for older values, and for values of servers that already use the next key. Ids are distinct.
     let opening: [KeyEncryptionKey]
 
-    /// All of them, the sealing one first.
+    /// All keys, the sealing key first.
     var all: [KeyEncryptionKey] { [sealing] + opening }
 }
 
@@ -48,7 +48,7 @@ extension KeysConfiguration {
         "File with the keys instead, one per line; `#` begins a comment"
     )
 
-    /// Reads the `keys` keys; `nil` when there is no key, which is a mistake left with the reader where `isRequired`.
+    /// Reads the `keys` keys; `nil` if there is no key, which is a mistake if `isRequired`.
     static func read(_ reader: inout ConfigurationReader, isRequired: Bool) -> Self? {
         var keys = reader.value(encryptionKey)
         let path = reader.value(encryptionFileKey)

@@ -2,17 +2,17 @@
 struct LimitsConfiguration: Sendable, Hashable {
     /// Connections of the public listener; the limit on open files may allow fewer.
     let connections: Int
-    /// From the first byte of a request to its last, and from there to its answer.
+    /// Maximum time from the first byte of a request to its last, and from there to its answer.
     let requestTimeout: Duration
     let bodyBytesMax: Int
-    /// Not above 64: what is stored is read back within that.
+    /// At most 64, because stored documents are parsed with that limit.
     let jsonDepthMax: Int
     /// Maximum time for requests in flight after SIGTERM.
     let drainTimeout: Duration
     /// Maximum time for everything that one operation fetches from an identity provider.
     let providerCallTimeout: Duration
     let passwordHashingThreads: Int
-    /// Passwords that may wait for a thread; one more is answered 503.
+    /// Maximum number of passwords that wait for a thread. Further requests get 503.
     let passwordHashingQueueLengthMax: Int
 }
 
@@ -72,7 +72,7 @@ extension LimitsConfiguration {
         "Passwords that may wait for such a thread, shared fairly among networks; others get 503"
     )
 
-    /// Reads the `limits` keys; leaves what is wrong with the reader.
+    /// Reads the `limits` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         connections = reader.value(Self.connectionsKey)
         requestTimeout = reader.value(Self.requestTimeoutKey)

@@ -5,12 +5,12 @@ struct ListenConfiguration: Sendable, Hashable {
     /// The transport to the clients.
     enum Transport: Sendable, Hashable {
         case plain
-        /// Paths of a PEM certificate chain and of its PEM private key; both held such at the start.
+        /// Paths of a PEM certificate chain and of its PEM private key, which were valid at the start.
         case tls(certificatePath: String, keyPath: String)
     }
 
-    /// The second listener, on which the Admin SDKs' fixed `owner` bearer is an administrator, because reaching it is
-    /// the credential.
+    /// The second listener, which accepts the fixed bearer token `owner` of Admin SDKs as an administrator, because
+    /// only operators can reach it.
     enum AdminListener: Sendable, Hashable {
         /// A Unix socket at a path of at most 107 bytes.
         case unixSocket(path: String)
@@ -18,15 +18,15 @@ struct ListenConfiguration: Sendable, Hashable {
     }
 
     let host: String
-    /// 0 to 65535; with 0 the system chooses.
+    /// 0 to 65535. With 0, the system chooses a port.
     let port: Int
     let transport: Transport
-    /// Peers whose forwarded headers count. From anyone else such headers are ignored.
+    /// Peers whose forwarded headers are trusted. Those of other peers are ignored.
     let trustedProxies: [IPNetwork]
-    /// The base of links that leave the service, without a slash at the end; `nil` when none was given.
+    /// The base URL of links in mails and answers, without a slash at the end; `nil` if not configured.
     let publicURL: String?
     let adminListener: AdminListener?
-    /// The listener that answers with measurements and nothing else.
+    /// The listener that serves only metrics.
     let metricsAddress: HostAndPort?
 }
 
@@ -96,7 +96,7 @@ extension ListenConfiguration {
         "Address that serves `/metrics`, unencrypted and without a credential; use a private network"
     )
 
-    /// Reads the `listen` keys; leaves what is wrong with the reader.
+    /// Reads the `listen` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         host = reader.value(Self.hostKey)
         port = reader.value(Self.portKey)

@@ -30,7 +30,7 @@ extension LogConfiguration {
         "One JSON object per line, or text for people"
     )
 
-    /// Reads the `log` keys; leaves what is wrong with the reader.
+    /// Reads the `log` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         level = reader.value(Self.levelKey)
         format = reader.value(Self.formatKey)

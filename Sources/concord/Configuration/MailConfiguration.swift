@@ -94,7 +94,7 @@ extension MailConfiguration {
         "Templates in place of those in the program; docs/guides/mail.md"
     )
 
-    /// Reads the `mail` keys; `nil` where there is no relay, or something is wrong, which is left with the reader.
+    /// Reads the `mail` keys; `nil` if there is no relay or a mistake, which the reader records.
     static func read(_ reader: inout ConfigurationReader) -> Self? {
         let host = reader.value(hostKey)
         let security = reader.value(securityKey)
@@ -161,8 +161,8 @@ extension MailConfiguration {
         return nil
     }
 
-    /// - `isNeeded`: whether mails are sent. The program's own are known to be right, and to parse them is half of the time in
-    ///   which a command starts.
+    /// - `isNeeded`: true if mails are sent. Otherwise the built-in templates are not parsed, which takes half of the
+    ///   start of a command.
     private static func templates(reading reader: inout ConfigurationReader, isNeeded: Bool) -> MailTemplates? {
         var files: [(name: String, text: String)] = []
         let path = reader.value(templatesKey)

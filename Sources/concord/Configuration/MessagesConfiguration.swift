@@ -14,7 +14,7 @@ struct MessagesConfiguration: Sendable {
     let gateway: Gateway?
     let timeout: Duration
     let connectionsMax: Int
-    /// True if every caller may have codes sent to real numbers.
+    /// True if every caller may request codes to real numbers.
     let allowsUnverifiedApps: Bool
 }
 
@@ -81,7 +81,7 @@ extension MessagesConfiguration {
         "Sends codes for requests without proof of an app; strangers can then cause costs"
     )
 
-    /// Reads the `sms` keys; leaves what is wrong with the reader.
+    /// Reads the `sms` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         timeout = reader.value(Self.timeoutKey)
         connectionsMax = reader.value(Self.connectionsKey)
@@ -129,12 +129,12 @@ extension MessagesConfiguration {
         return .twilio(base: base, account: account, token: token, sender: sender)
     }
 
-    /// A gateway is the operator's choice, so it may stand anywhere; without TLS on this machine only.
+    /// A gateway may be in any network, because the operator chooses it. Plain HTTP is allowed only on this machine.
     private static let network = IssuerHTTPClient(
         policy: NetworkPolicy(allowsPrivateNetworks: true, allowsLoopback: true)
     )
 
-    /// The way out for messages; `nil` where there is no gateway.
+    /// The sender of messages; `nil` if there is no gateway.
     func channel() -> SMSChannel? {
         let sender: (any SMSSending)? =
             switch gateway {

@@ -4,14 +4,14 @@ import AccountStore
 import JSON
 import Yams
 
-/// A proposed policy (docs/guides/policy.md): fields of the project's configuration, nested or dotted as `PATCH` takes
-/// them, and below `providers` which registered ones are enabled. Fields that are not named stay as they are.
+/// A proposed policy (docs/guides/policy.md): fields of the project's configuration, nested or dotted as in `PATCH`,
+/// and below `providers` the enabled state of registered providers. Other fields do not change.
 struct PolicyFile {
     let proposal: PolicyProposal
     private let path: String
     private let providerLines: [ProviderID: Int]
 
-    /// `readFile`: what a path holds; `nil` for what cannot be read.
+    /// `readFile`: reads a file; `nil` if it cannot be read.
     /// - Throws: every mistake in it.
     init(path: String, readFile: (_ path: String) -> [UInt8]?) throws(ConfigurationMistakes) {
         var reading = PolicyFileReading(path: path)
@@ -23,7 +23,7 @@ struct PolicyFile {
         providerLines = reading.providers.compactMapValues(\.line)
     }
 
-    /// That the file names providers which are not registered, each with its line.
+    /// Returns a mistake for each named provider that is not registered, with its line.
     func mistakes(about unregistered: [ProviderID]) -> ConfigurationMistakes {
         ConfigurationMistakes(
             all: unregistered.map { provider in
@@ -131,7 +131,7 @@ private struct PolicyFileReading {
         return sequence[index].mark
     }
 
-    /// A member that reading left out, because `type` does not have it.
+    /// Returns a member that was ignored because `type` does not have it.
     private static func member(
         of given: JSONValue,
         missingFrom read: JSONValue,
@@ -191,7 +191,7 @@ private struct PolicyFileReading {
         }
     }
 
-    /// All fields together; `nil` if none is named or a mistake is reported already.
+    /// Returns all fields; `nil` if none is named or a mistake is already reported.
     mutating func settings() -> ProjectConfigChange? {
         guard mistakes.isEmpty, !named.isEmpty else { return nil }
         do {

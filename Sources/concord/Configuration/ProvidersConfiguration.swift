@@ -3,7 +3,7 @@ import NIOSSL
 /// The networks in which issuers may be, and the certificate authorities to trust for them.
 struct ProvidersConfiguration: Sendable, Hashable {
     let allowsPrivateNetworks: Bool
-    /// Believed beside those the system believes.
+    /// Additional certificate authorities.
     let certificateAuthorities: [NIOSSLCertificate]
 }
 
@@ -22,7 +22,7 @@ extension ProvidersConfiguration {
         "PEM certificates of more authorities to trust for issuers and webhook endpoints"
     )
 
-    /// Reads the `providers` keys; leaves what is wrong with the reader.
+    /// Reads the `providers` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         allowsPrivateNetworks = reader.value(Self.allowPrivateNetworksKey)
         certificateAuthorities = reader.certificates(Self.certificateAuthoritiesKey)
@@ -30,7 +30,7 @@ extension ProvidersConfiguration {
 }
 
 extension ConfigurationReader {
-    /// The certificates in the file that a setting names; keeps a mistake where there are none.
+    /// Reads the certificates in the file that a setting names. Records a mistake if there are none.
     mutating func certificates(_ key: ConfigurationKey<String?>) -> [NIOSSLCertificate] {
         guard let path = value(key), let bytes = contents(of: path, named: key) else { return [] }
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {

@@ -3,16 +3,15 @@ import AccountOperations
 import JSON
 import Yams
 
-/// The registrations of providers that an operator keeps in a file (docs/guides/providers.md): below `providers`, each under its
-/// id, the fields of the admin API's items. A secret may stand in a file of its own, named by `clientSecretFile` or
-/// `privateKeyFile`.
+/// The file with the registrations of providers (docs/guides/providers.md): below `providers`, by id, the fields of the
+/// admin API's items. `clientSecretFile` and `privateKeyFile` name separate files for secrets.
 struct ProvidersFile {
-    /// In the order of the file; one for each provider.
+    /// One registration for each provider, in the order of the file.
     let configs: [ProviderConfig]
 
     static let bytesMax = YAMLValues.fileBytesMax
 
-    /// `readFile`: what a path holds; `nil` for what cannot be read.
+    /// `readFile`: reads a file; `nil` if it cannot be read.
     /// - Throws: every mistake in it, none of which quotes a secret.
     init(path: String, readFile: @escaping (_ path: String) -> [UInt8]?) throws(ConfigurationMistakes) {
         let root = try composeYAMLFile(path: path, readFile: readFile)
@@ -62,7 +61,7 @@ private struct ProvidersFileReading {
 
     private static let secretBytesMax = 1 << 16
 
-    /// The content of the named file, without the final line break. A relative path begins beside this file.
+    /// Reads the named file, without the final line break. A relative path is relative to the folder of this file.
     private static func secret(
         _ node: Node,
         _ field: String,

@@ -1,11 +1,11 @@
-/// When and how what has expired is deleted.
+/// The settings for the deletion of expired rows.
 struct PurgeConfiguration: Sendable, Hashable {
     let interval: Duration
     /// Retention of expired rows.
     let keep: Duration
     /// Time for which an applied audit plan can be undone.
     let keepUndo: Duration
-    /// Rows of one kind in one transaction.
+    /// Maximum number of rows of one kind in a transaction.
     let rowsMax: Int
 }
 
@@ -37,7 +37,7 @@ extension PurgeConfiguration {
         "Rows deleted in one transaction"
     )
 
-    /// Reads the `purge` keys; leaves what is wrong with the reader.
+    /// Reads the `purge` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         interval = reader.value(Self.intervalKey)
         keep = reader.value(Self.keepKey)

@@ -1,6 +1,6 @@
 import AccountOperations
 
-/// The challenge that people solve in apps which cannot show otherwise that they are genuine.
+/// The challenge that people solve in apps that cannot prove otherwise that they are genuine.
 struct RecaptchaConfiguration: Sendable, Hashable {
     let challenge: AppChallenge
     let secret: String
@@ -46,7 +46,7 @@ extension RecaptchaConfiguration {
         "https://www.google.com", "https://www.gstatic.com", "https://recaptcha.google.com",
     ]
 
-    /// Reads the `recaptcha` keys; `nil` when none is configured, or when there is a mistake, which is left with the reader.
+    /// Reads the `recaptcha` keys; `nil` if none is configured or there is a mistake, which the reader records.
     static func read(_ reader: inout ConfigurationReader) -> Self? {
         let siteKey = reader.value(siteKeyKey)
         let secret = reader.value(secretKey)
@@ -84,13 +84,13 @@ extension RecaptchaConfiguration {
         )
     }
 
-    /// Also what keeps the text from saying more than one thing in a Content-Security-Policy.
+    /// The allowed characters also prevent injection into the Content-Security-Policy.
     private static func isOrigin(_ text: String) -> Bool {
         text.wholeMatch(of: #/(https:\/\/[A-Za-z0-9.*-]+|http:\/\/(127\.0\.0\.1|localhost))(:\d{1,5})?/#) != nil
     }
 }
 
-/// Assessments by reCAPTCHA Enterprise, which people see nothing of.
+/// Assessments by reCAPTCHA Enterprise, which people do not see.
 struct AssessmentConfiguration: Sendable {
     let keys: AssessmentKeys
     let apiKey: String
@@ -142,7 +142,7 @@ extension AssessmentConfiguration {
         "URL of the assessments API"
     )
 
-    /// Reads the keys; `nil` when nothing is configured, or when there is a mistake, which is left with the reader.
+    /// Reads the keys; `nil` if none is configured or there is a mistake, which the reader records.
     static func read(_ reader: inout ConfigurationReader) -> Self? {
         let project = reader.value(projectKey)
         let apiKey = reader.value(apiKeyKey)

@@ -1,7 +1,7 @@
 import IdentityProviders
 import Logging
 
-/// The checked configuration of a serving process. Plain values; nothing reads the environment after this.
+/// The checked configuration of a serving process. No later code reads the environment.
 struct ServeConfiguration: Sendable {
     let listen: ListenConfiguration
     let database: DatabaseConfiguration
@@ -14,14 +14,14 @@ struct ServeConfiguration: Sendable {
     let recaptcha: RecaptchaConfiguration?
     let assessments: AssessmentConfiguration?
     let applePush: ApplePushConfiguration
-    /// `nil` where there is no relay.
+    /// `nil` if there is no relay.
     let mail: MailConfiguration?
     let log: LogConfiguration
 }
 
 extension ServeConfiguration {
     /// For a process that serves: a database and at least one key-encryption key are required.
-    /// - Throws: every mistake there is, also in settings that are overridden.
+    /// - Throws: all mistakes, also in overridden settings.
     init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
         let reading = Reading(sources, requiresKeys: true)
         guard let database = reading.database, let keys = reading.keys else { throw reading.failure }
@@ -45,8 +45,8 @@ extension ServeConfiguration {
 }
 
 extension DatabaseConfiguration {
-    /// For a process that needs only the database. Every other setting is checked all the same; keys may be absent.
-    /// - Throws: every mistake there is.
+    /// For a process that needs only the database. All other settings are checked too, but keys may be absent.
+    /// - Throws: all mistakes.
     init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
         let reading = Reading(sources, requiresKeys: false)
         guard let database = reading.database else { throw reading.failure }
@@ -58,7 +58,7 @@ extension DatabaseConfiguration {
 /// The configuration of a command about the outbox.
 struct OutboxConfiguration: Sendable {
     let database: DatabaseConfiguration
-    /// `nil` where none is given: then nothing is opened.
+    /// `nil` if there is no key. Then the command opens no sealed value.
     let keys: KeysConfiguration?
 
     /// Every other setting is checked all the same.
@@ -104,7 +104,7 @@ extension AuditConfiguration {
     }
 }
 
-/// One pass over every setting.
+/// Reads every setting.
 private struct Reading {
     var reader: ConfigurationReader
     let listen: ListenConfiguration

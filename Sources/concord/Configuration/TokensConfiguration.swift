@@ -4,7 +4,7 @@ struct TokensConfiguration: Sendable, Hashable {
     enum SigningAlgorithm: String, Sendable, Hashable, CaseIterable {
         // swift-format-ignore: AlwaysUseLowerCamelCase
         case ES256
-        /// For verifiers that insist on it; signing costs ten times as much.
+        /// For verifiers that require it. Signing takes 10 times as long.
         // swift-format-ignore: AlwaysUseLowerCamelCase
         case RS256
     }
@@ -23,7 +23,7 @@ extension TokensConfiguration {
         "Algorithm that signs ID tokens and session cookies; RS256 for verifiers without ES256"
     )
 
-    /// Reads the `tokens` keys; leaves what is wrong with the reader.
+    /// Reads the `tokens` keys. The reader records mistakes.
     init(reading reader: inout ConfigurationReader) {
         signingAlgorithm = reader.value(Self.signingAlgorithmKey)
     }

@@ -1,10 +1,10 @@
 import JSON
 import Yams
 
-/// The root of a file that a person wrote; `nil` for an empty one.
+/// Parses a YAML file. Returns its root; `nil` if it is empty.
 ///
-/// `readFile`: what a path holds; `nil` for what cannot be read.
-/// - Throws: why it is no YAML.
+/// `readFile`: reads a file; `nil` if it cannot be read.
+/// - Throws: the error if the file is not YAML.
 func composeYAMLFile(
     path: String,
     readFile: (_ path: String) -> [UInt8]?
@@ -36,11 +36,11 @@ struct YAMLValues {
 
     /// Number of nodes that may still be read: aliases can expand a short file.
     private var nodesLeft = 10_000
-    /// By the field that names a file, the field whose value is in it.
+    /// Maps a field that names a file to the field whose value the file contains.
     private let fileFields: [String: String]
     private let contents: (_ node: Node, _ field: String) throws(Unreadable) -> String
 
-    /// - `contents`: what is in the file that a field names.
+    /// - `contents`: reads the file that a field names.
     init(
         fileFields: [String: String] = [:],
         contents: @escaping (_ node: Node, _ field: String) throws(Unreadable) -> String = { _, _ in "" }

@@ -5,7 +5,7 @@ import JSON
 
 /// The versions of the policy, for people and for programs.
 enum PolicyHistoryText {
-    /// A line for each version, with what it changed below it.
+    /// A line for each version, with its changes below it.
     static func table(_ versions: [PolicyVersion]) -> String {
         let rows =
             [["VERSION", "CHANGED", "AUTHOR", "REASON"]]

@@ -30,10 +30,11 @@ enum PolicyText {
         return lines.joined(separator: "\n")
     }
 
-    /// The differences, `name  before → after`; the names stand below each other. A list or an object too long for its line
-    /// is followed by a line for each entry that is added (`+`) or removed (`-`).
+    /// The differences as aligned lines `name  before → after`. If a list or an object is too long for its line, a line
+    /// for each added (`+`) or removed (`-`) entry follows.
     ///
-    /// `simulated`: parts of the simulation that follows. A field that changes nothing in them is marked; no mark without a simulation.
+    /// `simulated`: the parts of the following simulation. A field that does not affect them is marked. Without a
+    /// simulation, there are no marks.
     static func lines(
         _ changes: [PolicyState.Change],
         simulated: Set<PolicyState.Change.Effect>? = nil
@@ -54,7 +55,7 @@ enum PolicyText {
         if max(old.count, new.count) <= lengthMax { return ("\(old) → \(new)", []) }
         let (oldEntries, newEntries) = (entries(before), entries(after))
         guard let oldEntries, let newEntries else {
-            // Both from a little before the place where they differ.
+            // Both texts begin shortly before the first difference.
             let start = max(0, zip(old, new).prefix { $0 == $1 }.count - 20)
             let (old, new) = (cut(old, from: start), cut(new, from: start))
             return ("\(old) → \(new)", [])
@@ -86,7 +87,8 @@ enum PolicyText {
         return visible(value.string ?? value.text)
     }
 
-    /// `text` with characters escaped that would move the cursor, start a line or change the direction of a terminal's text.
+    /// Returns `text` with escapes for characters that would move the cursor, start a line or change the text
+    /// direction.
     private static func visible(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { visible, scalar in
             switch scalar.properties.generalCategory {

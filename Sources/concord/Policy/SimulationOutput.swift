@@ -6,17 +6,18 @@ import FoundationEssentials
 import JSON
 import Synchronization
 
-/// The forms in which a simulation is printed.
+/// The output formats of a simulation.
 enum SimulationFormat: String, CaseIterable, ExpressibleByArgument {
-    /// For people: how many accounts by what becomes of them, then some of each.
+    /// For people: the number of accounts for each effect, then some examples.
     case text
-    /// An object for each account and effect, one for each answer that differs, and one that sums up.
+    /// A JSON object for each account and effect, one for each different answer, and one with the summary.
     case ndjson
     /// RFC 4180, with a heading: a row for each account and effect.
     case csv
 }
 
-/// Prints what a simulation finds as it comes; for people it keeps counts and a few examples, so that memory does not grow.
+/// Prints the results of a simulation at once. For people, it stores only counts and a few examples, so that memory
+/// does not grow.
 final class SimulationOutput: Sendable {
     /// The subject of the simulation.
     struct Subject: Sendable {
@@ -84,7 +85,7 @@ final class SimulationOutput: Sendable {
 
     /// Prints the text after the last account.
     ///
-    /// `history`: `nil` where a run was stopped.
+    /// `history`: `nil` if the run was stopped.
     func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) throws {
         switch format {
         case .text:
@@ -102,7 +103,7 @@ final class SimulationOutput: Sendable {
         try flushOutput()
     }
 
-    /// Prints the number of judged accounts, and of accounts that meet each effect, for people.
+    /// Prints the number of simulated accounts and of accounts with each effect, for people.
     func endWithCounts(_ result: PolicySimulation.Progress) throws {
         try say("\n" + counts(result, isComplete: true).joined(separator: "\n"))
         try flushOutput()
@@ -187,7 +188,7 @@ final class SimulationOutput: Sendable {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    /// The most frequent first.
+    /// Sorted by frequency, the most frequent first.
     private static func ordered(
         _ history: PolicySimulation.History
     ) -> [(PolicySimulation.HistoryChange, PolicySimulation.HistoryCount)] {
@@ -263,7 +264,7 @@ final class SimulationOutput: Sendable {
 }
 
 extension SimulatedEffect {
-    /// The severity with which the effect is shown.
+    /// The severity of the effect.
     fileprivate var severity: AuditRule.Severity {
         switch self {
         case .lockedOut: .error

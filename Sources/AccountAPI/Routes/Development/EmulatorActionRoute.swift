@@ -64,7 +64,7 @@ private struct EmulatorAction {
         let applied = try await result {
             try await request.operations.applyEmailCode(code, tenant: request.tenant, locale: parameter("lang"))
         }
-        // A link that takes something back leads nowhere: the change was asked for there.
+        // A link that undoes a change does not continue to `continueUrl`, because the change was requested there.
         if !kind.takesBack, let onward = try onward() { return onward }
         return .object { writer in
             writer.field(
