@@ -31,7 +31,7 @@ extension APIRequest {
         }
     }
 
-    /// A change of what the route names, on the conditions of the request.
+    /// Returns a change of the resource under the preconditions of the request.
     func change<Value>(_ idempotent: IdempotentRequest<Value>?) throws(Problem) -> ChangeRequest<Value> {
         ChangeRequest(tenant: tenant, expectedVersion: try expectedVersion.version(), idempotent: idempotent)
     }

@@ -122,7 +122,7 @@ extension APIRequest {
     }
 
     fileprivate func end(_ sessions: SessionsToEndByUser, idToken: String) async throws -> APIResponse {
-        // The query is no part of what a repeated request is compared by.
+        // The comparison of repeated requests does not include the query, so `keepCurrent` is added.
         try await answer(boundTo: sessions == .others ? "keepCurrent" : "", as: APIResponse.ended) { idempotent in
             try await operations.endSessions(
                 sessions,

@@ -10,7 +10,7 @@ struct MessagesConfiguration: Sendable {
         case twilio(base: String, account: String, token: String, sender: TwilioSMSSender.Sender)
     }
 
-    /// `nil` where there is none.
+    /// `nil` if there is no gateway.
     let gateway: Gateway?
     let timeout: Duration
     let connectionsMax: Int
