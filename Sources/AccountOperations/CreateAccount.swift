@@ -64,8 +64,7 @@ extension AccountOperations {
         }
     }
 
-    /// Parses the request, in the order of the answers: the id, the number, the address, the password. Whatever is taken
-    /// ends it, so that no more is read.
+    /// Parses the request in the documented order of errors: id, number, address, password. Stops at the first error.
     /// - Throws: the denial of the first part that is malformed, refused or taken.
     private func judge(_ request: CreateAccount, tenant: TenantID) async throws -> NewAccount {
         if let given = request.id { try requireFree(isIDTaken: try await isTaken(given, tenant: tenant)) }
@@ -106,7 +105,7 @@ extension AccountOperations {
         return wanted
     }
 
-    /// Asks the rules as if the rest of the request were free: where one part is refused, no more is looked at.
+    /// Asks the rules about one part, as if the rest of the request were free, and throws if they refuse it.
     private func requireFree(
         isIDTaken: Bool = false,
         isPhoneNumberTaken: Bool = false,

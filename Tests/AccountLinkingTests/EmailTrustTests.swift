@@ -125,7 +125,7 @@ struct EmailTrustTests {
         #expect(!isVerified(provider, "ann@gmail.com", hostedDomain: "gmail.com"))
     }
 
-    @Test func `an OpenID Connect provider asserts addresses unless a rule names a domain of its own`() {
+    @Test func `an OpenID Connect provider asserts addresses unless a rule names a domain`() {
         let work = provider("oidc.work")
         #expect(!isVerified(work, "ann@example.com"))
         #expect(!isVerified(work, "ann@example.com", isTaken: false))

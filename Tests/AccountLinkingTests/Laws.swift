@@ -544,7 +544,7 @@ struct PasswordLaws {
         }
     }
 
-    @Test func `with enumeration protection an anonymous caller cannot tell which addresses have accounts`() {
+    @Test func `with enumeration protection an anonymous caller cannot learn which addresses have accounts`() {
         for isLocked in [false, true] {
             let unknown = PasswordCase(isLocked: isLocked, passwordMatches: false).verdict.decision
             checkLaw(

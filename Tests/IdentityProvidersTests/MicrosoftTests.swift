@@ -13,7 +13,7 @@ struct MicrosoftTests {
     }
 
     @Test
-    func `a user of a tenant is identified by its object id, whatever the subject`() async throws {
+    func `a user of a tenant is identified by its object id, not by the subject`() async throws {
         let scene = try Scene(.microsoft)
         for subject in ["one", "two"] {
             let verified = try #require(try await scene.verify(claims: ["sub": .string(subject)]).verified)

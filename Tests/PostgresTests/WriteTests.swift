@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `without merging, each shared batch is a transaction of its own`() async throws {
+    @Test func `without merging, each shared batch is a separate transaction`() async throws {
         @Sendable func adjust(_ configuration: inout PostgresConfiguration) {
             configuration.writeConnections = 1
             configuration.mergesStatements = false

@@ -19,7 +19,7 @@ package enum RepairRefusal: String, Sendable, Hashable, CaseIterable {
         case .accountGone: "the account is gone"
         case .accountAppeared: "there is an account now"
         case .accountChanged: "the account has changed since; plan again"
-        case .identifierTaken: "somebody owns it now"
+        case .identifierTaken: "another account owns it now"
         case .nothingToRepair: "there is nothing to do any more"
         case .lastSignInMethod: "no other method would let the user in"
         }

@@ -102,7 +102,7 @@ package struct EmailTrust: Sendable, Hashable {
         EmailTrust(rules + own, knownIssuersFollowTheirRow: knownIssuersFollowTheirRow)
     }
 
-    /// This table with the trust in the address of one credential, whatever the rules are.
+    /// This table with the trust in the address of one credential, which overrides the rules.
     package func pinning(_ trust: EmailTrustClass, of credential: IncomingCredential) -> EmailTrust {
         guard case .present(let address, _, let hostedDomain) = credential.email else { return self }
         var table = self

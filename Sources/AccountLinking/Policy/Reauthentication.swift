@@ -90,8 +90,8 @@ package enum ReauthenticationMethod: Sendable, Hashable {
     }
 }
 
-/// The ways in which the user of `account` can sign in again now. If second factors are required, each way requires
-/// them too.
+/// The methods with which the user of `account` can sign in again now. If second factors are required, each method
+/// requires them too.
 ///
 /// Total and pure. There is always a way: without a working method the app's backend can still issue a custom token.
 /// Empty only for a disabled account.
@@ -121,7 +121,7 @@ package func reauthenticationMethods(
 package struct ReauthenticationChallenge: Sendable, Hashable {
     /// In whole seconds since the sign-in itself.
     package let maximumAgeSeconds: Int64
-    /// The ways in which this user can meet the demand.
+    /// The methods with which this user can meet the demand.
     package let methods: [ReauthenticationMethod]
 }
 

@@ -64,7 +64,7 @@ package struct HypotheticalSignIn: Sendable, Hashable {
     /// The credential of such a user. It was not verified, so use it for simulation only.
     func credential(
         naming address: EmailAddress,
-        subject: String = "a user that nobody knows",
+        subject: String = "an unknown user",
         issuers: [ProviderID: String]
     ) -> IncomingCredential? {
         guard let identity = ProviderIdentity(provider: provider, subject: subject) else { return nil }

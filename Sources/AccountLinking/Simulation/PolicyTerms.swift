@@ -1,4 +1,4 @@
-/// A policy and the enabled providers: the input of decisions besides accounts and credentials.
+/// A policy and the enabled providers: the input of decisions in addition to accounts and credentials.
 package struct PolicyTerms: Sendable, Hashable {
     package var policy: LinkPolicy
     /// Providers that can sign users in.

@@ -63,7 +63,7 @@ extension AccountOperations {
         do {
             return try await authenticate(idToken: idToken, tenant: use.tenant)
         } catch let denial as Denial {
-            // Production does not look at the token. It matters to no other session where a first proof ends none.
+            // Firebase ignores this token. An invalid one matters only if a first proof ends sessions.
             if policy.firstProofEndsSessions { throw denial }
             return nil
         }
