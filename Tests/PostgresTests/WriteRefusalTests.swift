@@ -25,7 +25,7 @@ import Testing
         #expect(refusals.taken(changedRows: true, now: at(8)))
         #expect(!refusals.isUnderWay)
         #expect(refusals.refused(Self.readOnly, now: at(9)))
-        #expect(refusals.taken(changedRows: false, now: at(14)), "PostgreSQL refuses every write here")
+        #expect(refusals.taken(changedRows: false, now: at(14)), "a read-only database would have refused it")
     }
 
     @Test func `an error that refuses all writes differs from the failure of one write`() {

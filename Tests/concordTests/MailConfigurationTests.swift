@@ -89,7 +89,7 @@ struct MailConfigurationTests {
 
     @Test(arguments: [
         ("{host: h.example.com}", "mail.from: required beside mail.host"),
-        ("{host: h.example.com, from: nobody}", "mail.from: \"nobody\" is not allowed"),
+        ("{host: h.example.com, from: postmaster}", "mail.from: \"postmaster\" is not allowed"),
         ("{host: h.example.com, from: \"A <a@b.example>, B <c@d.example>\"}", "mail.from: "),
         (
             "{host: h.example.com, from: a@b.example, security: none}",
