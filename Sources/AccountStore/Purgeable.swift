@@ -49,16 +49,10 @@ extension AccountStore {
         case auditSteps
         case auditPlans
 
-        /// Deletes at most `rowsMax` rows that ended before `cutoff`, oldest first. Skips rows that another transaction
-        /// has locked.
+        /// Deletes at most `rowsMax` rows that ended before `cutoff`, as `SQL.deleteExpired`.
         func deletion(endedBefore cutoff: Timestamp, rowsMax: Int64) -> SQL {
             func ended(_ table: SQL, key: SQL, by end: SQL) -> SQL {
-                """
-                DELETE FROM \(table) WHERE (\(key)) IN (
-                    SELECT \(key) FROM \(table) WHERE \(end) <= \(cutoff)
-                    ORDER BY \(end) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-                )
-                """
+                SQL.deleteExpired(table, key: key, by: end, before: cutoff, rowsMax: rowsMax)
             }
             return switch self {
             case .conflicts: ended("conflicts", key: "tenant_id, user_id, conflict_id", by: "expires_at")

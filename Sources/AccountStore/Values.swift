@@ -2,17 +2,33 @@ import AccountLinking
 import JSON
 import Postgres
 
-/// A type of the model that a column can hold, with its column type.
-///
-/// Statements bind it and rows decode it like a type of PostgreSQL:
-///
-///     let statement: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))"
-protocol StoredValue: Sendable {
+/// A type of values that a column can hold.
+protocol ColumnValue: Sendable {
     associatedtype Stored: PostgresValue & PostgresArrayElement
     var stored: Stored { get }
     /// Returns `nil` for a value that this version does not write, for example one that was edited by hand.
     static func reading(_ stored: Stored) -> Self?
 }
+
+extension ColumnValue where Stored == Self {
+    var stored: Self { self }
+    static func reading(_ stored: Self) -> Self? { stored }
+}
+
+extension String: ColumnValue { typealias Stored = String }
+extension Int32: ColumnValue { typealias Stored = Int32 }
+extension Int64: ColumnValue { typealias Stored = Int64 }
+extension Bool: ColumnValue { typealias Stored = Bool }
+extension Bytes: ColumnValue { typealias Stored = Bytes }
+extension PostgresUUID: ColumnValue { typealias Stored = PostgresUUID }
+extension JSONText: ColumnValue { typealias Stored = JSONText }
+
+/// A type of the model that a column can hold: the one place where it meets its column type.
+///
+/// Statements bind it, and rows read it, like a type of PostgreSQL's own:
+///
+///     let statement: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = ANY(\(users))"
+protocol StoredValue: ColumnValue {}
 
 extension StoredValue where Self: RawRepresentable, RawValue: PostgresValue & PostgresArrayElement {
     var stored: RawValue { rawValue }
@@ -55,13 +71,21 @@ extension RowDecoder {
     ///
     /// - `table`: table that an error names with the column, if the statement reads several.
     mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value {
+        try nextColumn(of: table)
+    }
+
+    /// The next column, `nil` for NULL.
+    mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value? {
+        try nextColumn(of: table)
+    }
+
+    mutating func nextColumn<Value: ColumnValue>(of table: StaticString?) throws(PostgresError) -> Value {
         let stored: Value.Stored = try next()
         guard let value = Value.reading(stored) else { throw unreadable(of: table) }
         return value
     }
 
-    /// The next column, `nil` for NULL.
-    mutating func next<Value: StoredValue>(of table: StaticString? = nil) throws(PostgresError) -> Value? {
+    mutating func nextColumn<Value: ColumnValue>(of table: StaticString?) throws(PostgresError) -> Value? {
         guard let stored = try next(Value.Stored?.self) else { return nil }
         guard let value = Value.reading(stored) else { throw unreadable(of: table) }
         return value

@@ -13,7 +13,8 @@ package protocol RowDecodable: Sendable {
 package struct RowDecoder: ~Copyable {
     private let result: ResultSet
     private let row: Int
-    private var column = 0
+    /// The place of the next column, from 0.
+    package private(set) var column = 0
 
     init(result: ResultSet, row: Int) {
         self.result = result
@@ -22,6 +23,18 @@ package struct RowDecoder: ~Copyable {
 
     /// The name of the column that was read last.
     package var lastColumnName: String { result.columnName(column - 1) }
+
+    /// A decoder of the same row whose next column is at `column`.
+    package func at(_ column: Int) -> RowDecoder {
+        var decoder = RowDecoder(result: result, row: row)
+        decoder.column = column
+        return decoder
+    }
+
+    /// Passes over columns that `at` reads.
+    package mutating func skip(_ count: Int) {
+        column += count
+    }
 
     /// Returns the next column, which must not be NULL.
     package mutating func next<Value: PostgresValue>(_ type: Value.Type = Value.self) throws(PostgresError) -> Value {

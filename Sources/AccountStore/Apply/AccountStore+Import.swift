@@ -48,7 +48,7 @@ extension AccountStore {
         at now: Timestamp
     ) async throws(PostgresError) -> ImportSituation {
         let values = Dictionary(grouping: identifiers, by: \.kind).mapValues { $0.map(\.value) }
-        func owners(_ kind: String) -> Query<OwnedIdentifierRow> {
+        func owners(_ kind: String) -> Query<IdentifierRow> {
             IdentifierRow.owned(kind: kind, values: values[kind] ?? [], tenant: tenant)
         }
         let (users, emails, phones, identities, tombstones) = try await client.read(

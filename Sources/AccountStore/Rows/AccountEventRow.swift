@@ -70,35 +70,46 @@ package struct AccountEvent: Sendable {
     }
 }
 
-enum AccountEventRow {
-    static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
-        let values: SQL = """
-            (\(tenant), \(user), \(event.id), \(event.occurredAt), \(event.kind),
-            \(event.rule), \(event.details),
-            \(event.decisions.first?.policy.version), \(decisionsText(event)))
-            """
-        return """
-            INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version,
-                decisions)
-            VALUES \(row: values)
-            """
-    }
+/// An event, or a stored event by the properties that its columns are written from.
+struct AccountEventRow {
+    fileprivate let tenant: TenantID
+    fileprivate let user: UserID
+    fileprivate let event: AccountEvent
 
-    /// Events without details and decisions, of many users.
-    static func insertMany(_ events: [(AccountEvent, UserID)], tenant: TenantID) -> SQL {
-        """
-        INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule)
-        SELECT \(tenant), new.*
-        FROM unnest(\(events.map(\.1)), \(events.map(\.0.id)), \(events.map(\.0.occurredAt)),
-            \(events.map(\.0.kind)), \(events.map(\.0.rule))) AS new
-        """
-    }
-
-    private static func decisionsText(_ event: AccountEvent) -> JSONText? {
+    // What another version wrote is read by name.
+    fileprivate var kind: String { event.kind.rawValue }
+    fileprivate var rule: String { event.rule.rawValue }
+    fileprivate var policyVersion: Int64? { event.decisions.first?.policy.version }
+    fileprivate var decisions: JSONText? {
         guard !event.decisions.isEmpty else { return nil }
         var writer = JSONWriter()
         writer.array(event.decisions) { writer, decision in decision.write(to: &writer) }
         return JSONText(writer.text)
+    }
+
+    private static let summary: [Column<AccountEventRow>] = [
+        Column("tenant_id", \.tenant), Column("user_id", \.user), Column("event_id", \.event.id),
+        Column("occurred_at", \.event.occurredAt), Column("kind", \.kind), Column("rule", \.rule),
+    ]
+    private static let summaries = Columns(of: "account_events", summary)
+    fileprivate static let columns = Columns(
+        of: "account_events",
+        summary + [
+            Column("details", \.event.details), Column("policy_version", \.policyVersion),
+            Column("decisions", \.decisions),
+        ]
+    )
+
+    static func insert(_ event: AccountEvent, of user: UserID, tenant: TenantID) -> SQL {
+        columns.insert(AccountEventRow(tenant: tenant, user: user, event: event), isShared: true)
+    }
+
+    /// Events without details and decisions, of many users.
+    static func insertMany(_ events: [(AccountEvent, UserID)], tenant: TenantID) -> SQL {
+        summaries.insertMany(
+            events.map { AccountEventRow(tenant: tenant, user: $1, event: $0) },
+            tenant: tenant
+        )
     }
 
     static func withID(_ id: PostgresUUID, of user: UserID, tenant: TenantID) -> Query<PostgresUUID> {
@@ -152,31 +163,24 @@ struct StoredEventRow: RowDecodable {
     let event: StoredEvent
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant: TenantID = try row.next()
-        let user: UserID = try row.next()
-        let id = try row.next(PostgresUUID.self)
-        let occurredAt: Timestamp = try row.next()
-        let kind = try row.next(String.self)
-        let rule = try row.next(String.self)
-        let details: JSONValue? = try row.next()
-        let policyVersion = try row.next(Int64?.self)
+        var values = AccountEventRow.columns.values(&row)
+        let decisions = try values(\.decisions)
+        let questions = decisions.flatMap(JSONValue.reading)
+        guard decisions == nil || questions != nil else { throw .unreadable("account_events.decisions") }
         event = StoredEvent(
-            tenant: tenant,
-            user: user,
-            id: id,
-            occurredAt: occurredAt,
-            kind: kind,
-            rule: rule,
-            details: details,
-            policyVersion: policyVersion,
-            decisions: (try row.next() as JSONValue?)?.array ?? []
+            tenant: try values(\.tenant),
+            user: try values(\.user),
+            id: try values(\.event.id),
+            occurredAt: try values(\.event.occurredAt),
+            kind: try values(\.kind),
+            rule: try values(\.rule),
+            details: try values(\.event.details),
+            policyVersion: try values(\.policyVersion),
+            decisions: questions?.array ?? []
         )
     }
 
-    private static let select: SQL = """
-        SELECT tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions \
-        FROM \(table: "account_events")
-        """
+    private static let select = AccountEventRow.columns.select
 
     static func withID(_ id: PostgresUUID) -> Query<StoredEventRow> {
         """

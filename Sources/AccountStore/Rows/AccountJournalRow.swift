@@ -239,6 +239,8 @@ struct AccountJournalRow: RowDecodable {
 
     // MARK: Writing
 
+    private static let rowKey: SQL = "tenant_id, change_id, step, table_name, row_key"
+
     /// Every row of what the entry is about, as it is now.
     private static func images(_ entry: JournalEntry) -> SQL {
         let tenant = entry.step.tenant.rawValue
@@ -270,23 +272,20 @@ struct AccountJournalRow: RowDecodable {
         return images
     }
 
-    static func insertBefore(_ entry: JournalEntry) -> SQL {
+    /// - `column`: `before` or `after`.
+    private static func insertImages(_ entry: JournalEntry, into column: SQL) -> SQL {
         """
-        INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, before, kept_until)
+        INSERT INTO account_journal (\(rowKey), \(column), kept_until)
         SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
             \(entry.retainedUntil)
         FROM (\(images(entry))) AS i
         """
     }
 
+    static func insertBefore(_ entry: JournalEntry) -> SQL { insertImages(entry, into: "before") }
+
     static func insertAfter(_ entry: JournalEntry) -> SQL {
-        """
-        INSERT INTO account_journal (tenant_id, change_id, step, table_name, row_key, after, kept_until)
-        SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
-            \(entry.retainedUntil)
-        FROM (\(images(entry))) AS i
-        ON CONFLICT (tenant_id, change_id, step, table_name, row_key) DO UPDATE SET after = excluded.after
-        """
+        "\(insertImages(entry, into: "after"))\nON CONFLICT (\(rowKey)) DO UPDATE SET after = excluded.after"
     }
 
     /// Forgets the rows that the step left as they were.
@@ -302,13 +301,7 @@ struct AccountJournalRow: RowDecodable {
     }
 
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM account_journal WHERE (tenant_id, change_id, step, table_name, row_key) IN (
-            SELECT tenant_id, change_id, step, table_name, row_key FROM account_journal
-            WHERE kept_until <= \(cutoff)
-            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
-        """
+        SQL.deleteExpired("account_journal", key: rowKey, by: "kept_until", before: cutoff, rowsMax: rowsMax)
     }
 
     // MARK: Reading

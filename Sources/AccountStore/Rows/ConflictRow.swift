@@ -93,73 +93,82 @@ package struct ConflictCursor: Sendable, Hashable {
     }
 }
 
+extension ConflictRecord {
+    fileprivate var proofAttempts: Int32 { Int32(proof?.facts.attempts ?? 0) }
+}
+
 struct ConflictRow: RowDecodable {
     let record: ConflictRecord
 
-    private static let columns: SQL = """
-        tenant_id, user_id, conflict_id, state, version, kind, provider_id, identity_digest, token_digests,
-        sealed_credential, account_method, opened_at, expires_at, closed_at, proofs_started, proof_kind, proof_session_epoch,
-        proof_policy_version, proof_email, proof_attempts, proof_expires_at, proof_link_hash, proof_sealed_code,
-        proof_token_hash
-        """
+    private static let key: [Column<ConflictRecord>] = [
+        Column("tenant_id", \.tenant), Column("user_id", \.user), Column("conflict_id", \.id),
+    ]
+    private static let state = Column<ConflictRecord>("state", \.state)
+    private static let version = Column<ConflictRecord>(read: "version", \.version)
+    private static let credential: [Column<ConflictRecord>] = [
+        Column("kind", \.kind), Column("provider_id", \.provider), Column("identity_digest", \.identityDigest),
+        Column(arrays: "token_digests", \.tokenDigests), Column("sealed_credential", \.sealedCredential),
+        Column("account_method", \.accountMethod), Column("opened_at", \.openedAt), Column("expires_at", \.expiresAt),
+    ]
+    /// What changes after the conflict was opened.
+    private static let progress: [Column<ConflictRecord>] = [
+        Column("closed_at", \.closedAt), Column("proofs_started", \.proofsStarted),
+        Column("proof_kind", \.proof?.facts.binding.kind),
+        Column("proof_session_epoch", \.proof?.facts.binding.sessionEpoch),
+        Column("proof_policy_version", \.proof?.facts.binding.policyVersion),
+        Column("proof_email", \.proof?.facts.binding.address), Column("proof_attempts", \.proofAttempts),
+        Column("proof_expires_at", \.proof?.facts.expiresAt), Column("proof_link_hash", \.proof?.linkHash),
+        Column("proof_sealed_code", \.proof?.sealedCode), Column("proof_token_hash", \.proof?.tokenHash),
+    ]
+    private static let columns = Columns(of: "conflicts", key + [state, version] + credential + progress)
+    private static let opened = Columns(of: "conflicts", key + [state.always("'open'")] + credential)
+    private static let updated = Columns(of: "conflicts", [state] + progress)
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant: TenantID = try row.next()
-        let user: UserID = try row.next()
-        let id = try row.next([UInt8].self)
-        let state: ConflictFacts.State = try row.next()
-        let version = try row.next(Int64.self)
+        var values = Self.columns.values(&row)
         var record = ConflictRecord(
-            tenant: tenant,
-            user: user,
-            id: id,
-            kind: try row.next(),
-            provider: try row.next(),
-            identityDigest: try row.next(),
-            tokenDigests: try row.next(),
-            sealedCredential: try row.next(),
-            accountMethod: try row.next(),
-            openedAt: try row.next(),
-            expiresAt: try row.next()
+            tenant: try values(\.tenant),
+            user: try values(\.user),
+            id: try values(\.id),
+            kind: try values(\.kind),
+            provider: try values(\.provider),
+            identityDigest: try values(\.identityDigest),
+            tokenDigests: try values.array(\.tokenDigests),
+            sealedCredential: try values(\.sealedCredential),
+            accountMethod: try values(\.accountMethod),
+            openedAt: try values(\.openedAt),
+            expiresAt: try values(\.expiresAt)
         )
-        record.state = state
-        record.version = version
-        record.closedAt = try row.next()
-        record.proofsStarted = try row.next()
-        record.proof = try Self.proof(&row)
+        record.state = try values(\.state)
+        record.version = try values(\.version)
+        record.closedAt = try values(\.closedAt)
+        record.proofsStarted = try values(\.proofsStarted)
+        // No kind before the first proof was asked for.
+        if let kind = try values(\.proof?.facts.binding.kind),
+            let sessionEpoch = try values(\.proof?.facts.binding.sessionEpoch),
+            let policyVersion = try values(\.proof?.facts.binding.policyVersion),
+            let expiresAt = try values(\.proof?.facts.expiresAt)
+        {
+            let binding = ProofBinding(
+                kind: kind,
+                sessionEpoch: sessionEpoch,
+                policyVersion: policyVersion,
+                address: try values(\.proof?.facts.binding.address)
+            )
+            let attempts = Int(try values(\.proofAttempts))
+            record.proof = ConflictRecord.Proof(
+                facts: ConflictProofFacts(binding: binding, attempts: attempts, expiresAt: expiresAt),
+                linkHash: try values(\.proof?.linkHash),
+                sealedCode: try values(\.proof?.sealedCode)
+            )
+            record.proof?.tokenHash = try values(\.proof?.tokenHash)
+        }
         self.record = record
-    }
-
-    /// `nil` before the first was asked for.
-    private static func proof(_ row: inout RowDecoder) throws(PostgresError) -> ConflictRecord.Proof? {
-        let kind: ConflictProofKind? = try row.next()
-        let sessionEpoch = try row.next(Int64?.self)
-        let policyVersion = try row.next(Int64?.self)
-        let address: EmailAddress? = try row.next()
-        let attempts = try row.next(Int32.self)
-        let expiresAt: Timestamp? = try row.next()
-        let linkHash = try row.next([UInt8]?.self)
-        let sealedCode = try row.next([UInt8]?.self)
-        let tokenHash = try row.next([UInt8]?.self)
-        guard let kind, let sessionEpoch, let policyVersion, let expiresAt else { return nil }
-        let binding = ProofBinding(
-            kind: kind,
-            sessionEpoch: sessionEpoch,
-            policyVersion: policyVersion,
-            address: address
-        )
-        var proof = ConflictRecord.Proof(
-            facts: ConflictProofFacts(binding: binding, attempts: Int(attempts), expiresAt: expiresAt),
-            linkHash: linkHash,
-            sealedCode: sealedCode
-        )
-        proof.tokenHash = tokenHash
-        return proof
     }
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM \(table: "conflicts")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
         """
     }
@@ -189,7 +198,7 @@ struct ConflictRow: RowDecodable {
         if let kind = filter.kind { condition = "\(condition) AND kind = \(kind)" }
         return Query(
             """
-            SELECT \(columns) FROM \(table: "conflicts") WHERE \(condition)
+            \(columns.select) WHERE \(condition)
             ORDER BY opened_at DESC, user_id DESC, conflict_id DESC LIMIT \(rowsMax)
             """
         )
@@ -206,7 +215,7 @@ struct ConflictRow: RowDecodable {
     /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
     static func live(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM \(table: "conflicts")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND state IN ('open', 'proven')
             AND token_digests && \(digests)
         ORDER BY opened_at DESC LIMIT 1
@@ -216,7 +225,7 @@ struct ConflictRow: RowDecodable {
     /// The conflict of `user` that was proven and whose proof still holds; the newest, should there be several.
     static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
         """
-        SELECT \(columns) FROM \(table: "conflicts")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND state = 'proven'
             AND proof_expires_at > \(now) AND expires_at > \(now)
         ORDER BY opened_at DESC LIMIT 1
@@ -228,12 +237,7 @@ struct ConflictRow: RowDecodable {
     /// identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
-        INSERT INTO conflicts (tenant_id, user_id, conflict_id, state, kind, provider_id, identity_digest,
-            token_digests, sealed_credential, account_method, opened_at, expires_at)
-        VALUES (\(conflict.tenant), \(conflict.user), \(conflict.id), 'open',
-            \(conflict.kind), \(conflict.provider), \(conflict.identityDigest),
-            \(conflict.tokenDigests), \(conflict.sealedCredential), \(conflict.accountMethod),
-            \(conflict.openedAt), \(conflict.expiresAt))
+        \(opened.insert(conflict))
         ON CONFLICT (tenant_id, user_id, identity_digest) WHERE state IN ('open', 'proven') DO UPDATE SET
             version = conflicts.version + 1, kind = excluded.kind, token_digests = excluded.token_digests,
             sealed_credential = excluded.sealed_credential,
@@ -248,20 +252,13 @@ struct ConflictRow: RowDecodable {
     /// A row that no longer holds `record.version`, or whose time is over, sets NULL and raises 23502; `assertVersion` must
     /// follow, for one that is gone.
     static func update(_ record: ConflictRecord, at now: Timestamp) -> SQL {
-        let proof = record.proof
-        let binding = proof?.facts.binding
-        return """
-            UPDATE conflicts SET
-                \(SQL.guardVersion(record.version, and: "expires_at > \(now)")),
-                state = \(record.state), closed_at = \(record.closedAt),
-                proofs_started = \(record.proofsStarted), proof_kind = \(binding?.kind),
-                proof_session_epoch = \(binding?.sessionEpoch), proof_policy_version = \(binding?.policyVersion),
-                proof_email = \(binding?.address), proof_attempts = \(Int32(proof?.facts.attempts ?? 0)),
-                proof_expires_at = \(proof?.facts.expiresAt), proof_link_hash = \(proof?.linkHash),
-                proof_sealed_code = \(proof?.sealedCode), proof_token_hash = \(proof?.tokenHash)
-            WHERE tenant_id = \(record.tenant) AND user_id = \(record.user)
-                AND conflict_id = \(record.id)
-            """
+        """
+        UPDATE conflicts SET
+            \(SQL.guardVersion(record.version, and: "expires_at > \(now)")),
+            \(updated, from: record)
+        WHERE tenant_id = \(record.tenant) AND user_id = \(record.user)
+            AND conflict_id = \(record.id)
+        """
     }
 
     /// Raises 22012 (division by zero) unless the conflict exists and holds `version`.

@@ -4,41 +4,41 @@ package import Postgres
 struct EmailCodeRow: RowDecodable {
     let record: EmailCodeRecord
 
+    private static let columns = Columns<EmailCodeRecord>(
+        of: "one_time_codes",
+        [
+            Column("tenant_id", \.tenant), Column("code_hash", \.hash), Column("kind", \.kind),
+            Column("user_id", \.user), Column("session_epoch", \.sessionEpoch), Column("email", \.email),
+            Column(written: "email_key", \.email.canonical), Column("new_email", \.newEmail),
+            Column("created_at", \.createdAt), Column("expires_at", \.expiresAt), Column("consumed_at", \.consumedAt),
+            Column(read: "attempts", \.attempts), Column("second_factor_id", \.secondFactor),
+            Column("address_was_proven", \.addressWasProven), Column("asked_auth_time", \.askedAuthTime),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
-        let tenant: TenantID = try row.next()
-        let hash = try row.next(Bytes.self)
-        let kind: EmailCodeRecord.Kind = try row.next()
-        let user: UserID? = try row.next()
-        let sessionEpoch = try row.next(Int64?.self)
-        let email: EmailAddress = try row.next()
-        let newEmail: EmailAddress? = try row.next()
-        let createdAt: Timestamp = try row.next()
+        var values = Self.columns.values(&row)
         var record = EmailCodeRecord(
-            tenant: tenant,
-            hash: hash,
-            kind: kind,
-            user: user,
-            sessionEpoch: sessionEpoch,
-            email: email,
-            newEmail: newEmail,
-            createdAt: createdAt,
-            expiresAt: try row.next(),
-            consumedAt: try row.next()
+            tenant: try values(\.tenant),
+            hash: try values(\.hash),
+            kind: try values(\.kind),
+            user: try values(\.user),
+            sessionEpoch: try values(\.sessionEpoch),
+            email: try values(\.email),
+            newEmail: try values(\.newEmail),
+            askedAuthTime: try values(\.askedAuthTime),
+            secondFactor: try values(\.secondFactor),
+            addressWasProven: try values(\.addressWasProven),
+            createdAt: try values(\.createdAt),
+            expiresAt: try values(\.expiresAt),
+            consumedAt: try values(\.consumedAt)
         )
-        record.attempts = try row.next()
-        record.secondFactor = try row.next()
-        record.addressWasProven = try row.next()
-        record.requesterAuthTime = try row.next()
+        record.attempts = try values(\.attempts)
         self.record = record
     }
 
     static func withHash(_ hash: [UInt8], tenant: TenantID) -> Query<EmailCodeRow> {
-        """
-        SELECT tenant_id, code_hash, kind, user_id, session_epoch, email, new_email, created_at, expires_at,
-            consumed_at, attempts, second_factor_id, address_was_proven, asked_auth_time
-        FROM \(table: "one_time_codes")
-        WHERE tenant_id = \(tenant) AND code_hash = \(hash)
-        """
+        "\(columns.select) WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
 
     /// Those of `hashes` that are neither used nor void nor expired at `now`, in no particular order.
@@ -104,16 +104,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    static func insert(_ code: EmailCodeRecord) -> SQL {
-        """
-        INSERT INTO one_time_codes (tenant_id, code_hash, kind, user_id, session_epoch, email, email_key, new_email,
-            created_at, expires_at, consumed_at, second_factor_id, address_was_proven, asked_auth_time)
-        VALUES (\(code.tenant), \(code.hash), \(code.kind), \(code.user),
-            \(code.sessionEpoch), \(code.email), \(code.email.canonical), \(code.newEmail),
-            \(code.createdAt), \(code.expiresAt), \(code.consumedAt),
-            \(code.secondFactor), \(code.addressWasProven), \(code.requesterAuthTime))
-        """
-    }
+    static func insert(_ code: EmailCodeRecord) -> SQL { columns.insert(code) }
 
     static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """

@@ -4,39 +4,41 @@ package import Postgres
 struct FactorChallengeRow: RowDecodable {
     let record: FactorChallenge
 
+    private static let columns = Columns<FactorChallenge>(
+        of: "factor_challenges",
+        [
+            Column("tenant_id", \.tenant), Column("user_id", \.user), Column("challenge_id", \.id),
+            Column("purpose", \.purpose), Column("session_epoch", \.sessionEpoch),
+            Column("sealed_content", \.sealedContent), Column("created_at", \.createdAt),
+            Column("expires_at", \.expiresAt), Column(read: "consumed_at", \.consumedAt),
+            Column(read: "attempts", \.attempts),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         record = FactorChallenge(
-            tenant: try row.next(),
-            user: try row.next(),
-            id: try row.next(),
-            purpose: try row.next(),
-            sessionEpoch: try row.next(),
-            sealedContent: try row.next(),
-            createdAt: try row.next(),
-            expiresAt: try row.next(),
-            consumedAt: try row.next(),
-            attempts: try row.next()
+            tenant: try values(\.tenant),
+            user: try values(\.user),
+            id: try values(\.id),
+            purpose: try values(\.purpose),
+            sessionEpoch: try values(\.sessionEpoch),
+            sealedContent: try values(\.sealedContent),
+            createdAt: try values(\.createdAt),
+            expiresAt: try values(\.expiresAt),
+            consumedAt: try values(\.consumedAt),
+            attempts: try values(\.attempts)
         )
     }
 
     static func withID(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<FactorChallengeRow> {
         """
-        SELECT tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content, created_at, expires_at,
-            consumed_at, attempts
-        FROM \(table: "factor_challenges")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND user_id = \(user) AND challenge_id = \(id)
         """
     }
 
-    static func insert(_ challenge: FactorChallenge) -> SQL {
-        """
-        INSERT INTO factor_challenges (tenant_id, user_id, challenge_id, purpose, session_epoch, sealed_content,
-            created_at, expires_at)
-        VALUES (\(challenge.tenant), \(challenge.user), \(challenge.id),
-            \(challenge.purpose), \(challenge.sessionEpoch), \(challenge.sealedContent),
-            \(challenge.createdAt), \(challenge.expiresAt))
-        """
-    }
+    static func insert(_ challenge: FactorChallenge) -> SQL { columns.insert(challenge) }
 }
 
 extension OneTimeSecret {

@@ -36,30 +36,32 @@ package struct HashKeyRecord: Sendable, Hashable {
 struct HashKeyRow: RowDecodable {
     let record: HashKeyRecord
 
+    private static let columns = Columns<HashKeyRecord>(
+        of: "hash_keys",
+        [
+            Column("slot", \.slot), Column("key_id", \.id), Column("sealed_key", \.sealedKey),
+            Column("created_at", \.createdAt),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         record = HashKeyRecord(
-            slot: try row.next(),
-            id: try row.next(),
-            sealedKey: try row.next(),
-            createdAt: try row.next()
+            slot: try values(\.slot),
+            id: try values(\.id),
+            sealedKey: try values(\.sealedKey),
+            createdAt: try values(\.createdAt)
         )
     }
 
-    private static let select: SQL = "SELECT slot, key_id, sealed_key, created_at FROM \(table: "hash_keys")"
-
-    static let all: Query<HashKeyRow> = "\(select) ORDER BY slot"
+    static let all: Query<HashKeyRow> = "\(columns.select) ORDER BY slot"
 
     static func withID(_ id: HashKeyID) -> Query<HashKeyRow> {
-        "\(select) WHERE key_id = \(id)"
+        "\(columns.select) WHERE key_id = \(id)"
     }
 
     /// Raises 23505 when the place is taken.
-    static func insert(_ key: HashKeyRecord) -> SQL {
-        """
-        INSERT INTO hash_keys (slot, key_id, sealed_key, created_at)
-        VALUES (\(key.slot), \(key.id), \(key.sealedKey), \(key.createdAt))
-        """
-    }
+    static func insert(_ key: HashKeyRecord) -> SQL { columns.insert(key) }
 }
 
 extension AccountStore {

@@ -3,6 +3,8 @@ package import Postgres
 
 /// A claim on an identifier.
 struct IdentifierRow: RowDecodable {
+    /// The key of the identifier among those of its kind.
+    let value: String
     /// The account that has the identifier, or that an address is reserved for.
     let holder: UserID
     /// The end of the reservation; `nil` where the holder has the identifier.
@@ -11,10 +13,28 @@ struct IdentifierRow: RowDecodable {
     /// The account that has the identifier; `nil` for an address that is reserved.
     var owner: UserID? { reservedUntil == nil ? holder : nil }
 
+    /// A claim that is written.
+    private struct Claim {
+        let tenant: TenantID
+        let identifier: Identifier
+        let holder: UserID
+        var reservedUntil: Timestamp?
+    }
+
+    private static let columns = Columns<Claim>(
+        of: "identifiers",
+        key: [
+            Column(written: "tenant_id", \.tenant), Column(written: "kind", \.identifier.kind),
+            Column("value", \.identifier.value),
+        ],
+        [Column("user_id", \.holder), Column(read: "reserved_until", \.reservedUntil)]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
-        _ = try row.next(String.self)
-        holder = try row.next()
-        reservedUntil = try row.next()
+        var values = Self.columns.values(&row)
+        value = try values(\.identifier.value)
+        holder = try values(\.holder)
+        reservedUntil = try values(\.reservedUntil)
     }
 
     static func owner(of identifier: Identifier, tenant: TenantID) -> Query<IdentifierRow> {
@@ -24,7 +44,7 @@ struct IdentifierRow: RowDecodable {
     /// The claims on several identifiers of one kind, in no particular order.
     static func owners(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND value = ANY(\(values))
         """
     }
@@ -32,10 +52,10 @@ struct IdentifierRow: RowDecodable {
     /// As `owners`, with what is owned, for a thousand values at once.
     ///
     /// One by one: `= ANY` may be planned as all identifiers of the kind, each compared with every value.
-    static func owned(kind: String, values: [String], tenant: TenantID) -> Query<OwnedIdentifierRow> {
+    static func owned(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT owned.value, owned.user_id, owned.reserved_until FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT identifiers.value, identifiers.user_id, identifiers.reserved_until FROM \(table: "identifiers")
+        SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+            SELECT \(columns.qualifiedNames) FROM identifiers
             WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
@@ -44,7 +64,7 @@ struct IdentifierRow: RowDecodable {
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
     static func anyFederated(of provider: ProviderID, tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND kind = 'federated'
             AND value >= \(provider.rawValue + "\u{1F}") AND value < \(provider.rawValue + " ")
         LIMIT 1
@@ -52,10 +72,9 @@ struct IdentifierRow: RowDecodable {
     }
 
     /// The claims on identities of a provider after `place`, in the order of their keys.
-    static func federated(after place: FederatedCursor, countMax: Int64, tenant: TenantID) -> Query<OwnedIdentifierRow>
-    {
+    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<IdentifierRow> {
         """
-        SELECT value, user_id, reserved_until FROM \(table: "identifiers")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND kind = 'federated'
             AND value > \(place.value) AND value < \(place.provider.rawValue + " ")
         ORDER BY value LIMIT \(countMax)
@@ -64,20 +83,16 @@ struct IdentifierRow: RowDecodable {
 
     /// Raises 23505 when somebody, this user included, owns it already.
     static func claim(_ identifier: Identifier, for id: UserID, tenant: TenantID) -> SQL {
-        """
-        INSERT INTO identifiers (tenant_id, kind, value, user_id)
-        VALUES \(row: "(\(tenant), \(identifier.kind), \(identifier.value), \(id))")
-        """
+        columns.insert(Claim(tenant: tenant, identifier: identifier, holder: id), isShared: true)
     }
 
     /// As `claim`, of many, in an order of their own, so that two writers never wait for each other in a circle.
     static func claimMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
-        let claims = claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
-        return """
-            INSERT INTO identifiers (tenant_id, kind, value, user_id)
-            SELECT \(tenant), new.*
-            FROM unnest(\(claims.map(\.0.kind)), \(claims.map(\.0.value)), \(claims.map(\.1))) AS new
-            """
+        columns.insertMany(
+            claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
+                .map { Claim(tenant: tenant, identifier: $0, holder: $1) },
+            tenant: tenant
+        )
     }
 
     /// As `release`, of many.
@@ -111,7 +126,7 @@ struct IdentifierRow: RowDecodable {
         tenant: TenantID
     ) -> SQL {
         """
-        INSERT INTO identifiers (tenant_id, kind, value, user_id, reserved_until)
+        INSERT INTO identifiers (\(columns.writtenNames), reserved_until)
         VALUES (\(tenant), 'email', \(address.canonical), \(id), \(end))
         ON CONFLICT (tenant_id, kind, value) DO UPDATE SET user_id = excluded.user_id,
             reserved_until = greatest(excluded.reserved_until, identifiers.reserved_until + interval '1 microsecond')
@@ -144,20 +159,6 @@ struct IdentifierRow: RowDecodable {
         WHERE tenant_id = \(tenant) AND kind = \(identifier.kind) AND value = \(identifier.value)
             AND user_id = \(id)
         """
-    }
-}
-
-/// An identifier's key and the claim on it.
-struct OwnedIdentifierRow: RowDecodable {
-    let value: String
-    /// The account that has the identifier, or that an address is reserved for.
-    let holder: UserID
-    let reservedUntil: Timestamp?
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        value = try row.next()
-        holder = try row.next()
-        reservedUntil = try row.next()
     }
 }
 

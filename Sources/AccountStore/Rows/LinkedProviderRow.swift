@@ -1,24 +1,33 @@
 import AccountLinking
 import Postgres
 
-/// The profile row of one linked identity.
-enum LinkedProviderRow {
+/// The profile of one linked identity.
+struct LinkedProviderRow {
+    fileprivate let tenant: TenantID
+    fileprivate let user: UserID
+    fileprivate let provider: UserRecord.LinkedProvider
+
+    fileprivate static let columns = Columns<LinkedProviderRow>(
+        of: "linked_providers",
+        key: [
+            Column(written: "tenant_id", \.tenant), Column(written: "user_id", \.user),
+            Column("provider_id", \.provider.identity.provider),
+        ],
+        [
+            Column("subject", \.provider.identity.subject), Column("issuer", \.provider.issuer),
+            Column("email", \.provider.email?.raw), Column(written: "email_key") { $0.provider.email?.canonical },
+            Column("display_name", \.provider.displayName), Column("photo_url", \.provider.photoURL),
+            Column("screen_name", \.provider.screenName), Column("linked_at", \.provider.linkedAt),
+            Column("updated_at", \.provider.updatedAt),
+        ]
+    )
+
+    /// The columns that `readLinkedProvider` reads.
+    static var names: SQL { columns.qualifiedNames }
+
     static func put(_ provider: UserRecord.LinkedProvider, for id: UserID, tenant: TenantID) -> SQL {
-        let values: SQL = """
-            (\(tenant), \(id), \(provider.identity.provider),
-            \(provider.identity.subject), \(provider.issuer), \(provider.email), \(provider.email?.canonical),
-            \(provider.displayName), \(provider.photoURL), \(provider.screenName),
-            \(provider.linkedAt), \(provider.updatedAt))
-            """
-        return """
-            INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
-                display_name, photo_url, screen_name, linked_at, updated_at)
-            VALUES \(row: values)
-            ON CONFLICT (tenant_id, user_id, provider_id) DO UPDATE SET subject = excluded.subject,
-                issuer = excluded.issuer, email = excluded.email, email_key = excluded.email_key,
-                display_name = excluded.display_name, photo_url = excluded.photo_url, screen_name = excluded.screen_name,
-                linked_at = excluded.linked_at, updated_at = excluded.updated_at
-            """
+        let row = LinkedProviderRow(tenant: tenant, user: id, provider: provider)
+        return columns.insert(row, replaces: true, isShared: true)
     }
 
     /// The issuers under which linked identities of a provider were verified. Of imported ones none is known.
@@ -38,16 +47,10 @@ enum LinkedProviderRow {
 
     /// Of many users.
     static func insertMany(_ providers: [(UserID, UserRecord.LinkedProvider)], tenant: TenantID) -> SQL {
-        """
-        INSERT INTO linked_providers (tenant_id, user_id, provider_id, subject, issuer, email, email_key,
-            display_name, photo_url, screen_name, linked_at, updated_at)
-        SELECT \(tenant), new.*
-        FROM unnest(\(providers.map(\.0)), \(providers.map(\.1.identity.provider)),
-            \(providers.map(\.1.identity.subject)), \(providers.map(\.1.issuer)),
-            \(providers.map { $0.1.email }), \(providers.map { $0.1.email?.canonical }),
-            \(providers.map(\.1.displayName)), \(providers.map(\.1.photoURL)), \(providers.map(\.1.screenName)),
-            \(providers.map(\.1.linkedAt)), \(providers.map(\.1.updatedAt))) AS new
-        """
+        columns.insertMany(
+            providers.map { LinkedProviderRow(tenant: tenant, user: $0, provider: $1) },
+            tenant: tenant
+        )
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
@@ -55,5 +58,26 @@ enum LinkedProviderRow {
         DELETE FROM linked_providers
         WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
+    }
+}
+
+extension UserRecord {
+    /// Reads the linked provider in the next columns of an outer join, if there is one.
+    mutating func readLinkedProvider(_ row: inout RowDecoder) throws(PostgresError) {
+        var values = LinkedProviderRow.columns.values(&row)
+        guard let id = try values.optional(\.provider.identity.provider) else { return }
+        guard let identity = ProviderIdentity(provider: id, subject: try values(\.provider.identity.subject))
+        else { throw .unreadable("linked_providers.subject") }
+        linkedProviders[id] = LinkedProvider(
+            identity: identity,
+            issuer: try values(\.provider.issuer),
+            // What a provider said may be anything.
+            email: try values(\.provider.email?.raw).flatMap(EmailAddress.init),
+            displayName: try values(\.provider.displayName),
+            photoURL: try values(\.provider.photoURL),
+            screenName: try values(\.provider.screenName),
+            linkedAt: try values(\.provider.linkedAt),
+            updatedAt: try values(\.provider.updatedAt)
+        )
     }
 }

@@ -57,34 +57,35 @@ package struct MergeRecord: Sendable, Hashable {
     }
 
     fileprivate init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = try row.next()
-        id = try row.next()
-        survivor = try row.next()
-        absorbed = try row.next()
-        state = try row.next()
+        var values = MergeRow.columns.values(&row)
+        tenant = try values(\.tenant)
+        id = try values(\.id)
+        survivor = try values(\.survivor)
+        absorbed = try values(\.absorbed)
+        state = try values(\.state)
         var choices: [MergeField: MergeSide] = [:]
-        for (name, side) in (try row.next() as JSONValue?)?.object ?? [:] {
+        for (name, side) in try values(\.storedChoices)?.object ?? [:] {
             guard let field = MergeField(name: name), let side = side.string.flatMap(MergeSide.init(rawValue:)) else {
                 throw .unreadable("merges.choices")
             }
             choices[field] = side
         }
         self.choices = choices
-        requestedBy = try row.next()
-        reason = try row.next()
-        survivorVersion = try row.next()
-        absorbedVersion = try row.next()
-        preparedAt = try row.next()
-        deadlineAt = try row.next()
-        endedAt = try row.next()
-        abortReason = try row.next()
-        undoUntil = try row.next()
-        undoneAt = try row.next()
+        askedBy = try values(\.askedBy)
+        reason = try values(\.reason)
+        survivorVersion = try values(\.survivorVersion)
+        absorbedVersion = try values(\.absorbedVersion)
+        preparedAt = try values(\.preparedAt)
+        deadlineAt = try values(\.deadlineAt)
+        endedAt = try values(\.endedAt)
+        abortReason = try values(\.abortReason)
+        undoUntil = try values(\.undoUntil)
+        undoneAt = try values(\.undoneAt)
     }
 
-    fileprivate var choicesText: JSONText {
+    fileprivate var storedChoices: JSONValue? {
         let fields = choices.map { ($0.key.name, JSONValue.string($0.value.rawValue)) }
-        return JSONText(JSONValue.object(Dictionary(uniqueKeysWithValues: fields)).text)
+        return .object(Dictionary(uniqueKeysWithValues: fields))
     }
 }
 
@@ -95,20 +96,27 @@ struct MergeRow: RowDecodable {
         record = try MergeRecord(row: &row)
     }
 
-    private static let select: SQL = """
-        SELECT tenant_id, merge_id, survivor_id, absorbed_id, state, choices, asked_by, reason, survivor_version,
-            absorbed_version, prepared_at, deadline_at, ended_at, abort_reason, undo_until, undone_at
-        FROM \(table: "merges")
-        """
+    fileprivate static let columns = Columns<MergeRecord>(
+        of: "merges",
+        [
+            Column("tenant_id", \.tenant), Column("merge_id", \.id), Column("survivor_id", \.survivor),
+            Column("absorbed_id", \.absorbed), Column(read: "state", \.state), Column("choices", \.storedChoices),
+            Column("asked_by", \.askedBy), Column("reason", \.reason),
+            Column("survivor_version", \.survivorVersion), Column("absorbed_version", \.absorbedVersion),
+            Column("prepared_at", \.preparedAt), Column("deadline_at", \.deadlineAt),
+            Column(read: "ended_at", \.endedAt), Column(read: "abort_reason", \.abortReason),
+            Column(read: "undo_until", \.undoUntil), Column(read: "undone_at", \.undoneAt),
+        ]
+    )
 
     static func withID(_ id: PostgresUUID, tenant: TenantID) -> Query<MergeRow> {
-        Query("\(select) WHERE tenant_id = \(tenant) AND merge_id = \(id)")
+        Query("\(columns.select) WHERE tenant_id = \(tenant) AND merge_id = \(id)")
     }
 
     /// Those in which an account stays or goes, the newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<MergeRow> {
         """
-        \(select) WHERE tenant_id = \(tenant)
+        \(columns.select) WHERE tenant_id = \(tenant)
             AND (survivor_id = \(user) OR absorbed_id = \(user))
         ORDER BY prepared_at DESC, merge_id DESC LIMIT \(rowsMax)
         """
@@ -117,14 +125,14 @@ struct MergeRow: RowDecodable {
     /// Those that wait, in which one of two accounts stays or goes.
     static func live(_ users: [UserID], tenant: TenantID) -> Query<MergeRow> {
         """
-        \(select) WHERE tenant_id = \(tenant) AND state = 'prepared'
+        \(columns.select) WHERE tenant_id = \(tenant) AND state = 'prepared'
             AND (survivor_id = ANY(\(users)) OR absorbed_id = ANY(\(users)))
         """
     }
 
     /// Those that wait, the oldest first.
     static func waiting(rowsMax: Int64) -> Query<MergeRow> {
-        Query("\(select) WHERE state = 'prepared' ORDER BY prepared_at LIMIT \(rowsMax)")
+        Query("\(columns.select) WHERE state = 'prepared' ORDER BY prepared_at LIMIT \(rowsMax)")
     }
 
     /// Those of the ids whose accounts are others now.
@@ -151,13 +159,7 @@ struct MergeRow: RowDecodable {
     }
 
     static func insert(_ merge: MergeRecord) -> SQL {
-        """
-        INSERT INTO merges (tenant_id, merge_id, survivor_id, absorbed_id, choices, asked_by, reason, survivor_version,
-            absorbed_version, prepared_at, deadline_at)
-        VALUES (\(merge.tenant), \(merge.id), \(merge.survivor), \(merge.absorbed),
-            \(merge.choicesText), \(merge.requestedBy), \(merge.reason), \(merge.survivorVersion),
-            \(merge.absorbedVersion), \(merge.preparedAt), \(merge.deadlineAt))
-        """
+        columns.insert(merge)
     }
 
     /// Raises 22012 where one of the accounts is in another merge that waits. Only while the rows of both are held.
@@ -206,13 +208,14 @@ struct MergeRow: RowDecodable {
     }
 
     static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM merges WHERE (tenant_id, merge_id) IN (
-            SELECT tenant_id, merge_id FROM merges
-            WHERE state IN ('aborted', 'undone') AND ended_at <= \(cutoff)
-            ORDER BY ended_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        SQL.deleteExpired(
+            "merges",
+            key: "tenant_id, merge_id",
+            where: "state IN ('aborted', 'undone')",
+            by: "ended_at",
+            before: cutoff,
+            rowsMax: rowsMax
         )
-        """
     }
 
     static func deleteAll(tenant: TenantID) -> SQL {

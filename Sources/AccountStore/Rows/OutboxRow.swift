@@ -78,14 +78,15 @@ package struct ClaimedMessage: Sendable, Hashable {
 
 extension ClaimedMessage: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = try row.next()
-        id = try row.next()
-        sealedPayload = try row.next()
-        createdAt = try row.next()
-        expiresAt = try row.next()
-        attempts = try row.next()
-        leasedUntil = try row.next()
-        isWithheld = try row.next()
+        var values = OutboxRow.claimed.values(&row)
+        tenant = try values(\.message.tenant)
+        id = try values(\.message.id)
+        sealedPayload = try values(\.message.sealedPayload)
+        createdAt = try values(\.message.createdAt)
+        expiresAt = try values(\.message.expiresAt)
+        attempts = try values(\.attempts)
+        leasedUntil = try values(\.nextAttemptAt)
+        isWithheld = try values(\.message.isWithheld)
     }
 }
 
@@ -119,16 +120,17 @@ package struct OutboxEntry: Sendable, Hashable {
 
 extension OutboxEntry: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        tenant = try row.next()
-        id = try row.next()
-        kind = try row.next()
-        state = try row.next()
-        sealedPayload = try row.next()
-        createdAt = try row.next()
-        expiresAt = try row.next()
-        attempts = try row.next()
-        nextAttemptAt = try row.next()
-        reason = try row.next()
+        var values = OutboxRow.entry.values(&row)
+        tenant = try values(\.message.tenant)
+        id = try values(\.message.id)
+        kind = try values(\.message.kind)
+        state = try values(\.state)
+        sealedPayload = try values.optional(\.message.sealedPayload)
+        createdAt = try values(\.message.createdAt)
+        expiresAt = try values(\.message.expiresAt)
+        attempts = try values(\.attempts)
+        nextAttemptAt = try values(\.nextAttemptAt)
+        reason = try values(\.reason)
     }
 }
 
@@ -183,18 +185,51 @@ package struct WaitingMessage: Sendable, Hashable {
 
 extension WaitingMessage: RowDecodable {
     package init(row: inout RowDecoder) throws(PostgresError) {
-        id = try row.next()
-        sealedPayload = try row.next()
-        createdAt = try row.next()
+        var values = OutboxRow.waiting.values(&row)
+        id = try values(\.message.id)
+        sealedPayload = try values(\.message.sealedPayload)
+        createdAt = try values(\.message.createdAt)
     }
 }
 
-/// The messages on their way out.
-enum OutboxRow {
+/// A message on its way out, as it is inserted, and the properties that its columns are read by.
+struct OutboxRow {
+    fileprivate let message: OutboxMessage
+    fileprivate var state: OutboxMessage.State { .pending }
+    fileprivate var attempts: Int32 { 0 }
+    fileprivate var nextAttemptAt: Timestamp { message.createdAt }
+    fileprivate var reason: String? { nil }
+
+    private static let tenant = Column<OutboxRow>("tenant_id", \.message.tenant)
+    private static let id = Column<OutboxRow>("message_id", \.message.id)
+    private static let kind = Column<OutboxRow>("kind", \.message.kind)
+    private static let state = Column<OutboxRow>("state", \.state)
+    private static let payload = Column<OutboxRow>("sealed_payload", \.message.sealedPayload)
+    private static let createdAt = Column<OutboxRow>("created_at", \.message.createdAt)
+    private static let expiresAt = Column<OutboxRow>("expires_at", \.message.expiresAt)
+    private static let attempts = Column<OutboxRow>("attempts", \.attempts)
+    private static let nextAttemptAt = Column<OutboxRow>("next_attempt_at", \.nextAttemptAt)
+    private static let isWithheld = Column<OutboxRow>("is_withheld", \.message.isWithheld)
+    private static let reason = Column<OutboxRow>("reason", \.reason)
+
+    private static let inserted = Columns(
+        of: "outbox",
+        [tenant, id, kind, payload, createdAt, expiresAt, nextAttemptAt, isWithheld]
+    )
+    fileprivate static let waiting = Columns(of: "outbox", [id, payload, createdAt])
+    fileprivate static let claimed = Columns(
+        of: "outbox",
+        [tenant, id, payload, createdAt, expiresAt, attempts, nextAttemptAt, isWithheld]
+    )
+    fileprivate static let entry = Columns(
+        of: "outbox",
+        [tenant, id, kind, state, payload, createdAt, expiresAt, attempts, nextAttemptAt, reason]
+    )
+
     /// The newest `countMax` messages that wait to be sent, the newest first.
     static func newest(_ kind: OutboxMessage.Kind, countMax: Int64, tenant: TenantID) -> Query<WaitingMessage> {
         """
-        SELECT message_id, sealed_payload, created_at FROM \(table: "outbox")
+        \(waiting.select)
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND state = 'pending'
             AND NOT is_withheld
         ORDER BY created_at DESC, message_id DESC LIMIT \(countMax)
@@ -222,8 +257,7 @@ enum OutboxRow {
         )
         UPDATE outbox AS m SET attempts = m.attempts + 1, next_attempt_at = \(until)
         FROM due WHERE m.tenant_id = due.tenant_id AND m.message_id = due.message_id
-        RETURNING m.tenant_id, m.message_id, m.sealed_payload, m.created_at, m.expires_at, m.attempts, m.next_attempt_at,
-            m.is_withheld
+        RETURNING \(claimed.names(of: "m"))
         """
     }
 
@@ -314,7 +348,7 @@ enum OutboxRow {
     /// The oldest `countMax` selected messages that no worker has, the oldest first.
     static func discardable(_ selection: OutboxSelection, at now: Timestamp, countMax: Int64) -> Query<OutboxEntry> {
         """
-        SELECT \(entryColumns) FROM \(table: "outbox") WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
+        \(entry.select) WHERE \(isSelected(selection)) AND \(isUnclaimed(at: now))
         ORDER BY created_at, message_id LIMIT \(countMax)
         """
     }
@@ -363,14 +397,10 @@ enum OutboxRow {
         """
     }
 
-    private static let entryColumns: SQL = """
-        tenant_id, message_id, kind, state, sealed_payload, created_at, expires_at, attempts, next_attempt_at, reason
-        """
-
     /// The oldest `countMax` messages in a state, the oldest first. None of those that are not meant to be sent.
     static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
         """
-        SELECT \(entryColumns) FROM \(table: "outbox") WHERE state = \(state) AND NOT is_withheld
+        \(entry.select) WHERE state = \(state) AND NOT is_withheld
         ORDER BY created_at, message_id LIMIT \(countMax)
         """
     }
@@ -393,23 +423,18 @@ enum OutboxRow {
     /// Those that were sent, discarded or never meant to be sent, and were written before `cutoff`. What was given up stays until it has
     /// expired.
     static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM outbox WHERE (tenant_id, message_id) IN (
-            SELECT tenant_id, message_id FROM outbox WHERE state IN ('sent', 'withheld', 'discarded')
-                AND created_at <= \(cutoff)
-            ORDER BY created_at LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        SQL.deleteExpired(
+            "outbox",
+            key: "tenant_id, message_id",
+            where: "state IN ('sent', 'withheld', 'discarded')",
+            by: "created_at",
+            before: cutoff,
+            rowsMax: rowsMax
         )
-        """
     }
 
     static func insert(_ message: OutboxMessage) -> SQL {
-        """
-        INSERT INTO outbox (tenant_id, message_id, kind, sealed_payload, created_at, expires_at, next_attempt_at,
-            is_withheld)
-        VALUES (\(message.tenant), \(message.id), \(message.kind), \(message.sealedPayload),
-            \(message.createdAt), \(message.expiresAt), \(message.createdAt),
-            \(message.isWithheld))
-        """
+        inserted.insert(OutboxRow(message: message))
     }
 }
 

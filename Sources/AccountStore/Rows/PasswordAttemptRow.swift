@@ -262,13 +262,13 @@ struct PasswordAttemptRow: RowDecodable {
     }
 
     static func deleteForgotten(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        """
-        DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
-            SELECT tenant_id, address_digest FROM password_attempts
-            WHERE greatest(forgotten_at, known_until) <= \(cutoff)
-            ORDER BY greatest(forgotten_at, known_until) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
+        SQL.deleteExpired(
+            "password_attempts",
+            key: "tenant_id, address_digest",
+            by: "greatest(forgotten_at, known_until)",
+            before: cutoff,
+            rowsMax: rowsMax
         )
-        """
     }
 }
 

@@ -2,7 +2,18 @@ package import AccountLinking
 import Postgres
 
 /// The hash of a user's password.
-enum PasswordCredentialRow {
+struct PasswordCredentialRow {
+    private let tenant: TenantID
+    private let user: UserID
+    private let hash: String
+    private let updatedAt: Timestamp
+
+    private static let columns = Columns<PasswordCredentialRow>(
+        of: "password_credentials",
+        key: [Column("tenant_id", \.tenant), Column("user_id", \.user)],
+        [Column("hash", \.hash), Column("updated_at", \.updatedAt)]
+    )
+
     static func of(_ id: UserID, tenant: TenantID) -> Query<String> {
         """
         SELECT hash FROM \(table: "password_credentials")
@@ -11,11 +22,8 @@ enum PasswordCredentialRow {
     }
 
     static func put(_ hash: String, for id: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
-        """
-        INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
-        VALUES \(row: "(\(tenant), \(id), \(hash), \(now))")
-        ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
-        """
+        let row = PasswordCredentialRow(tenant: tenant, user: id, hash: hash, updatedAt: now)
+        return columns.insert(row, replaces: true, isShared: true)
     }
 
     /// Puts another hash of the same password in place of `old`; changes nothing where the hash is another by now. It is
@@ -29,12 +37,8 @@ enum PasswordCredentialRow {
 
     /// As `put`, of many.
     static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
-        """
-        INSERT INTO password_credentials (tenant_id, user_id, hash, updated_at)
-        SELECT \(tenant), new.*
-        FROM unnest(\(hashes.map(\.0)), \(hashes.map(\.1)), \(hashes.map(\.2))) AS new
-        ON CONFLICT (tenant_id, user_id) DO UPDATE SET hash = excluded.hash, updated_at = excluded.updated_at
-        """
+        let rows = hashes.map { PasswordCredentialRow(tenant: tenant, user: $0, hash: $1, updatedAt: $2) }
+        return "\(columns.insertMany(rows, tenant: tenant))\n\(columns.orReplace)"
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {

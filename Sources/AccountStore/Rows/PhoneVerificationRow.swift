@@ -1,34 +1,25 @@
 package import AccountLinking
 package import Postgres
 
-struct PhoneVerificationRow: RowDecodable {
+struct PhoneVerificationRow {
     let record: PhoneVerificationRecord
+    private let isCurrent: Bool
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        record = PhoneVerificationRecord(
-            tenant: try row.next(),
-            id: try row.next(),
-            sessionDigests: try row.next(),
-            purpose: try row.next(),
-            user: try row.next(),
-            number: try row.next(),
-            sealedCode: try row.next(),
-            createdAt: try row.next(),
-            expiresAt: try row.next(),
-            consumedAt: try row.next(),
-            attempts: try row.next()
-        )
-    }
-
-    private static let select: SQL = """
-        SELECT tenant_id, verification_id, session_digests, purpose, user_id, number, sealed_code, created_at,
-            expires_at, consumed_at, attempts
-        FROM \(table: "phone_verifications")
-        """
+    private static let columns = Columns<PhoneVerificationRow>(
+        of: "phone_verifications",
+        [
+            Column("tenant_id", \.record.tenant), Column("verification_id", \.record.id),
+            Column(arrays: "session_digests", \.record.sessionDigests), Column("purpose", \.record.purpose),
+            Column("user_id", \.record.user), Column("number", \.record.number),
+            Column("sealed_code", \.record.sealedCode), Column(written: "is_current", \.isCurrent),
+            Column("created_at", \.record.createdAt), Column("expires_at", \.record.expiresAt),
+            Column(read: "consumed_at", \.record.consumedAt), Column(read: "attempts", \.record.attempts),
+        ]
+    )
 
     static func withID(_ id: [UInt8], tenant: TenantID) -> Query<PhoneVerificationRow> {
         """
-        \(select)
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND verification_id = \(id)
         """
     }
@@ -40,7 +31,7 @@ struct PhoneVerificationRow: RowDecodable {
         tenant: TenantID
     ) -> Query<PhoneVerificationRow> {
         """
-        \(select)
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND number = \(number) AND purpose = \(purpose)
             AND is_current
         """
@@ -65,13 +56,7 @@ struct PhoneVerificationRow: RowDecodable {
 
     /// Raises 23505 where it is to be the current one of its number and there is another.
     static func insert(_ record: PhoneVerificationRecord, isCurrent: Bool) -> SQL {
-        """
-        INSERT INTO phone_verifications (tenant_id, verification_id, session_digests, purpose, user_id, number,
-            sealed_code, is_current, created_at, expires_at)
-        VALUES (\(record.tenant), \(record.id), \(record.sessionDigests), \(record.purpose),
-            \(record.user), \(record.number), \(record.sealedCode), \(isCurrent),
-            \(record.createdAt), \(record.expiresAt))
-        """
+        columns.insert(PhoneVerificationRow(record: record, isCurrent: isCurrent))
     }
 
     /// Nobody joins it any more; it can still be used.
@@ -90,6 +75,26 @@ struct PhoneVerificationRow: RowDecodable {
             AND attempts < \(PhoneVerificationRecord.attemptsMax)
             AND cardinality(session_digests) < \(Int32(PhoneVerificationRecord.sessionsMax))
         """
+    }
+}
+
+extension PhoneVerificationRow: RowDecodable {
+    init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
+        record = PhoneVerificationRecord(
+            tenant: try values(\.record.tenant),
+            id: try values(\.record.id),
+            sessionDigests: try values.array(\.record.sessionDigests),
+            purpose: try values(\.record.purpose),
+            user: try values(\.record.user),
+            number: try values(\.record.number),
+            sealedCode: try values(\.record.sealedCode),
+            createdAt: try values(\.record.createdAt),
+            expiresAt: try values(\.record.expiresAt),
+            consumedAt: try values(\.record.consumedAt),
+            attempts: try values(\.record.attempts)
+        )
+        isCurrent = false
     }
 }
 

@@ -40,23 +40,28 @@ package struct Attribution: Sendable, Hashable {
 struct ProjectConfigRow: RowDecodable {
     let record: ProjectRecord
 
+    private static let columns = Columns<ProjectRecord>(
+        of: "project_config",
+        [
+            Column("project_id", \.projectID), Column("project_number", \.projectNumber),
+            Column("settings", \.settings), Column(read: "version", \.version),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         record = ProjectRecord(
-            projectID: try row.next(),
-            projectNumber: try row.next(),
-            settings: try row.next(),
-            version: try row.next()
+            projectID: try values(\.projectID),
+            projectNumber: try values(\.projectNumber),
+            settings: try values(\.settings),
+            version: try values(\.version)
         )
     }
 
-    private static let select: SQL = """
-        SELECT project_id, project_number, settings, version FROM \(table: "project_config")
-        """
-
-    static let only = Query<ProjectConfigRow>(select)
+    static let only = Query<ProjectConfigRow>(columns.select)
 
     /// Holds off other changes until the transaction ends.
-    static let locked: Query<ProjectConfigRow> = "\(select) FOR UPDATE"
+    static let locked: Query<ProjectConfigRow> = "\(columns.select) FOR UPDATE"
 
     /// Replaces the settings of a project that was `locked` in the same transaction.
     static func update(_ record: ProjectRecord, at now: Timestamp) -> SQL {
@@ -73,11 +78,15 @@ struct ProjectConfigRow: RowDecodable {
         providerChanges: [ProviderID: ProviderStateChange],
         at now: Timestamp
     ) -> SQL {
-        """
-        INSERT INTO project_config_versions (version, settings, changed_at, author, reason, provider_changes)
-        VALUES (\(record.version), \(record.settings), \(now), \(attribution.author),
-            \(attribution.reason), \(providerChanges.stored))
-        """
+        ProjectVersionRow.columns.insert(
+            ProjectVersion(
+                version: record.version,
+                settings: record.settings,
+                changedAt: now,
+                attribution: attribution,
+                providerChanges: providerChanges
+            )
+        )
     }
 
     /// Stores the version a project was created with, unless it is stored already.
@@ -91,11 +100,7 @@ struct ProjectConfigRow: RowDecodable {
 
     /// Does nothing when a project exists.
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
-        """
-        INSERT INTO project_config (project_id, project_number, settings)
-        VALUES (\(record.projectID), \(record.projectNumber), \(record.settings))
-        ON CONFLICT (singleton) DO NOTHING
-        """
+        "\(columns.insert(record))\nON CONFLICT (singleton) DO NOTHING"
     }
 }
 
@@ -136,7 +141,7 @@ package enum ProviderState: String, Sendable, Hashable {
 
 extension [ProviderID: ProviderStateChange] {
     /// As the column holds it; `nil` if nothing changed.
-    fileprivate var stored: JSONText? {
+    fileprivate var stored: JSONValue? {
         guard !isEmpty else { return nil }
         let members = map { provider, change in
             let states: [String: JSONValue] = [
@@ -144,7 +149,7 @@ extension [ProviderID: ProviderStateChange] {
             ]
             return (provider.rawValue, JSONValue.object(states))
         }
-        return JSONText(JSONValue.object([String: JSONValue](uniqueKeysWithValues: members)).text)
+        return .object([String: JSONValue](uniqueKeysWithValues: members))
     }
 
     fileprivate init(stored: JSONValue?) {
@@ -161,20 +166,33 @@ extension [ProviderID: ProviderStateChange] {
 struct ProjectVersionRow: RowDecodable {
     let version: ProjectVersion
 
+    fileprivate static let columns = Columns<ProjectVersion>(
+        of: "project_config_versions",
+        [
+            Column("version", \.version), Column("settings", \.settings), Column("changed_at", \.changedAt),
+            Column("author", \.attribution.author), Column("reason", \.attribution.reason),
+            Column("provider_changes", \.providerChanges.stored),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         version = ProjectVersion(
-            version: try row.next(),
-            settings: try row.next(),
-            changedAt: try row.next(),
-            attribution: Attribution(author: try row.next(), reason: try row.next()),
-            providerChanges: [ProviderID: ProviderStateChange](stored: try row.next())
+            version: try values(\.version),
+            settings: try values(\.settings),
+            changedAt: try values(\.changedAt),
+            attribution: Attribution(
+                author: try values(\.attribution.author),
+                reason: try values(\.attribution.reason)
+            ),
+            providerChanges: [ProviderID: ProviderStateChange](stored: try values(\.providerChanges.stored))
         )
     }
 
     /// The newest versions after `version`, the newest first.
     static func newest(after version: Int64, countMax: Int64) -> Query<ProjectVersionRow> {
         """
-        SELECT version, settings, changed_at, author, reason, provider_changes FROM \(table: "project_config_versions")
+        \(columns.select)
         WHERE version > \(version) ORDER BY version DESC LIMIT \(countMax)
         """
     }

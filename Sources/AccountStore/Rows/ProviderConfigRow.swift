@@ -32,39 +32,45 @@ package struct ProviderConfigRecord: Sendable, Hashable {
 }
 
 extension ProviderConfigRecord {
-    fileprivate var storedAddresses: JSONText { JSONText(JSONValue.object(addresses.mapValues(JSONValue.string)).text) }
+    fileprivate var storedAddresses: JSONValue? { .object(addresses.mapValues(JSONValue.string)) }
 }
 
 struct ProviderConfigRow: RowDecodable {
     let record: ProviderConfigRecord
 
+    private static let id = Column<ProviderConfigRecord>("provider_id", \.provider)
+    private static let content: [Column<ProviderConfigRecord>] = [
+        Column("enabled", \.isEnabled), Column("display_name", \.displayName), Column("client_id", \.clientID),
+        Column("sealed_client_secret", \.sealedClientSecret), Column("issuer", \.issuer),
+        Column("accepts_id_token", \.acceptsIDTokens), Column("accepts_code", \.acceptsAuthorizationCodes),
+        Column(arrays: "apple_bundle_ids", \.appleBundleIDs), Column("apple_team_id", \.appleTeamID),
+        Column("apple_key_id", \.appleKeyID), Column("sealed_apple_key", \.sealedAppleKey),
+        Column("addresses", \.storedAddresses), Column(arrays: "email_domains", \.emailDomains),
+    ]
+    private static let columns = Columns(of: "provider_configs", [id] + content)
+    private static let updated = Columns(of: "provider_configs", content)
+
     init(row: inout RowDecoder) throws(PostgresError) {
-        var record = ProviderConfigRecord(provider: try row.next(), isEnabled: try row.next())
-        record.displayName = try row.next()
-        record.clientID = try row.next()
-        record.sealedClientSecret = try row.next()
-        record.issuer = try row.next()
-        record.acceptsIDTokens = try row.next()
-        record.acceptsAuthorizationCodes = try row.next()
-        record.appleBundleIDs = try row.next()
-        record.appleTeamID = try row.next()
-        record.appleKeyID = try row.next()
-        record.sealedAppleKey = try row.next()
-        record.addresses = (try row.next() as JSONValue?)?.object?.compactMapValues(\.string) ?? [:]
-        record.emailDomains = try row.next()
+        var values = Self.columns.values(&row)
+        var record = ProviderConfigRecord(provider: try values(\.provider), isEnabled: try values(\.isEnabled))
+        record.displayName = try values(\.displayName)
+        record.clientID = try values(\.clientID)
+        record.sealedClientSecret = try values(\.sealedClientSecret)
+        record.issuer = try values(\.issuer)
+        record.acceptsIDTokens = try values(\.acceptsIDTokens)
+        record.acceptsAuthorizationCodes = try values(\.acceptsAuthorizationCodes)
+        record.appleBundleIDs = try values.array(\.appleBundleIDs)
+        record.appleTeamID = try values(\.appleTeamID)
+        record.appleKeyID = try values(\.appleKeyID)
+        record.sealedAppleKey = try values(\.sealedAppleKey)
+        record.addresses = try values(\.storedAddresses)?.object?.compactMapValues(\.string) ?? [:]
+        record.emailDomains = try values.array(\.emailDomains)
         self.record = record
     }
 
-    private static let select: SQL = """
-        SELECT provider_id, enabled, display_name, client_id, sealed_client_secret, issuer, accepts_id_token,
-            accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key, addresses,
-            email_domains
-        FROM \(table: "provider_configs")
-        """
-
     static func all(tenant: TenantID) -> Query<ProviderConfigRow> {
         """
-        \(select) WHERE tenant_id = \(tenant) ORDER BY provider_id
+        \(columns.select) WHERE tenant_id = \(tenant) ORDER BY provider_id
         """
     }
 
@@ -79,7 +85,7 @@ struct ProviderConfigRow: RowDecodable {
     /// The registration of one provider; holds off other changes of it until the transaction ends.
     static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
         """
-        \(select)
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND provider_id = \(provider) FOR UPDATE
         """
     }
@@ -87,26 +93,14 @@ struct ProviderConfigRow: RowDecodable {
     /// Raises 23505 when the provider is registered already.
     static func insert(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        INSERT INTO provider_configs (tenant_id, provider_id, enabled, display_name, client_id, sealed_client_secret,
-            issuer, accepts_id_token, accepts_code, apple_bundle_ids, apple_team_id, apple_key_id, sealed_apple_key,
-            addresses, email_domains, created_at, updated_at)
-        VALUES (\(tenant), \(record.provider), \(record.isEnabled), \(record.displayName),
-            \(record.clientID), \(record.sealedClientSecret), \(record.issuer), \(record.acceptsIDTokens),
-            \(record.acceptsAuthorizationCodes), \(record.appleBundleIDs), \(record.appleTeamID),
-            \(record.appleKeyID), \(record.sealedAppleKey), \(record.storedAddresses), \(record.emailDomains),
-            \(now), \(now))
+        INSERT INTO provider_configs (tenant_id, \(columns.writtenNames), created_at, updated_at)
+        VALUES (\(tenant), \(columns.bindings(record)), \(now), \(now))
         """
     }
 
     static func update(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        UPDATE provider_configs SET enabled = \(record.isEnabled), display_name = \(record.displayName),
-            client_id = \(record.clientID), sealed_client_secret = \(record.sealedClientSecret),
-            issuer = \(record.issuer), accepts_id_token = \(record.acceptsIDTokens),
-            accepts_code = \(record.acceptsAuthorizationCodes), apple_bundle_ids = \(record.appleBundleIDs),
-            apple_team_id = \(record.appleTeamID), apple_key_id = \(record.appleKeyID),
-            sealed_apple_key = \(record.sealedAppleKey), addresses = \(record.storedAddresses),
-            email_domains = \(record.emailDomains), updated_at = \(now)
+        UPDATE provider_configs SET \(updated, from: record), updated_at = \(now)
         WHERE tenant_id = \(tenant) AND provider_id = \(record.provider)
         """
     }

@@ -12,6 +12,17 @@ package struct QuarantinedMethod: Sendable, Hashable {
     package let expiresAt: Timestamp
 }
 
+extension QuarantinedMethod: RowDecodable {
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        var values = QuarantinedMethodRow.columns.values(&row)
+        method = try values(\.record.method)
+        event = try values(\.record.event)
+        rule = try values(\.record.rule)
+        quarantinedAt = try values(\.record.quarantinedAt)
+        expiresAt = try values(\.record.expiresAt)
+    }
+}
+
 /// What judging a suspended password needs.
 package struct QuarantinedPassword: Sendable {
     package let hash: String
@@ -19,23 +30,30 @@ package struct QuarantinedPassword: Sendable {
     package let counts: FailedAttemptCounts
 }
 
-struct QuarantinedMethodRow: RowDecodable {
-    let record: QuarantinedMethod
+/// A method with the account that it was taken off.
+struct QuarantinedMethodRow {
+    fileprivate let record: QuarantinedMethod
+    private let tenant: TenantID
+    private let user: UserID
+    private let subject: String?
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        record = QuarantinedMethod(
-            method: try row.next(),
-            event: try row.next(),
-            rule: try row.next(),
-            quarantinedAt: try row.next(),
-            expiresAt: try row.next()
-        )
-    }
+    fileprivate static let columns = Columns<QuarantinedMethodRow>(
+        of: "quarantined_methods",
+        key: [
+            Column(written: "tenant_id", \.tenant), Column(written: "user_id", \.user),
+            Column("method", \.record.method),
+        ],
+        [
+            Column(written: "password_hash", always: "NULL"), Column(written: "subject", \.subject),
+            Column("event_id", \.record.event), Column("rule", \.record.rule),
+            Column("quarantined_at", \.record.quarantinedAt), Column("expires_at", \.record.expiresAt),
+        ]
+    )
 
     /// Those of a user whose time is not over at `now`, by name.
-    static func of(_ id: UserID, tenant: TenantID, at now: Timestamp) -> Query<QuarantinedMethodRow> {
+    static func of(_ id: UserID, tenant: TenantID, at now: Timestamp) -> Query<QuarantinedMethod> {
         """
-        SELECT method, event_id, rule, quarantined_at, expires_at FROM \(table: "quarantined_methods")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND expires_at > \(now)
         ORDER BY method
         """
@@ -50,17 +68,6 @@ struct QuarantinedMethodRow: RowDecodable {
         """
     }
 
-    private static let columns: SQL = """
-        INSERT INTO quarantined_methods (tenant_id, user_id, method, password_hash, subject, event_id, rule,
-            quarantined_at, expires_at)
-        """
-
-    private static let replacement: SQL = """
-        ON CONFLICT (tenant_id, user_id, method) DO UPDATE SET password_hash = excluded.password_hash,
-            subject = excluded.subject, event_id = excluded.event_id, rule = excluded.rule,
-            quarantined_at = excluded.quarantined_at, expires_at = excluded.expires_at
-        """
-
     /// Suspends what `user` has of `method`, a provider or a number, in place of what was suspended under that name.
     static func insert(_ method: SignInMethod, of user: UserRecord, by event: AccountEvent, until end: Timestamp) -> SQL
     {
@@ -70,23 +77,26 @@ struct QuarantinedMethodRow: RowDecodable {
             } else {
                 user.phoneNumber?.rawValue
             }
-        return """
-            \(columns)
-            VALUES (\(user.tenant), \(user.id), \(method.name), NULL, \(subject), \(event.id),
-                \(event.rule), \(event.occurredAt), \(end))
-            \(replacement)
-            """
+        let record = QuarantinedMethod(
+            method: method,
+            event: event.id,
+            rule: event.rule,
+            quarantinedAt: event.occurredAt,
+            expiresAt: end
+        )
+        let row = QuarantinedMethodRow(record: record, tenant: user.tenant, user: user.id, subject: subject)
+        return columns.insert(row, replaces: true)
     }
 
     /// Suspends the password of `user`, which has to be there still, in place of one that was suspended before.
     static func insertPassword(of user: UserRecord, by event: AccountEvent, until end: Timestamp) -> SQL {
         """
-        \(columns)
+        \(columns.into)
         SELECT tenant_id, user_id, 'password', hash, NULL, \(event.id), \(event.rule),
             \(event.occurredAt), \(end)
         FROM password_credentials
         WHERE tenant_id = \(user.tenant) AND user_id = \(user.id)
-        \(replacement)
+        \(columns.orReplace)
         """
     }
 
@@ -125,7 +135,7 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> [QuarantinedMethod] {
-        try await client.read(QuarantinedMethodRow.of(id, tenant: tenant, at: now)).map(\.record)
+        try await client.read(QuarantinedMethodRow.of(id, tenant: tenant, at: now))
     }
 
     /// The suspended password of an account; `nil` when there is none at `now`. One round trip.

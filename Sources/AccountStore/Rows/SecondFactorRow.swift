@@ -35,7 +35,36 @@ struct TOTPSecretRow: RowDecodable {
 }
 
 /// Second factors of a user. `UserRow` reads them; what they are checked by is read here, when it is needed.
-enum SecondFactorRow {
+struct SecondFactorRow {
+    fileprivate let tenant: TenantID
+    fileprivate let user: UserID
+    fileprivate let factor: SecondFactor
+    /// The place among those of the user, from 1.
+    fileprivate let slot: Int32
+    /// The secret of a factor without a number.
+    fileprivate var secret: NewTOTPSecret?
+
+    private static let user: [Column<SecondFactorRow>] = [
+        Column("tenant_id", \.tenant), Column("user_id", \.user),
+    ]
+    private static let id = Column<SecondFactorRow>("enrollment_id", \.factor.id)
+    private static let slot = Column<SecondFactorRow>("slot", \.slot)
+    private static let number = Column<SecondFactorRow>("number", \.factor.number)
+    private static let secret: [Column<SecondFactorRow>] = [
+        Column("sealed_secret", \.secret?.sealed), Column("last_step", \.secret?.acceptedStep),
+    ]
+    private static let shown: [Column<SecondFactorRow>] = [
+        Column("display_name", \.factor.displayName), Column("enrolled_at", \.factor.enrolledAt),
+    ]
+
+    private static let inserted = Columns(of: "second_factors", user + [id, slot, number] + secret + shown)
+    private static let withoutSecret = Columns(of: "second_factors", user + [id, slot, number] + shown)
+    private static let updated = Columns(of: "second_factors", [slot, number] + shown)
+    fileprivate static let joined = Columns(of: "second_factors", [slot, id, number] + shown)
+
+    /// The columns that `readSecondFactor` reads.
+    static var names: SQL { joined.qualifiedNames }
+
     /// `slot`: its place among those of the user. `secret`: of a factor without a number.
     static func insert(
         _ factor: SecondFactor,
@@ -44,23 +73,15 @@ enum SecondFactorRow {
         for id: UserID,
         tenant: TenantID
     ) -> SQL {
-        """
-        INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, sealed_secret, last_step,
-            display_name, enrolled_at)
-        VALUES (\(tenant), \(id), \(factor.id), \(slot), \(factor.number),
-            \(secret?.sealed), \(secret?.acceptedStep), \(factor.displayName), \(factor.enrolledAt))
-        """
+        inserted.insert(SecondFactorRow(tenant: tenant, user: id, factor: factor, slot: slot, secret: secret))
     }
 
     /// Factors with numbers, of many users, each with its place.
     static func insertNumbers(_ factors: [(UserID, Int32, SecondFactor)], tenant: TenantID) -> SQL {
-        """
-        INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, display_name, enrolled_at)
-        SELECT \(tenant), new.*
-        FROM unnest(\(factors.map(\.0)), \(factors.map(\.2.id)), \(factors.map(\.1)),
-            \(factors.map { $0.2.number }), \(factors.map(\.2.displayName)),
-            \(factors.map(\.2.enrolledAt))) AS new
-        """
+        withoutSecret.insertMany(
+            factors.map { SecondFactorRow(tenant: tenant, user: $0, factor: $2, slot: $1) },
+            tenant: tenant
+        )
     }
 
     static func deleteAll(of ids: [UserID], tenant: TenantID) -> SQL {
@@ -71,11 +92,11 @@ enum SecondFactorRow {
     }
 
     static func update(_ factor: SecondFactor, slot: Int32, of id: UserID, tenant: TenantID) -> SQL {
-        """
-        UPDATE second_factors SET slot = \(slot), number = \(factor.number),
-            display_name = \(factor.displayName), enrolled_at = \(factor.enrolledAt)
-        WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor.id)
-        """
+        let row = SecondFactorRow(tenant: tenant, user: id, factor: factor, slot: slot)
+        return """
+            UPDATE second_factors SET \(updated, from: row)
+            WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor.id)
+            """
     }
 
     /// Makes a factor another account's, with what was accepted of it.
@@ -148,6 +169,24 @@ enum SecondFactorRow {
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND last_step = \(step) AND accepted_by = \(use)
         """
+    }
+}
+
+extension UserRecord {
+    /// Reads the second factor in the next columns of an outer join, if there is one.
+    ///
+    /// - Returns: its place.
+    mutating func readSecondFactor(_ row: inout RowDecoder) throws(PostgresError) -> Int32? {
+        var values = SecondFactorRow.joined.values(&row)
+        guard let id = try values.optional(\.factor.id) else { return nil }
+        let factor = SecondFactor(
+            id: id,
+            method: try values(\.factor.number).map(SecondFactor.Method.phone) ?? .totp,
+            displayName: try values(\.factor.displayName),
+            enrolledAt: try values(\.factor.enrolledAt)
+        )
+        secondFactors = [factor]
+        return try values(\.slot)
     }
 }
 

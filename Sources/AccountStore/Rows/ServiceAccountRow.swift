@@ -22,38 +22,40 @@ package struct ServiceAccountRecord: Sendable, Hashable {
 struct ServiceAccountRow: RowDecodable {
     let record: ServiceAccountRecord
 
+    private static let columns = Columns<ServiceAccountRecord>(
+        of: "service_accounts",
+        [
+            Column("key_id", \.keyID), Column("email", \.email), Column("public_key", \.publicKey),
+            Column("created_at", \.createdAt),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         record = ServiceAccountRecord(
-            keyID: try row.next(),
-            email: try row.next(),
-            publicKey: try row.next(),
-            createdAt: try row.next()
+            keyID: try values(\.keyID),
+            email: try values(\.email),
+            publicKey: try values(\.publicKey),
+            createdAt: try values(\.createdAt)
         )
     }
 
-    private static let select: SQL = "SELECT key_id, email, public_key, created_at FROM \(table: "service_accounts")"
-
     static func withKeyID(_ keyID: String) -> Query<ServiceAccountRow> {
-        "\(select) WHERE key_id = \(keyID)"
+        "\(columns.select) WHERE key_id = \(keyID)"
     }
 
     /// The keys of one name, the newest first; no more than are tried on one token.
     static func newest(email: String) -> Query<ServiceAccountRow> {
         """
-        \(select)
+        \(columns.select)
         WHERE email = \(email) ORDER BY created_at DESC, key_id LIMIT 10
         """
     }
 
-    static let all: Query<ServiceAccountRow> = "\(select) ORDER BY created_at, key_id"
+    static let all: Query<ServiceAccountRow> = "\(columns.select) ORDER BY created_at, key_id"
 
     /// Raises 23505 when the key is there already.
-    static func insert(_ account: ServiceAccountRecord) -> SQL {
-        """
-        INSERT INTO service_accounts (key_id, email, public_key, created_at)
-        VALUES (\(account.keyID), \(account.email), \(account.publicKey), \(account.createdAt))
-        """
-    }
+    static func insert(_ account: ServiceAccountRecord) -> SQL { columns.insert(account) }
 
     static func delete(_ keyID: String) -> SQL {
         "DELETE FROM service_accounts WHERE key_id = \(keyID)"

@@ -79,43 +79,42 @@ package struct SessionRecord: Sendable, Hashable {
 }
 
 struct SessionRow: RowDecodable {
-    private(set) var record: SessionRecord
+    let record: SessionRecord
+
+    private static let columns = Columns<SessionRecord>(
+        of: "sessions",
+        [
+            Column("tenant_id", \.tenant), Column("user_id", \.user), Column("session_id", \.id),
+            Column("secret_hash", \.secretHash), Column("session_epoch", \.epoch), Column("auth_time", \.authTime),
+            Column("sign_in_provider", \.signInProvider), Column("second_factor", \.secondFactor?.kind),
+            Column("second_factor_id", \.secondFactor?.enrollmentID), Column("session_claims", \.claims),
+            Column("sign_in_attributes", \.signInAttributes), Column("started_at", \.startedAt),
+            Column("lifetime_start", \.lifetimeStart), Column(read: "last_used_at", \.lastUsedAt),
+            Column(written: "device", \.device),
+        ]
+    )
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(Bytes.self)
-        let tenant: TenantID = try row.next()
-        let user: UserID = try row.next()
-        let id = try row.next(Bytes.self)
-        let secretHash = try row.next(Bytes.self)
-        let epoch = try row.next(Int64.self)
-        let authTime: Timestamp = try row.next()
-        let signInProvider = try row.next(String.self)
-        let secondFactor = try row.next(String?.self)
-        let secondFactorID = try row.next(String?.self)
-        let claims: JSONValue? = try row.next()
-        let attributes: JSONValue? = try row.next()
-        let startedAt: Timestamp? = try row.next()
-        let lifetimeStart: Timestamp? = try row.next()
-        let lastUsedAt: Timestamp? = try row.next()
-        var factor: SessionRecord.SecondFactor?
-        if let secondFactor, let secondFactorID {
-            factor = SessionRecord.SecondFactor(kind: secondFactor, enrollmentID: secondFactorID)
-        }
-        record = SessionRecord(
-            tenant: tenant,
-            user: user,
-            id: id,
-            secretHash: secretHash,
-            epoch: epoch,
-            authTime: authTime,
-            startedAt: startedAt,
-            signInProvider: signInProvider,
-            secondFactor: factor,
-            claims: claims,
-            signInAttributes: attributes
+        var values = Self.columns.values(&row)
+        var record = SessionRecord(
+            tenant: try values(\.tenant),
+            user: try values(\.user),
+            id: try values(\.id),
+            secretHash: try values(\.secretHash),
+            epoch: try values(\.epoch),
+            authTime: try values(\.authTime),
+            signInProvider: try values(\.signInProvider)
         )
-        self.record.lifetimeStart = lifetimeStart
-        self.record.lastUsedAt = lastUsedAt
+        if let kind = try values(\.secondFactor?.kind), let id = try values(\.secondFactor?.enrollmentID) {
+            record.secondFactor = SessionRecord.SecondFactor(kind: kind, enrollmentID: id)
+        }
+        record.claims = try values(\.claims)
+        record.signInAttributes = try values(\.signInAttributes)
+        record.startedAt = try values(\.startedAt)
+        record.lifetimeStart = try values(\.lifetimeStart)
+        record.lastUsedAt = try values(\.lastUsedAt)
+        self.record = record
     }
 
     /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's 16
@@ -124,9 +123,8 @@ struct SessionRow: RowDecodable {
         Query(
             keyColumn: 0,
             """
-            SELECT keys.key, tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, last_used_at
-            FROM (SELECT * FROM \(table: "sessions") WHERE tenant_id = \(tenant)) AS sessions
+            SELECT keys.key, \(columns.names)
+            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
             """
@@ -135,18 +133,7 @@ struct SessionRow: RowDecodable {
 
     /// Raises 23503 when the user is gone.
     static func insert(_ session: SessionRecord) -> SQL {
-        let values: SQL = """
-            (\(session.tenant), \(session.user), \(session.id), \(session.secretHash),
-            \(session.epoch), \(session.authTime), \(session.signInProvider),
-            \(session.secondFactor?.kind), \(session.secondFactor?.enrollmentID),
-            \(session.claims), \(session.signInAttributes),
-            \(session.startedAt), \(session.lifetimeStart), \(session.device))
-            """
-        return """
-            INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
-                second_factor, second_factor_id, session_claims, sign_in_attributes, started_at, lifetime_start, device)
-            VALUES \(row: values)
-            """
+        columns.insert(session, isShared: true)
     }
 
     /// Deletes the sessions an earlier epoch left behind.

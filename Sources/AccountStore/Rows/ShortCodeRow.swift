@@ -7,11 +7,24 @@ struct ShortCodeRow: RowDecodable {
     let attempts: Int32
     let expiresAt: Timestamp
 
+    private static let columns = Columns<ShortCodeRecord>(
+        of: "short_codes",
+        key: [
+            Column(written: "tenant_id", \.tenant), Column(written: "kind", \.kind),
+            Column(written: "email_key", \.mailbox.canonical),
+        ],
+        [
+            Column("code_hash", \.linkHash), Column("sealed_code", \.sealedCode), Column("attempts", \.attempts),
+            Column("expires_at", \.expiresAt),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
-        linkHash = try row.next()
-        sealedCode = try row.next()
-        attempts = try row.next()
-        expiresAt = try row.next()
+        var values = Self.columns.values(&row)
+        linkHash = try values(\.linkHash)
+        sealedCode = try values(\.sealedCode)
+        attempts = try values(\.attempts)
+        expiresAt = try values(\.expiresAt)
     }
 
     static func current(
@@ -20,20 +33,14 @@ struct ShortCodeRow: RowDecodable {
         tenant: TenantID
     ) -> Query<ShortCodeRow> {
         """
-        SELECT code_hash, sealed_code, attempts, expires_at FROM \(table: "short_codes")
+        \(columns.select)
         WHERE tenant_id = \(tenant) AND kind = \(kind) AND email_key = \(mailbox.canonical)
         """
     }
 
     /// Takes the place of what was there, its guesses too.
     static func replace(_ code: ShortCodeRecord) -> SQL {
-        """
-        INSERT INTO short_codes (tenant_id, kind, email_key, code_hash, sealed_code, attempts, expires_at)
-        VALUES (\(code.tenant), \(code.kind), \(code.mailbox.canonical), \(code.linkHash),
-            \(code.sealedCode), \(code.attempts), \(code.expiresAt))
-        ON CONFLICT (tenant_id, kind, email_key) DO UPDATE SET code_hash = excluded.code_hash,
-            sealed_code = excluded.sealed_code, attempts = excluded.attempts, expires_at = excluded.expires_at
-        """
+        columns.insert(code, replaces: true)
     }
 
     /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by now.

@@ -49,34 +49,35 @@ package struct SigningKeyRecord: Sendable, Hashable {
 struct SigningKeyRow: RowDecodable {
     let record: SigningKeyRecord
 
+    private static let columns = Columns<SigningKeyRecord>(
+        of: "signing_keys",
+        [
+            Column("key_id", \.id), Column("purpose", \.purpose), Column("generation", \.generation),
+            Column("algorithm", \.algorithm), Column("sealed_private_key", \.sealedPrivateKey),
+            Column("certificate", \.certificate), Column("created_at", \.createdAt),
+            Column("signs_from", \.signsFrom), Column("published_until", \.publishedUntil),
+        ]
+    )
+
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
         record = SigningKeyRecord(
-            id: try row.next(),
-            purpose: try row.next(),
-            generation: try row.next(),
-            algorithm: try row.next(),
-            sealedPrivateKey: try row.next(),
-            certificate: try row.next(),
-            createdAt: try row.next(),
-            signsFrom: try row.next(),
-            publishedUntil: try row.next()
+            id: try values(\.id),
+            purpose: try values(\.purpose),
+            generation: try values(\.generation),
+            algorithm: try values(\.algorithm),
+            sealedPrivateKey: try values(\.sealedPrivateKey),
+            certificate: try values(\.certificate),
+            createdAt: try values(\.createdAt),
+            signsFrom: try values(\.signsFrom),
+            publishedUntil: try values(\.publishedUntil)
         )
     }
 
-    static let all: Query<SigningKeyRow> = """
-        SELECT key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at, signs_from,
-            published_until
-        FROM \(table: "signing_keys") ORDER BY purpose, generation
-        """
+    static let all: Query<SigningKeyRow> = "\(columns.select) ORDER BY purpose, generation"
 
     static func insertIfAbsent(_ key: SigningKeyRecord) -> SQL {
-        """
-        INSERT INTO signing_keys (key_id, purpose, generation, algorithm, sealed_private_key, certificate, created_at,
-            signs_from, published_until)
-        VALUES (\(key.id), \(key.purpose), \(key.generation), \(key.algorithm), \(key.sealedPrivateKey),
-            \(key.certificate), \(key.createdAt), \(key.signsFrom), \(key.publishedUntil))
-        ON CONFLICT (purpose, generation) DO NOTHING
-        """
+        "\(columns.insert(key))\nON CONFLICT (purpose, generation) DO NOTHING"
     }
 
     /// Says when a key leaves the published set; whoever is first decides.

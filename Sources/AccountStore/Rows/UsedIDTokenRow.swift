@@ -21,12 +21,9 @@ enum UsedIDTokenRow {
     /// Raises 23505 for a token that was used before, where the use has to be the first; 23503 when the user is gone.
     static func insert(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> SQL {
         let values: SQL = "(\(tenant), \(user), \(use.digest), \(use.expiresAt))"
-        if use.isFirst {
-            return "INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)"
-        }
+        let ending: SQL = use.isFirst ? "" : "\nON CONFLICT DO NOTHING"
         return """
-            INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)
-            ON CONFLICT DO NOTHING
+            INSERT INTO used_id_tokens (tenant_id, user_id, token_digest, expires_at) VALUES \(row: values)\(ending)
             """
     }
 

@@ -7,8 +7,8 @@ import Postgres
 /// Not arrays, although this repeats what is joined: twelve aggregates cost the server a third of a lookup.
 struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
-    /// With its place.
-    fileprivate let secondFactor: (slot: Int32, factor: SecondFactor)?
+    /// The place of its second factor, if there is one.
+    fileprivate let slot: Int32?
     fileprivate let origin: UserOrigin
 
     private static let ids: [Column<UserRecord>] = [
@@ -54,24 +54,21 @@ struct UserRow: RowDecodable {
 
     /// All columns of `users`, in the order in which they are read.
     private static let all = ids + [version] + content + times + [sessionEnd]
-    private static let columns = Columns(all)
-    private static let inserted = Columns(ids + [version] + content + times)
-    private static let updated = Columns(content + [sessionEnd])
+    private static let columns = Columns(of: "users", all)
+    private static let inserted = Columns(of: "users", ids + [version] + content + times)
+    private static let updated = Columns(of: "users", content + [sessionEnd])
     /// The columns of a statement about many accounts of one tenant.
-    private static let unnested = Columns(ids.dropFirst() + [version] + content + times)
+    private static let unnested = Columns(of: "users", ids.dropFirst() + [version] + content + times)
 
     /// The names of all columns, in their order.
     static var columnNames: [StaticString] { all.map(\.name) }
 
     private static let select: SQL = """
-        SELECT \(columns.names(of: "users")),
+        SELECT \(columns.qualifiedNames),
             password_credentials.updated_at,
-            linked_providers.provider_id, linked_providers.subject, linked_providers.issuer, linked_providers.email,
-            linked_providers.display_name, linked_providers.photo_url, linked_providers.screen_name,
-            linked_providers.linked_at, linked_providers.updated_at,
-            sign_in_methods.method, sign_in_methods.proof, sign_in_methods.proven_at,
-            second_factors.slot, second_factors.enrollment_id, second_factors.number, second_factors.display_name,
-            second_factors.enrolled_at,
+            \(LinkedProviderRow.names),
+            \(SignInMethodRow.names),
+            \(SecondFactorRow.names),
             \(UserOrigin.columns)
 
         """
@@ -136,75 +133,13 @@ struct UserRow: RowDecodable {
             sessionEpoch: 0,
             createdAt: Timestamp(secondsSinceEpoch: 0)
         )
-        try Self.columns.read(&row, into: &record, of: "users")
+        try Self.columns.read(&row, into: &record)
         record.passwordUpdatedAt = try row.next()
-        if let provider = try Self.linkedProvider(&row) {
-            record.linkedProviders = [provider.identity.provider: provider]
-        }
-        if let (method, proof) = try Self.methodProof(&row) { record.methodProofs = [method: proof] }
-        secondFactor = try Self.secondFactor(&row)
-        if let secondFactor { record.secondFactors = [secondFactor.factor] }
+        try record.readLinkedProvider(&row)
+        try record.readMethodProof(&row)
+        slot = try record.readSecondFactor(&row)
         self.record = record
         origin = try UserOrigin(&row)
-    }
-
-    /// `nil` for a user without any.
-    private static func linkedProvider(_ row: inout RowDecoder) throws(PostgresError) -> UserRecord.LinkedProvider? {
-        let id = try row.next(String?.self)
-        let subject = try row.next(String?.self)
-        let issuer = try row.next(String?.self)
-        let email = try row.next(String?.self)
-        let displayName = try row.next(String?.self)
-        let photoURL = try row.next(String?.self)
-        let screenName = try row.next(String?.self)
-        let linkedAt: Timestamp? = try row.next()
-        let updatedAt: Timestamp? = try row.next()
-        guard let id, let subject, let linkedAt, let updatedAt else { return nil }
-        guard let provider = ProviderID(id), let identity = ProviderIdentity(provider: provider, subject: subject)
-        else { throw .unreadable("linked_providers.provider_id") }
-        return UserRecord.LinkedProvider(
-            identity: identity,
-            issuer: issuer,
-            email: email.flatMap(EmailAddress.init),
-            displayName: displayName,
-            photoURL: photoURL,
-            screenName: screenName,
-            linkedAt: linkedAt,
-            updatedAt: updatedAt
-        )
-    }
-
-    /// `nil` for a user without any.
-    private static func secondFactor(
-        _ row: inout RowDecoder
-    ) throws(PostgresError) -> (slot: Int32, factor: SecondFactor)? {
-        let slot = try row.next(Int32?.self)
-        let id = try row.next(String?.self)
-        let number: PhoneNumber? = try row.next(of: "second_factors")
-        let displayName = try row.next(String?.self)
-        let enrolledAt: Timestamp? = try row.next()
-        guard let slot, let id, let enrolledAt else { return nil }
-        guard let id = SecondFactorID(id) else { throw .unreadable("second_factors.enrollment_id") }
-        let factor = SecondFactor(
-            id: id,
-            method: number.map(SecondFactor.Method.phone) ?? .totp,
-            displayName: displayName,
-            enrolledAt: enrolledAt
-        )
-        return (slot, factor)
-    }
-
-    /// `nil` for a user without any.
-    private static func methodProof(
-        _ row: inout RowDecoder
-    ) throws(PostgresError) -> (SignInMethod, UserRecord.MethodProof)? {
-        let name = try row.next(String?.self)
-        let proof = try row.next(String?.self)
-        let provenAt: Timestamp? = try row.next()
-        guard let name, let proof, let provenAt else { return nil }
-        guard let method = SignInMethod(name: name), let proof = UserRecord.Proof(rawValue: proof)
-        else { throw .unreadable("sign_in_methods.proof") }
-        return (method, UserRecord.MethodProof(proof: proof, provenAt: provenAt))
     }
 }
 
@@ -216,7 +151,7 @@ extension [UserRow] {
         var places: [UserID: Int] = [:]
         var factors: [UserID: [Int32: SecondFactor]] = [:]
         for row in self {
-            if let (slot, factor) = row.secondFactor { factors[row.record.id, default: [:]][slot] = factor }
+            if let slot = row.slot { factors[row.record.id, default: [:]][slot] = row.record.secondFactors.first }
             guard let place = places[row.record.id] else {
                 places[row.record.id] = records.count
                 records.append(row.record)
@@ -317,10 +252,7 @@ struct UserVersionRow: RowDecodable {
 
 extension UserRow {
     static func insert(_ record: UserRecord) -> SQL {
-        """
-        INSERT INTO users (\(inserted.names))
-        VALUES \(row: inserted.row(record))
-        """
+        inserted.insert(record, isShared: true)
     }
 
     /// Replaces the row by `record` and raises the version.
@@ -418,10 +350,7 @@ extension UserRow {
 extension UserRow {
     /// As `insert`, of many.
     static func insertMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
-        """
-        INSERT INTO users (tenant_id, \(unnested.names))
-        SELECT \(tenant), new.* FROM unnest(\(unnested.arrays(records))) AS new
-        """
+        inserted.insertMany(records, tenant: tenant)
     }
 
     /// As `update`, of many, and the time of the last sign-in where it is later. `assertAllRaised` must follow.
@@ -451,7 +380,7 @@ extension UserRow {
         """
     }
 
-    private static let replaced = Columns(content).assignments(from: "new")
+    private static let replaced = Columns(of: "users", content).assignments(from: "new")
 }
 
 extension UserRow {

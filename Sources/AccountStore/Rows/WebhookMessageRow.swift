@@ -78,35 +78,49 @@ package struct WebhookSlots: Sendable, Hashable {
 struct WebhookMessageRow: RowDecodable {
     let record: WebhookMessageRecord
 
-    private static let columns: SQL = """
-        m.position, m.endpoint_id, m.tenant_id, m.user_id, m.message_id, m.type, m.occurred_at, m.conflict_id, m.method,
-        m.method_changes, m.merge_id, m.merged_user_id, m.rule, m.attempts, m.last_status
-        """
+    private static let endpoint: [Column<WebhookMessageRecord>] = [
+        Column("endpoint_id", \.endpoint), Column("tenant_id", \.tenant), Column("user_id", \.user),
+        Column("message_id", \.id), Column("type", \.kind), Column("occurred_at", \.occurredAt),
+    ]
+    private static let subject: [Column<WebhookMessageRecord>] = [
+        Column("conflict_id", \.conflict), Column("method", \.method), Column("method_changes", \.methodChanges),
+    ]
+    private static let merge: [Column<WebhookMessageRecord>] = [
+        Column("merge_id", \.merge?.merge), Column("merged_user_id", \.merge?.user),
+    ]
+    private static let rule = Column<WebhookMessageRecord>("rule", \.rule)
+
+    private static let columns = Columns(
+        of: "webhook_messages",
+        [Column("position", \.position)] + endpoint + subject + merge + [
+            rule, Column("attempts", \.attempts), Column("last_status", \.lastStatus),
+        ]
+    )
+    private static let aboutAccount = Columns(of: "webhook_messages", endpoint + subject + [rule])
+    private static let aboutMerge = Columns(of: "webhook_messages", endpoint + merge + [rule])
 
     init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
+        var merged: WebhookMessageRecord.MergedUser?
+        if let merge = try values(\.merge?.merge), let user = try values(\.merge?.user) {
+            merged = WebhookMessageRecord.MergedUser(merge: merge, user: user)
+        }
         record = WebhookMessageRecord(
-            position: try row.next(),
-            endpoint: try row.next(),
-            tenant: try row.next(),
-            user: try row.next(),
-            id: try row.next(),
-            kind: try row.next(),
-            occurredAt: try row.next(),
-            conflict: try row.next(),
-            method: try row.next(),
-            methodChanges: try row.next(),
-            merge: try Self.merge(&row),
-            rule: try row.next(),
-            attempts: try row.next(),
-            lastStatus: try row.next()
+            position: try values(\.position),
+            endpoint: try values(\.endpoint),
+            tenant: try values(\.tenant),
+            user: try values(\.user),
+            id: try values(\.id),
+            kind: try values(\.kind),
+            occurredAt: try values(\.occurredAt),
+            conflict: try values(\.conflict),
+            method: try values(\.method),
+            methodChanges: try values(\.methodChanges),
+            merge: merged,
+            rule: try values(\.rule),
+            attempts: try values(\.attempts),
+            lastStatus: try values(\.lastStatus)
         )
-    }
-
-    private static func merge(_ row: inout RowDecoder) throws(PostgresError) -> WebhookMessageRecord.MergedUser? {
-        let merge = try row.next(PostgresUUID?.self)
-        let user: UserID? = try row.next()
-        guard let merge, let user else { return nil }
-        return WebhookMessageRecord.MergedUser(merge: merge, user: user)
     }
 
     /// About a merge, whether or not this server has heard of an endpoint: who is not asked cannot say no.
@@ -117,8 +131,7 @@ struct WebhookMessageRow: RowDecodable {
         by event: AccountEvent
     ) -> SQL {
         """
-        INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, merge_id,
-            merged_user_id, rule, next_attempt_at)
+        INSERT INTO webhook_messages (\(aboutMerge.names), next_attempt_at)
         SELECT endpoint_id, \(merge.tenant), \(merge.survivor), \(id), \(kind),
             \(event.occurredAt), \(merge.id), \(merge.absorbed), \(event.rule),
             \(event.occurredAt)
@@ -163,8 +176,7 @@ struct WebhookMessageRow: RowDecodable {
                 """
         }
         var insert: SQL = """
-            INSERT INTO webhook_messages (endpoint_id, tenant_id, user_id, message_id, type, occurred_at, conflict_id, method,
-                method_changes, rule, next_attempt_at)
+            INSERT INTO webhook_messages (\(aboutAccount.names), next_attempt_at)
             SELECT endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
                 \(announcement.conflict), \(announcement.method), \(announcement.changes),
                 \(rule), \(now)
@@ -208,7 +220,7 @@ struct WebhookMessageRow: RowDecodable {
             ) AS next
             WHERE open.disabled_at IS NULL
         ))
-        RETURNING \(columns), e.url, e.sealed_secret,
+        RETURNING \(columns.names(of: "m")), e.url, e.sealed_secret,
             CASE WHEN e.older_secret_until > \(now) THEN e.sealed_older_secret END
         """
     }
@@ -241,7 +253,7 @@ struct WebhookMessageRow: RowDecodable {
     /// Those that were given up, the newest first.
     static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
         """
-        SELECT \(columns) FROM \(table: "webhook_messages") AS m
+        SELECT \(columns.names(of: "m")) FROM webhook_messages AS m
         WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
         """
     }
