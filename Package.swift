@@ -140,8 +140,11 @@ let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
 ]
 
-/// Folders that are embedded in the binary, so that it is deployed as one file (ADR 0022).
-let embedded = ["AccountAPI": ["OpenAPI", "Pages"], "Delivery": ["Templates"]]
+/// Files and folders that are embedded in the binary, so that it is deployed as one file (ADR 0022).
+let embedded = [
+    "AccountAPI": ["OpenAPI", "Pages"], "AccountOperations": ["Passwords/common-passwords.txt"],
+    "Delivery": ["Templates"],
+]
 
 /// Files that tests and benchmarks read from the repository.
 let excluded = [
