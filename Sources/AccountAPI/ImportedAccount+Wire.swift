@@ -16,12 +16,7 @@ extension ImportedAccount {
         tenant = fields.string("tenantId")
         email = fields.string("email")
         isEmailVerified = fields.bool("emailVerified") ?? false
-        profile.displayName = fields.string("displayName")
-        profile.photoURL = fields.string("photoUrl")
-        profile.screenName = fields.string("screenName")
-        profile.language = fields.string("language")
-        profile.timeZone = fields.string("timeZone")
-        profile.dateOfBirth = fields.string("dateOfBirth")
+        for field in ProfileField.allCases { profile[field] = fields.string(field.name) }
         phoneNumber = fields.string("phoneNumber")
         isDisabled = fields.bool("disabled") ?? false
         customAttributes = fields.string("customAttributes")

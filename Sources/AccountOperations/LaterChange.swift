@@ -62,12 +62,7 @@ package enum AccountPart: Sendable, Hashable {
         case .field(.email): "e-mail address or its proof"
         case .field(.password): "password"
         case .field(.phoneNumber): "phone number"
-        case .field(.displayName): "display name"
-        case .field(.photoURL): "picture"
-        case .field(.screenName): "screen name"
-        case .field(.language): "language"
-        case .field(.timeZone): "time zone"
-        case .field(.dateOfBirth): "date of birth"
+        case .field(.profile(let field)): field.words
         case .field(.customAttributes): "custom attributes"
         case .field(.provider(let provider)): "linked provider \(provider.rawValue)"
         case .emailLink: "sign-in by mailed link"
@@ -117,17 +112,12 @@ package enum AccountPart: Sendable, Hashable {
             case "initial_email": .initialEmail
             case "phone_number": .field(.phoneNumber)
             case "unproven_phone_number": .unprovenPhoneNumber
-            case "display_name": .field(.displayName)
-            case "photo_url": .field(.photoURL)
-            case "screen_name": .field(.screenName)
-            case "language": .field(.language)
-            case "time_zone": .field(.timeZone)
-            case "date_of_birth": .field(.dateOfBirth)
             case "disabled": .isDisabled
             case "uses_custom_tokens": .usesCustomTokens
             case "custom_attributes": .field(.customAttributes)
             case "created_at": .createdAt
-            default: .other
+            default:
+                ProfileField.allCases.first { $0.column.description == column }.map { .field(.profile($0)) } ?? .other
             }
     }
 }

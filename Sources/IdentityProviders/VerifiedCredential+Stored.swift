@@ -24,12 +24,7 @@ extension VerifiedCredential {
             if flag.value == nil { members["emailVerifiedIsAbsent"] = .bool(true) }
             set("hostedDomain", hostedDomain)
         }
-        set("displayName", incoming.profile.displayName)
-        set("photoURL", incoming.profile.photoURL)
-        set("screenName", incoming.profile.screenName)
-        set("language", incoming.profile.language)
-        set("timeZone", incoming.profile.timeZone)
-        set("dateOfBirth", incoming.profile.dateOfBirth)
+        for field in ProfileField.allCases { set(field.rawValue, incoming.profile[field]) }
         set("firstName", firstName)
         set("lastName", lastName)
         set("fullName", fullName)
@@ -63,19 +58,14 @@ extension VerifiedCredential {
                 hostedDomain: stored["hostedDomain"]?.string
             )
         }
+        var profile = Profile()
+        for field in ProfileField.allCases { profile[field] = stored[field.rawValue]?.string }
         self.init(
             incoming: IncomingCredential(
                 identity: identity,
                 issuer: stored["issuer"]?.string,
                 email: email,
-                profile: Profile(
-                    displayName: stored["displayName"]?.string,
-                    photoURL: stored["photoURL"]?.string,
-                    screenName: stored["screenName"]?.string,
-                    language: stored["language"]?.string,
-                    timeZone: stored["timeZone"]?.string,
-                    dateOfBirth: stored["dateOfBirth"]?.string
-                )
+                profile: profile
             ),
             federatedID: federatedID,
             tokens: ProviderTokens(

@@ -108,13 +108,17 @@ struct MergeRows {
             administrator, .owners(shown, shown), .owners(ended, shown), .owners(shown, ended),
             .owners(old, shown), .owners(shown, old), .owners(first, shown), .owners(shown, first),
         ]
-        let both: [MergeField] = [.email, .password, .displayName, .provider(.google)]
+        let both: [MergeField] = [.email, .password, .profile(.displayName), .provider(.google)]
         let choices: [[MergeField: MergeSide]] = [
             [:], Dictionary(uniqueKeysWithValues: both.map { ($0, .survivor) }),
             Dictionary(uniqueKeysWithValues: both.map { ($0, .absorbed) }),
             [.email: .absorbed, .password: .survivor], [.password: .absorbed], [.password: .survivor],
-            [.email: .survivor], [.customAttributes: .absorbed], [.customAttributes: .survivor], [.timeZone: .survivor],
-            [.provider(.google): .survivor, .email: .survivor, .password: .survivor, .displayName: .survivor],
+            [.email: .survivor], [.customAttributes: .absorbed], [.customAttributes: .survivor],
+            [.profile(.timeZone): .survivor],
+            [
+                .provider(.google): .survivor, .email: .survivor, .password: .survivor,
+                .profile(.displayName): .survivor,
+            ],
             [.provider(.google): .survivor], [.provider(.gitHub): .survivor],
         ]
         for survivor in kinds(.survivor) {
@@ -381,7 +385,7 @@ struct MergeRows {
 
     @Test func `E7: a choice of a missing field is refused`() {
         #expect(
-            verdict(Self.proven, Self.guest, [.timeZone: .survivor])
+            verdict(Self.proven, Self.guest, [.profile(.timeZone): .survivor])
                 == Verdict(.mergeUnknownChoice, .refuse(.unknownChoice))
         )
     }
@@ -398,7 +402,7 @@ struct MergeRows {
             Issue.record("no choices")
             return
         }
-        #expect(plan.undecided == [.email, .password, .displayName])
+        #expect(plan.undecided == [.email, .password, .profile(.displayName)])
         let stranger = Self.record("a") {
             Self.address(bob, isProven: false, &$0)
             Self.give(.password, &$0)

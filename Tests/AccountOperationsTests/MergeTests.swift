@@ -672,7 +672,7 @@ struct MergeTests {
             let merge = try await service.merge(ada.user.id, other.user.id)
             try await service.edit(ada.user.id) { $0.profile.displayName = "Countess" }
             let undone = try await service.undo(merge.id, keepsLaterChanges: true).success()
-            #expect(undone.kept.map(\.part) == [.field(.displayName)])
+            #expect(undone.kept.map(\.part) == [.field(.profile(.displayName))])
             #expect(try await service.user(ada.user.id)?.profile.displayName == "Countess")
             #expect(try await service.user(ada.user.id)?.linkedProviders.isEmpty == true)
             #expect(try await service.user(other.user.id)?.profile.displayName == "Ada of Google")

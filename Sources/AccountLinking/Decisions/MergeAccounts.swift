@@ -3,20 +3,13 @@ package enum MergeField: Sendable, Hashable {
     case email
     case password
     case phoneNumber
-    case displayName
-    case photoURL
-    case screenName
-    case language
-    case timeZone
-    case dateOfBirth
+    case profile(ProfileField)
     case customAttributes
     case provider(ProviderID)
 
     /// All fields but the providers, in the order of reports.
-    package static let fixed: [MergeField] = [
-        .email, .password, .phoneNumber, .displayName, .photoURL, .screenName, .language, .timeZone, .dateOfBirth,
-        .customAttributes,
-    ]
+    package static let fixed: [MergeField] =
+        [.email, .password, .phoneNumber] + ProfileField.allCases.map(MergeField.profile) + [.customAttributes]
 
     /// The name on the wire, in the database and on the command line.
     package var name: String {
@@ -24,12 +17,7 @@ package enum MergeField: Sendable, Hashable {
         case .email: "email"
         case .password: "password"
         case .phoneNumber: "phoneNumber"
-        case .displayName: "displayName"
-        case .photoURL: "photoUrl"
-        case .screenName: "screenName"
-        case .language: "language"
-        case .timeZone: "timeZone"
-        case .dateOfBirth: "dateOfBirth"
+        case .profile(let field): field.name
         case .customAttributes: "customAttributes"
         case .provider(let provider): provider.rawValue
         }
@@ -304,12 +292,7 @@ extension UserRecord {
         case .email: email?.address.raw
         case .password: passwordUpdatedAt.map { _ in "set" }
         case .phoneNumber: phoneNumber?.rawValue
-        case .displayName: profile.displayName
-        case .photoURL: profile.photoURL
-        case .screenName: profile.screenName
-        case .language: profile.language
-        case .timeZone: profile.timeZone
-        case .dateOfBirth: profile.dateOfBirth
+        case .profile(let field): profile[field]
         case .customAttributes: claims
         case .provider(let provider): linkedProviders[provider]?.identity.subject
         }
@@ -320,12 +303,7 @@ extension UserRecord {
     fileprivate func isAlike(_ other: UserRecord, _ field: MergeField) -> Bool {
         switch field {
         case .email, .password, .phoneNumber, .provider: false
-        case .displayName: profile.displayName == other.profile.displayName
-        case .photoURL: profile.photoURL == other.profile.photoURL
-        case .screenName: profile.screenName == other.profile.screenName
-        case .language: profile.language == other.profile.language
-        case .timeZone: profile.timeZone == other.profile.timeZone
-        case .dateOfBirth: profile.dateOfBirth == other.profile.dateOfBirth
+        case .profile(let field): profile[field] == other.profile[field]
         case .customAttributes: claims == other.claims
         }
     }
@@ -356,12 +334,7 @@ extension UserRecord {
             phoneNumber = other.phoneNumber
             if phoneNumber != nil { unprovenPhoneNumber = nil }
             methodProofs[.phone] = other.methodProofs[.phone]
-        case .displayName: profile.displayName = other.profile.displayName
-        case .photoURL: profile.photoURL = other.profile.photoURL
-        case .screenName: profile.screenName = other.profile.screenName
-        case .language: profile.language = other.profile.language
-        case .timeZone: profile.timeZone = other.profile.timeZone
-        case .dateOfBirth: profile.dateOfBirth = other.profile.dateOfBirth
+        case .profile(let field): profile[field] = other.profile[field]
         case .customAttributes: customAttributes = other.customAttributes
         case .provider(let provider):
             linkedProviders[provider] = other.linkedProviders[provider]

@@ -42,46 +42,6 @@ package enum EmailAssertion: Sendable, Hashable {
     }
 }
 
-/// Profile fields from a provider. Absent is `nil`, never the empty string.
-package struct Profile: Sendable, Hashable {
-    /// Characters (Unicode scalars) of a display name, as the database limits it.
-    package static let displayNameLengthMax = 256
-
-    /// Characters (Unicode scalars) of a picture's URL, as the database limits it.
-    package static let photoURLLengthMax = 2048
-
-    package var displayName: String?
-    /// URL of a picture, for which `isPhotoURL` holds.
-    package var photoURL: String?
-    package var screenName: String?
-    package var language: String?
-    package var timeZone: String?
-    package var dateOfBirth: String?
-
-    /// Returns true for `http` and `https` URLs. Apps put the picture into pages and links, where other schemes run
-    /// code (`javascript:alert(1)`).
-    package static func isPhotoURL(_ text: String) -> Bool {
-        let start = text.prefix(8).lowercased()
-        return start.hasPrefix("https://") || start.hasPrefix("http://")
-    }
-
-    package init(
-        displayName: String? = nil,
-        photoURL: String? = nil,
-        screenName: String? = nil,
-        language: String? = nil,
-        timeZone: String? = nil,
-        dateOfBirth: String? = nil
-    ) {
-        self.displayName = displayName
-        self.photoURL = photoURL
-        self.screenName = screenName
-        self.language = language
-        self.timeZone = timeZone
-        self.dateOfBirth = dateOfBirth
-    }
-}
-
 /// The verified content of a provider's credential.
 ///
 /// INVARIANT: made only by `IdentityProviders` (after verification), by `AccountStore` (reading back a sealed pending

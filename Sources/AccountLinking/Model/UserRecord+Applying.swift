@@ -127,11 +127,6 @@ extension UserRecord {
 
 extension Profile {
     fileprivate mutating func fillBlanks(from other: Profile) {
-        displayName = displayName ?? other.displayName
-        photoURL = photoURL ?? other.photoURL
-        screenName = screenName ?? other.screenName
-        language = language ?? other.language
-        timeZone = timeZone ?? other.timeZone
-        dateOfBirth = dateOfBirth ?? other.dateOfBirth
+        for field in ProfileField.allCases { self[field] = self[field] ?? other[field] }
     }
 }

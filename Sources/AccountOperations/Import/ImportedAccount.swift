@@ -203,12 +203,7 @@ struct ImportCandidate: Sendable {
 
     /// The limits of the table's columns, with the field names of the wire.
     private static func bound(_ account: ImportedAccount) throws(ImportRefusal) {
-        try bound("displayName", account.profile.displayName, Profile.displayNameLengthMax)
-        try bound("photoUrl", account.profile.photoURL, Profile.photoURLLengthMax)
-        try bound("screenName", account.profile.screenName, Profile.displayNameLengthMax)
-        try bound("language", account.profile.language, 64)
-        try bound("timeZone", account.profile.timeZone, 64)
-        try bound("dateOfBirth", account.profile.dateOfBirth, 64)
+        for field in ProfileField.allCases { try bound(field.name, account.profile[field], field.lengthMax) }
         if let initial = account.initialEmail, EmailAddress(initial) == nil { throw .unusableField("initialEmail") }
     }
 

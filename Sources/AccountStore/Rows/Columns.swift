@@ -7,8 +7,7 @@ struct Column<Record>: Sendable {
     typealias Read = @Sendable (inout RowDecoder, inout Record, StaticString) throws(PostgresError) -> Void
 
     let name: StaticString
-    /// Binds the value of a record, and those of many records as an array; `nil` for a column that no insert or update of a
-    /// record sets.
+    /// Binds the value of a record, and those of many records as an array; `nil` for a column that is only read.
     fileprivate var write: Write?
     /// The property by which `ColumnValues` finds the column; `nil` for a column that is only written.
     fileprivate var path: (any Path)?
@@ -221,7 +220,7 @@ extension SQL.Interpolation {
     }
 }
 
-/// The values of `Columns` in one row. Each is found by its property, so the order of the columns stands in their list only.
+/// The values of `Columns` in one row. Each is found by its property, so only the list of columns has their order.
 ///
 ///     var values = columns.values(&row)
 ///     hashKey = HashKeyRecord(slot: try values(\.slot), id: try values(\.id), …)
@@ -252,8 +251,7 @@ struct ColumnValues<Record>: ~Copyable {
         return try cell.next()
     }
 
-    /// The value of a column that a record always has and this row may not; `nil` for NULL. In a row of an outer join that
-    /// found nothing, every column is NULL.
+    /// The value of a column that a record always has and this row may lack, such as one of an outer join; `nil` for NULL.
     mutating func optional<Value: ColumnValue>(_ path: KeyPath<Record, Value>) throws(PostgresError) -> Value? {
         var cell = try find(path)
         return try cell.nextColumn(of: columns.table)

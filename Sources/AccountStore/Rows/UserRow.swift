@@ -18,27 +18,28 @@ struct UserRow: RowDecodable {
 
     private static let version = Column<UserRecord>("version", { $0.version }, { $0.version = $1 })
 
+    private static let profile: [Column<UserRecord>] = ProfileField.allCases.map { field in
+        let path = field.path
+        return Column(field.column, { $0.profile[keyPath: path] }, { $0.profile[keyPath: path] = $1 })
+    }
+
     /// The columns that every write of an account sets.
-    private static let content: [Column<UserRecord>] = [
-        Column("session_epoch", { $0.sessionEpoch }, { $0.sessionEpoch = $1 }),
-        Column("email", { $0.email?.address }, { $0.email = $1.map { AccountEmail(address: $0, proof: nil) } }),
-        Column("email_proof", { $0.email?.proof }, { $0.email?.proof = $1 }),
-        Column("email_proven_at", { $0.emailProvenAt }, { $0.emailProvenAt = $1 }),
-        Column("initial_email", { $0.initialEmail }, { $0.initialEmail = $1 }),
-        Column("phone_number", { $0.phoneNumber }, { $0.phoneNumber = $1 }),
-        Column("unproven_phone_number", { $0.unprovenPhoneNumber }, { $0.unprovenPhoneNumber = $1 }),
-        Column("display_name", { $0.profile.displayName }, { $0.profile.displayName = $1 }),
-        Column("photo_url", { $0.profile.photoURL }, { $0.profile.photoURL = $1 }),
-        Column("screen_name", { $0.profile.screenName }, { $0.profile.screenName = $1 }),
-        Column("language", { $0.profile.language }, { $0.profile.language = $1 }),
-        Column("time_zone", { $0.profile.timeZone }, { $0.profile.timeZone = $1 }),
-        Column("date_of_birth", { $0.profile.dateOfBirth }, { $0.profile.dateOfBirth = $1 }),
-        Column("disabled", { $0.isDisabled }, { $0.isDisabled = $1 }),
-        Column("uses_custom_tokens", { $0.usesCustomTokens }, { $0.usesCustomTokens = $1 }),
-        Column("custom_attributes", { $0.customAttributes }, { $0.customAttributes = $1 }),
-        Column("valid_since", { $0.validSince }, { $0.validSince = $1 }),
-        Column("created_at", { $0.createdAt }, { $0.createdAt = $1 }),
-    ]
+    private static let content: [Column<UserRecord>] =
+        [
+            Column("session_epoch", { $0.sessionEpoch }, { $0.sessionEpoch = $1 }),
+            Column("email", { $0.email?.address }, { $0.email = $1.map { AccountEmail(address: $0, proof: nil) } }),
+            Column("email_proof", { $0.email?.proof }, { $0.email?.proof = $1 }),
+            Column("email_proven_at", { $0.emailProvenAt }, { $0.emailProvenAt = $1 }),
+            Column("initial_email", { $0.initialEmail }, { $0.initialEmail = $1 }),
+            Column("phone_number", { $0.phoneNumber }, { $0.phoneNumber = $1 }),
+            Column("unproven_phone_number", { $0.unprovenPhoneNumber }, { $0.unprovenPhoneNumber = $1 }),
+        ] + profile + [
+            Column("disabled", { $0.isDisabled }, { $0.isDisabled = $1 }),
+            Column("uses_custom_tokens", { $0.usesCustomTokens }, { $0.usesCustomTokens = $1 }),
+            Column("custom_attributes", { $0.customAttributes }, { $0.customAttributes = $1 }),
+            Column("valid_since", { $0.validSince }, { $0.validSince = $1 }),
+            Column("created_at", { $0.createdAt }, { $0.createdAt = $1 }),
+        ]
 
     /// The times that are written behind, and with a new account.
     private static let times: [Column<UserRecord>] = [

@@ -83,8 +83,8 @@ extension AccountMergeCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Values to take from the account that goes: email, password, phoneNumber, displayName, photoUrl, screenName, "
-                    + "language, timeZone, dateOfBirth, customAttributes, or a provider such as google.com.",
+                "Values to take from the account that goes: \(MergeField.fixed.map(\.name).joined(separator: ", ")), "
+                    + "or a provider such as google.com.",
                 valueName: "fields"
             )
         )
