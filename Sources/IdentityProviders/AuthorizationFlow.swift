@@ -58,11 +58,6 @@ package struct PreparedAuthorization: Sendable, Hashable {
     package var address: String
     /// The secret values that verify the provider's answer.
     package var flow: AuthorizationFlow
-
-    package init(address: String, flow: AuthorizationFlow) {
-        self.address = address
-        self.flow = flow
-    }
 }
 
 /// The values of a flow that verify its answer. They are secret until the answer, and used once.

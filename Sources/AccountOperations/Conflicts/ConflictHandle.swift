@@ -14,13 +14,6 @@ struct ConflictHandle: Sendable {
     private static let context = "conflict-handle/2"
     private static let bytesMax = 4096
 
-    init(tenant: TenantID, user: UserID, conflict: [UInt8], identity: ProviderIdentity) {
-        self.tenant = tenant
-        self.user = user
-        self.conflict = conflict
-        self.identity = identity
-    }
-
     func sealed(by sealer: Sealer) throws -> String {
         let content: JSONValue = .array([
             .string(tenant.rawValue), .string(user.rawValue), .string(Base64URL.encode(conflict)),
@@ -28,7 +21,9 @@ struct ConflictHandle: Sendable {
         ])
         return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
     }
+}
 
+extension ConflictHandle {
     /// `nil` for text that this service did not seal.
     init?(_ text: String, sealer: Sealer) {
         guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),

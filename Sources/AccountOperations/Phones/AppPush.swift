@@ -152,13 +152,6 @@ struct AppReceipt: Sendable {
 
     static func digest(of secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
-    init(bundleID: String, apiKey: String, secretDigest: [UInt8], expiresAt: Timestamp) {
-        self.bundleID = bundleID
-        self.apiKey = apiKey
-        self.secretDigest = secretDigest
-        self.expiresAt = expiresAt
-    }
-
     func sealed(by sealer: Sealer) throws -> String {
         let content: JSONValue = .array([
             .string(bundleID), .string(apiKey), .string(Base64URL.encode(secretDigest)),
@@ -166,7 +159,9 @@ struct AppReceipt: Sendable {
         ])
         return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
     }
+}
 
+extension AppReceipt {
     /// `nil` for a text that Concord did not seal.
     init?(_ text: String, sealer: Sealer) {
         guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),

@@ -22,20 +22,6 @@ package struct AppRequest: Sendable, Hashable {
     package var iOSBundleID: String?
     package var apiKey: String?
     package var clientAddress: String?
-
-    package init(
-        credential: AppCredential,
-        number: PhoneNumber,
-        iOSBundleID: String?,
-        apiKey: String?,
-        clientAddress: String?
-    ) {
-        self.credential = credential
-        self.number = number
-        self.iOSBundleID = iOSBundleID
-        self.apiKey = apiKey
-        self.clientAddress = clientAddress
-    }
 }
 
 /// Verifies credentials of one form.

@@ -22,15 +22,9 @@ package struct SMS: Sendable, Hashable {
             writer.field("locale", locale)
         }
     }
+}
 
-    init(to: PhoneNumber, text: String, code: String, sessionInfo: String, locale: String) {
-        self.to = to
-        self.text = text
-        self.code = code
-        self.sessionInfo = sessionInfo
-        self.locale = locale
-    }
-
+extension SMS {
     /// `nil` for bytes that `plaintext` did not make.
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext), let to = value["to"]?.string.flatMap(PhoneNumber.init),

@@ -14,10 +14,6 @@ struct TOTP: Sendable {
 
     let secret: [UInt8]
 
-    init(secret: [UInt8]) {
-        self.secret = secret
-    }
-
     /// Base32 without padding (RFC 4648 §6).
     var sharedKey: String { Base32.encode(secret) }
 

@@ -9,12 +9,6 @@ package struct AccessTokenClaims: Sendable, Hashable {
     package var keyID: String
     package var expiresAt: Timestamp
 
-    package init(email: String, keyID: String, expiresAt: Timestamp) {
-        self.email = email
-        self.keyID = keyID
-        self.expiresAt = expiresAt
-    }
-
     private static let audience = "urn:concord:administration"
 
     private static func issuer(of project: String) -> String { "urn:concord:service-accounts:\(project)" }
@@ -28,7 +22,9 @@ package struct AccessTokenClaims: Sendable, Hashable {
             writer.field("exp", expiresAt.secondsSinceEpoch)
         }
     }
+}
 
+extension AccessTokenClaims {
     init?(payload: [UInt8], project: String) {
         guard let claims = try? JSONValue(parsing: payload),
             claims["iss"]?.string == Self.issuer(of: project), claims["aud"]?.string == Self.audience,

@@ -18,11 +18,6 @@ package final class TokenAuthority: Sendable {
         package var signing: SigningKey
         /// Includes `signing`.
         package var published: [SigningKey]
-
-        package init(signing: SigningKey, published: [SigningKey]) {
-            self.signing = signing
-            self.published = published
-        }
     }
 
     private struct State {

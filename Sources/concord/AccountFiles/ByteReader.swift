@@ -89,12 +89,6 @@ struct FileRow<Content: Sendable>: Sendable {
     var index: Int?
     let content: Result<Content, RowDefect>
 
-    init(line: Int, index: Int? = nil, content: Result<Content, RowDefect>) {
-        self.line = line
-        self.index = index
-        self.content = content
-    }
-
     var place: RowPlace { RowPlace(line: line, index: index) }
 }
 
