@@ -334,7 +334,6 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
-        Statement(name: "APIKeyRow.insert", sql: APIKeyRow.insert("key", displayName: "name"), isHot: false),
         Statement(
             name: "ConflictRow.assertVersion",
             sql: ConflictRow.assertVersion(2, of: conflict.id, of: fixed, tenant: tenant)

@@ -22,47 +22,27 @@ package struct RevertibleMethods: Sendable {
     package static let none = RevertibleMethods(methods: [], passwordHash: nil)
 }
 
-struct CodeMethodRow: RowDecodable {
+/// A method of a code that brings it back.
+struct CodeMethodRow {
     let method: MethodSnapshot
     let passwordHash: String?
+    private let code: EmailCodeRecord?
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        let name: SignInMethod = try row.next()
-        let wasThere = try row.next(Bool.self)
-        passwordHash = try row.next()
-        let subject = try row.next(String?.self)
-        let issuer = try row.next(String?.self)
-        let email: EmailAddress? = try row.next()
-        let displayName = try row.next(String?.self)
-        let photoURL = try row.next(String?.self)
-        let screenName = try row.next(String?.self)
-        let linkedAt: Timestamp? = try row.next()
-        let updatedAt: Timestamp? = try row.next()
-        let proof: UserRecord.Proof? = try row.next()
-        let provenAt: Timestamp? = try row.next()
-        var method = MethodSnapshot(name, wasThere: wasThere)
-        if let proof, let provenAt { method.proof = UserRecord.MethodProof(proof: proof, provenAt: provenAt) }
-        switch name {
-        case .password, .emailLink: break
-        case .phone: method.number = subject.flatMap(PhoneNumber.init)
-        case .provider(let provider):
-            guard let subject, let linkedAt, let updatedAt else { break }
-            guard let identity = ProviderIdentity(provider: provider, subject: subject) else {
-                throw .unreadable("code_methods.subject")
-            }
-            method.linked = UserRecord.LinkedProvider(
-                identity: identity,
-                issuer: issuer,
-                email: email,
-                displayName: displayName,
-                photoURL: photoURL,
-                screenName: screenName,
-                linkedAt: linkedAt,
-                updatedAt: updatedAt
-            )
-        }
-        self.method = method
-    }
+    private var subject: String? { method.number?.rawValue ?? method.linked?.identity.subject }
+
+    private static let columns = Columns<CodeMethodRow>(
+        of: "code_methods",
+        [
+            Column(written: "tenant_id") { $0.code?.tenant }, Column(written: "code_hash") { $0.code?.hash },
+            Column("method", \.method.method), Column("was_there", \.method.wasThere),
+            Column(read: "password_hash", \.passwordHash), Column("subject", \.subject),
+            Column("issuer", \.method.linked?.issuer), Column("email", \.method.linked?.email),
+            Column("display_name", \.method.linked?.displayName), Column("photo_url", \.method.linked?.photoURL),
+            Column("screen_name", \.method.linked?.screenName), Column("linked_at", \.method.linked?.linkedAt),
+            Column("updated_at", \.method.linked?.updatedAt), Column("proof", \.method.proof?.proof),
+            Column("proven_at", \.method.proof?.provenAt),
+        ]
+    )
 
     /// The methods of `code` and of the account's later live codes: each as it was before the first of their changes, by name.
     ///
@@ -76,10 +56,8 @@ struct CodeMethodRow: RowDecodable {
         let hash: SQL = withHash ? "password_hash" : "NULL::text"
         return Query(
             """
-            SELECT DISTINCT ON (method) method, was_there, \(hash), subject, issuer, m.email, display_name,
-                photo_url, screen_name, linked_at, updated_at, proof, proven_at
-            FROM \(table: "code_methods") AS m JOIN one_time_codes AS c \
-                ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+            SELECT DISTINCT ON (method) \(columns.names(replacing: ["password_hash": hash, "email": "m.email"]))
+            FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
             WHERE c.tenant_id = \(code.tenant) AND c.user_id = \(user)
                 AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)
                 AND c.created_at >= \(code.createdAt)
@@ -114,15 +92,7 @@ struct CodeMethodRow: RowDecodable {
     /// `method` of a code that was stored, as it was; the password of the account has to be there still.
     static func insert(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
         if method.method == .password, method.wasThere { return insertPassword(method, of: revert, user: user) }
-        let linked = method.linked
-        return """
-            INSERT INTO code_methods (tenant_id, code_hash, method, was_there, subject, issuer, email, display_name,
-                photo_url, screen_name, linked_at, updated_at, proof, proven_at)
-            VALUES (\(revert.tenant), \(revert.hash), \(method.method.name), \(method.wasThere),
-                \(method.number?.rawValue ?? linked?.identity.subject), \(linked?.issuer), \(linked?.email),
-                \(linked?.displayName), \(linked?.photoURL), \(linked?.screenName), \(linked?.linkedAt),
-                \(linked?.updatedAt), \(method.proof?.proof), \(method.proof?.provenAt))
-            """
+        return columns.insert(CodeMethodRow(method: method, passwordHash: nil, code: revert))
     }
 
     /// The same for a password that the account has.
@@ -170,6 +140,41 @@ struct CodeMethodRow: RowDecodable {
         WHERE tenant_id = \(code.tenant) AND user_id = \(user)
             AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL AND created_at >= \(code.createdAt)
         """
+    }
+}
+
+extension CodeMethodRow: RowDecodable {
+    init(row: inout RowDecoder) throws(PostgresError) {
+        var values = Self.columns.values(&row)
+        var method = MethodSnapshot(try values(\.method.method), wasThere: try values(\.method.wasThere))
+        if let proof = try values(\.method.proof?.proof), let provenAt = try values(\.method.proof?.provenAt) {
+            method.proof = UserRecord.MethodProof(proof: proof, provenAt: provenAt)
+        }
+        let subject = try values(\.subject)
+        switch method.method {
+        case .password, .emailLink: break
+        case .phone: method.number = subject.flatMap(PhoneNumber.init)
+        case .provider(let provider):
+            guard let subject, let linkedAt = try values(\.method.linked?.linkedAt),
+                let updatedAt = try values(\.method.linked?.updatedAt)
+            else { break }
+            guard let identity = ProviderIdentity(provider: provider, subject: subject) else {
+                throw .unreadable("code_methods.subject")
+            }
+            method.linked = UserRecord.LinkedProvider(
+                identity: identity,
+                issuer: try values(\.method.linked?.issuer),
+                email: try values(\.method.linked?.email),
+                displayName: try values(\.method.linked?.displayName),
+                photoURL: try values(\.method.linked?.photoURL),
+                screenName: try values(\.method.linked?.screenName),
+                linkedAt: linkedAt,
+                updatedAt: updatedAt
+            )
+        }
+        self.method = method
+        passwordHash = try values(\.passwordHash)
+        code = nil
     }
 }
 

@@ -137,6 +137,11 @@ struct Columns<Record>: Sendable {
         Self.joined(readNames.map { "\(table).\(SQL(literal: $0))" })
     }
 
+    /// `a, t.b, c`: some columns as other expressions.
+    func names(replacing expressions: [String: SQL]) -> SQL {
+        Self.joined(readNames.map { expressions[$0.description] ?? SQL(literal: $0) })
+    }
+
     /// Reads the columns in their order.
     func read(_ row: inout RowDecoder, into record: inout Record) throws(PostgresError) {
         for place in reads.indices { try reads[place](&row, &record, table) }

@@ -199,11 +199,7 @@ struct ProjectVersionRow: RowDecodable {
 }
 
 enum APIKeyRow {
-    static let all: Query<String> = "SELECT api_key FROM \(table: "api_keys")"
-
-    static func insert(_ key: String, displayName: String) -> SQL {
-        "INSERT INTO api_keys (api_key, display_name) VALUES (\(key), \(displayName))"
-    }
+    static let all: Query<String> = "SELECT api_key FROM api_keys"
 }
 
 extension AccountStore {

@@ -30,7 +30,10 @@ struct TOTPSecretRow: RowDecodable {
     let secret: StoredTOTPSecret
 
     init(row: inout RowDecoder) throws(PostgresError) {
-        secret = StoredTOTPSecret(sealed: try row.next(Bytes.self), lastStep: try row.next(Int64.self))
+        var values = SecondFactorRow.secrets.values(&row)
+        guard let sealed = try values(\.secret?.sealed), let lastStep = try values(\.secret?.acceptedStep)
+        else { throw .unreadable("second_factors.sealed_secret") }
+        secret = StoredTOTPSecret(sealed: sealed, lastStep: lastStep)
     }
 }
 
@@ -59,6 +62,7 @@ struct SecondFactorRow {
 
     private static let inserted = Columns(of: "second_factors", user + [id, slot, number] + secret + shown)
     private static let withoutSecret = Columns(of: "second_factors", user + [id, slot, number] + shown)
+    fileprivate static let secrets = Columns(of: "second_factors", secret)
     private static let updated = Columns(of: "second_factors", [slot, number] + shown)
     fileprivate static let joined = Columns(of: "second_factors", [slot, id, number] + shown)
 
@@ -134,7 +138,7 @@ struct SecondFactorRow {
     /// No row for a factor that has a number, or is gone.
     static func secret(of factor: SecondFactorID, of id: UserID, tenant: TenantID) -> Query<TOTPSecretRow> {
         """
-        SELECT sealed_secret, last_step FROM \(table: "second_factors")
+        \(secrets.select)
         WHERE tenant_id = \(tenant) AND user_id = \(id) AND enrollment_id = \(factor)
             AND sealed_secret IS NOT NULL
         """

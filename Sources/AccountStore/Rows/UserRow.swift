@@ -314,8 +314,7 @@ extension UserRow {
     /// `assertRaised` must follow, as after `update`.
     static func lock(_ user: UserRecord) -> SQL {
         """
-        UPDATE users SET version = CASE WHEN version = \(user.version) AND session_epoch = \(user.sessionEpoch)
-            THEN version + 1 END
+        UPDATE users SET \(SQL.guardVersion(user.version, and: "session_epoch = \(user.sessionEpoch)"))
         WHERE tenant_id = \(user.tenant) AND user_id = \(user.id)
         """
     }
