@@ -2,11 +2,11 @@ package import AccountLinking
 package import JSON
 package import Postgres
 
-/// What came of a decision, written in the transaction that applied it. Holds no credential, address or number.
+/// The result of a decision, written in the transaction that applies it. Holds no credential, address or number.
 package struct AccountEvent: Sendable {
-    /// What happened, in the past tense; a closed set.
+    /// The kinds of events, in the past tense. The set is closed.
     package enum Kind: String, Sendable, CaseIterable {
-        /// A "no" to somebody who had shown something: a provider's credential, a mailed link, a session, a proof.
+        /// A refusal of a caller who presented a provider's credential, a mailed link, a session or a proof.
         case refused
         case userCreated = "user-created"
         /// Made, or replaced, by an import.
@@ -36,7 +36,7 @@ package struct AccountEvent: Sendable {
         /// The account has become part of another.
         case mergedAway = "merged-away"
         case mergeUndone = "merge-undone"
-        /// As the plan of an audit says.
+        /// A repair from the plan of an audit.
         case accountRepaired = "account-repaired"
         /// A repair was taken back.
         case repairUndone = "repair-undone"
@@ -50,7 +50,7 @@ package struct AccountEvent: Sendable {
     package var kind: Kind
     package var rule: Rule
     package var details: JSONValue?
-    /// What the rules were asked, all under one version of the policy; empty where nothing is kept of it.
+    /// The questions to the rules, all under one version of the policy; empty if none is stored.
     package var decisions: [DecisionRecord]
 
     package init(
@@ -131,7 +131,8 @@ struct AccountEventRow {
 }
 
 extension AccountEvent.ID {
-    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by id.
+    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by
+    /// id.
     init(firstAt instant: Timestamp) {
         self.init(high: UInt64(max(0, instant.millisecondsSinceEpoch)) << 16, low: 0)
     }
@@ -146,10 +147,10 @@ package struct StoredEvent: Sendable, Hashable {
     /// A name of `AccountEvent.Kind`, or one that only another version knows.
     package let kind: String
     package let rule: String
-    /// Of repairs: the plan, its step and the rule of the audit.
+    /// The plan, its step and the audit rule of a repair.
     package let details: JSONValue?
     package let policyVersion: Int64?
-    /// What is kept of the questions, whether or not this version can read it.
+    /// The stored questions, also those that this version cannot read.
     package let decisions: [JSONValue]
 
     /// The questions, as far as this version knows them.
@@ -188,7 +189,7 @@ struct StoredEventRow: RowDecodable {
         """
     }
 
-    /// Those of all accounts that keep a question, after one of them, in the order of their ids.
+    /// The events of all accounts that store a question, after `id`, in the order of their ids.
     static func withQuestions(after id: PostgresUUID, tenant: String?, limit: Int64) -> Query<StoredEventRow> {
         """
         \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
@@ -213,8 +214,8 @@ extension AccountStore {
         try await client.read(StoredEventRow.withID(id)).first?.event
     }
 
-    /// What happened to an account, the newest first, at most `countMax` of it; with `before`, what is older than that
-    /// event. Also of an account that is gone. One round trip.
+    /// The newest `countMax` events of an account, which may be deleted, the newest first. `before` limits them to
+    /// events that are older than that one. One round trip.
     package func events(
         of user: UserID,
         tenant: TenantID,

@@ -15,15 +15,14 @@ package struct JournalStep: Sendable, Hashable {
     }
 }
 
-/// What a step changes, as far as it can be undone.
+/// The rows that a step may change, of tables that an undo restores.
 ///
-/// The images are taken in the transaction of the change: `opening` takes the users and goes before anything is changed,
-/// `closing` goes to the end.
+/// The transaction of the change takes the images: `opening` locks the users and comes first, `closing` comes last.
 package struct JournalEntry: Sendable {
     package let step: JournalStep
     /// The ids whose rows are looked at, whether or not there is an account.
     package let users: [String]
-    /// The keys of `identifiers` that are looked at, whoever owns them.
+    /// The keys of `identifiers` whose rows are journaled, with any owner.
     package let claims: [Claim]
     /// From then on it cannot be undone.
     package let retainedUntil: Timestamp
@@ -57,16 +56,15 @@ package struct JournalEntry: Sendable {
     var closing: [SQL] { [AccountJournalRow.insertAfter(self), AccountJournalRow.deleteUnchanged(self)] }
 }
 
-/// A row, or a column of `users`, that is no longer as the step left it, so that putting it back would undo somebody's
-/// later change.
+/// A row, or a column of `users`, that changed after the step. Restoring it would undo the later change.
 package struct JournalClash: Sendable, Hashable {
     package let table: String
     package let user: String
-    /// What it is about: a column of `users`, the key of another row; empty where it is the account's existence.
+    /// A column of `users`, or the key of another row; empty if the clash is about the account's existence.
     package let subject: String
 
-    /// Whether everything else can be put back all the same. What owns something cannot be left half-way: an address that
-    /// is shown and not owned, an account that is there again under its id.
+    /// True if an undo can restore everything else. Ownership cannot be restored in part: the account would show an
+    /// address that it does not own.
     package var canStay: Bool {
         table == "password_credentials"
             || table == "users" && JournaledUser.restoredColumns.contains { $0.name == subject }
@@ -110,16 +108,16 @@ struct JournaledTable: Sendable {
     let name: SQL
     /// The key of a row `t` within its tenant, as text.
     let key: SQL
-    /// Columns that move by themselves, and are not looked at to tell whether somebody changed a row.
+    /// Columns that change without a decision. A clash does not depend on them.
     let volatile: SQL
-    /// Whether its rows last until somebody changes them. What ends by itself is put back as far as that can be, and
-    /// clashes with nothing.
+    /// False for rows that expire. An undo restores them if it can, and they never clash.
     let isLasting: Bool
     /// False for rows that let their holder in: an undo deletes those that the step made, and restores none.
     var comesBack = true
-    /// Whether a row can only be there with its user.
+    /// True if each row needs its user.
     var needsUser = true
-    /// What keeps a row from coming back in the place of another; only its own key where others are checked at the end.
+    /// The conflict target of a restoring insert: the row's key if the table checks other constraints at the end of the
+    /// transaction.
     var conflictTarget: SQL = ""
 
     static let identifiers = JournaledTable(
@@ -173,9 +171,10 @@ struct JournaledTable: Sendable {
         ),
     ]
 
-    /// Tables that hang off accounts and are not journaled: a session, a sign-in that waits for a second factor, a conflict
-    /// with its pending credential and a kept answer with its tokens let their holder in without a new proof. Older versions
-    /// journaled them; an undo leaves those images alone. Counts of refused sign-ins are the past of an account that went.
+    /// Tables that hang off accounts and are not journaled: a session, a sign-in that waits for a second factor, a
+    /// conflict with its pending credential and a kept answer with its tokens let their holder in without a new proof.
+    /// Older versions journaled them; an undo leaves those images alone. Counts of refused sign-ins are the past of an
+    /// account that went.
     static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers", "sign_in_refusals"]
 
     /// Journaled tables of which an undo only deletes the rows that the step made.
@@ -190,19 +189,19 @@ struct JournaledTable: Sendable {
 }
 
 enum JournaledUser {
-    /// The columns of `users` that are put back where nobody has changed them since.
+    /// The columns of `users` that an undo restores unless they changed after the step.
     static let restoredColumns: [(name: String, sql: SQL)] = UserRow.columnNames.map {
         ($0.description, SQL(literal: $0))
     }
     .filter { !(["tenant_id", "user_id"] + columnsThatOnlyGrow).contains($0.name) }
 
-    /// The columns among them that own something, or say when: none of these can stay as it is while the others go back.
+    /// The columns among them that own something, or say when: none of these can stay as it is while the others go
+    /// back.
     static let columnsThatDecide = [
         "email", "email_proof", "email_proven_at", "phone_number", "created_at", "last_login_at", "last_refresh_at",
     ]
 
-    /// Columns that say something only together: a proof is of the address that stands beside it. Whoever has changed one of
-    /// them since has changed all.
+    /// Columns that form one value: a proof belongs to the address beside it. A later change of one is a change of all.
     static let columnsOfOneValue: [[String]] = [
         ["email", "email_proof", "email_proven_at"], ["phone_number", "unproven_phone_number"],
     ]
@@ -310,7 +309,7 @@ struct AccountJournalRow: RowDecodable {
         "j.tenant_id = \(step.tenant) AND j.change_id = \(step.change) AND j.step = \(step.number)"
     }
 
-    /// What the step changed, by table and key.
+    /// The changes of the step, by table and key.
     static func of(_ step: JournalStep) -> Query<AccountJournalRow> {
         """
         SELECT table_name, row_key, before, after FROM \(table: "account_journal") AS j WHERE \(ofStep(step))
@@ -318,12 +317,12 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// The columns of `users` that nobody's later change shows in: they are put back without being asked about, or never.
+    /// The columns of `users` that never clash: an undo restores them unconditionally, or never.
     private static let uncomparedColumns: SQL = """
         '{version,session_epoch,valid_since,session_ended_at,last_login_at,last_refresh_at}'::text[]
         """
 
-    /// Whether the column `a` is no longer as the step left it, or one that belongs to it.
+    /// True if the column `a`, or one that forms a value with it, changed after the step.
     private static let isChangedSince: SQL = {
         var changed: SQL = "CASE"
         for names in JournaledUser.columnsOfOneValue {
@@ -392,8 +391,8 @@ struct AccountJournalRow: RowDecodable {
         return clashes
     }
 
-    /// Whether the claim keeps an address for the account that it is put back to. A reservation is no image of a row: it ends by
-    /// itself, and is in nobody's way but others'.
+    /// True if the claim reserves the address for the account that gets it back. A reservation expires, and blocks
+    /// other accounts only.
     private static let isReservedForJournal: SQL = """
         (t.reserved_until IS NOT NULL AND j.before IS NOT NULL AND t.user_id = j.before ->> 'user_id')
         """
@@ -403,7 +402,7 @@ struct AccountJournalRow: RowDecodable {
             AND t.value = COALESCE(j.after, j.before) ->> 'value'
         """
 
-    /// Whatever is no longer as the step left it, by table, user and subject.
+    /// The clashes of the step, by table, user and subject.
     static func clashes(_ step: JournalStep) -> Query<JournalClash> {
         """
         SELECT c.table_name, c.user_id, c.subject FROM (\(clashRows(step))) AS c
@@ -460,7 +459,7 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Takes off what the step brought and nobody has touched since.
+    /// Removes the rows that the step made and that are unchanged.
     static func removeAfter(_ step: JournalStep) -> [SQL] {
         var statements = JournaledTable.ofUsers.map { table -> SQL in
             """
@@ -487,9 +486,10 @@ struct AccountJournalRow: RowDecodable {
 
     /// Puts the columns of users back that are as the step left them.
     ///
-    /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since then
-    /// are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays revoked.
-    /// Where sessions end, tokens issued before `now` are revoked as well: a backend may compare `valid_since` alone.
+    /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since
+    /// then are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays
+    /// revoked. Where sessions end, tokens issued before `now` are revoked as well: a backend may compare `valid_since`
+    /// alone.
     /// - `endingSessions`: whether all sessions end in any case.
     static func restoreUsers(_ step: JournalStep, endingSessions: Bool, at now: Timestamp) -> SQL {
         var columns: SQL = """
@@ -543,8 +543,8 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Brings back what the step changed or took off, where nothing else stands in its place now. Images of tables that do
-    /// not come back stay unread, whoever wrote them.
+    /// Restores the rows that the step changed or removed, unless another row has their key. Images of tables that are
+    /// not restored stay unread.
     static func restoreRows(_ step: JournalStep) -> [SQL] {
         (JournaledTable.ofUsers.filter(\.comesBack) + [.identifiers]).map { table in
             var statement: SQL = """

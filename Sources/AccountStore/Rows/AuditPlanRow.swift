@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// A plan of an audit that somebody began to apply.
+/// An audit plan whose application has begun.
 package struct AppliedPlan: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
@@ -12,10 +12,10 @@ package struct AppliedPlan: Sendable, Hashable {
     /// When it was last applied to the end; `nil` while it was not.
     package let finishedAt: Timestamp?
     package let steps: Int64
-    /// What was left out when it was last applied to the end.
+    /// Number of steps that the last complete run skipped.
     package let skipped: Int64?
     package let applied: Int64
-    /// Of those that were applied.
+    /// Number of applied steps that were undone.
     package let undone: Int64
 }
 
@@ -51,7 +51,7 @@ struct AuditPlanRow: RowDecodable {
         Query("\(select) ORDER BY began_at DESC, plan_id LIMIT \(countMax)")
     }
 
-    /// Where the plan was begun before, it is kept for longer.
+    /// A second begin extends the retention of the plan.
     static func begin(
         _ plan: AppliedPlan.ID,
         madeAt: Timestamp,
@@ -90,18 +90,18 @@ package struct AppliedStep: Sendable, Hashable {
     package let number: Int64
     package let tenant: TenantID
     package let user: UserID
-    /// Of the audit.
+    /// The name of the audit rule.
     package let rule: String
-    /// Of the account, as the step left it; `nil` where there is none.
+    /// The account's version after the step; `nil` if there is no account.
     package let version: Int64?
     /// The method that it took off; `nil` for none.
     package let suspendedMethod: SignInMethod?
     package let canUndo: Bool
     package let isUndone: Bool
-    /// The mail that told the owner of it; `nil` where there was none, or an earlier version applied the step.
+    /// The mail that notified the owner; `nil` if there was none, or an earlier version applied the step.
     package let mail: PostgresUUID?
 
-    /// What it has in the journal.
+    /// The step's entry in the journal.
     package func journal(of plan: AppliedPlan.ID) -> JournalStep {
         JournalStep(tenant: tenant, change: plan, number: Int32(clamping: number))
     }
@@ -143,7 +143,7 @@ struct AuditStepRow: RowDecodable {
         """
     }
 
-    /// Those that are not undone before a step, the newest first.
+    /// The applied steps before `step`, the newest first.
     static func applied(_ plan: AppliedPlan.ID, before step: Int64, countMax: Int64) -> Query<AuditStepRow> {
         """
         \(select) WHERE plan_id = \(plan) AND step < \(step) AND undone_at IS NULL

@@ -44,7 +44,8 @@ struct CodeMethodRow {
         ]
     )
 
-    /// The methods of `code` and of the account's later live codes: each as it was before the first of their changes, by name.
+    /// The methods of `code` and of the account's later live codes: each as it was before the first of their changes,
+    /// by name.
     ///
     /// `withHash`: if false, the hash of a password stays in the database.
     static func since(
@@ -179,8 +180,8 @@ extension CodeMethodRow: RowDecodable {
 }
 
 extension CodeMethodRow {
-    /// Uses up the codes of the account that went neither to `address` nor to a mailbox to which a live code brings the account's
-    /// address back: that one has the better claim.
+    /// Uses up the codes of the account that went neither to `address` nor to a mailbox to which a live code brings the
+    /// account's address back: that one has the better claim.
     static func voidElsewhere(
         of user: UserID,
         than address: EmailAddress?,
@@ -248,8 +249,8 @@ extension AccountWrite.SideWrite {
         Self([CodeMethodRow.voidLater(than: code, of: user, at: now)])
     }
 
-    /// Uses up the codes of `user` that undo changes and went neither to `address`, where the account is now, nor to a mailbox to
-    /// which a live code brings it back.
+    /// Uses up the codes of `user` that undo changes and went neither to `address`, where the account is now, nor to a
+    /// mailbox to which a live code brings it back.
     package static func voidReverts(
         of user: UserID,
         tenant: TenantID,
@@ -261,7 +262,7 @@ extension AccountWrite.SideWrite {
 
     /// Announces what a change does to sign-in methods.
     ///
-    /// - `isMailed`: whether a mail tells the account's owner.
+    /// - `isMailed`: true if a mail notifies the account's owner.
     package static func announce(_ changes: MethodChanges, isMailed: Bool) -> Self {
         Self([], announcing: [.about(changes, isMailed: isMailed)])
     }

@@ -36,7 +36,7 @@ struct Column<Record>: Sendable {
         self.path = path
     }
 
-    /// A column that is never written with a record: it has a default, or a statement of its own sets it.
+    /// A column that is never written with a record: it has a default, or a separate statement sets it.
     init<Value>(read name: StaticString, _ path: any KeyPath<Record, Value> & Sendable) {
         self.init(name, nil)
         self.path = path
@@ -256,7 +256,8 @@ struct ColumnValues<Record>: ~Copyable {
         return try cell.next()
     }
 
-    /// The value of a column that a record always has and this row may lack, such as one of an outer join; `nil` for NULL.
+    /// The value of a column that a record always has and this row may lack, such as one of an outer join; `nil` for
+    /// NULL.
     mutating func optional<Value: ColumnValue>(_ path: KeyPath<Record, Value>) throws(PostgresError) -> Value? {
         var cell = try find(path)
         return try cell.nextColumn(of: columns.table)

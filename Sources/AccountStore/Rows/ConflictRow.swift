@@ -175,7 +175,8 @@ struct ConflictRow: RowDecodable {
 
     /// The conflicts of a filter, the ones opened last first, after `place`; at most `rowsMax`.
     ///
-    /// With a user it reads that user's rows. Without one it is an operator's scan, in the order of `conflicts_by_time`.
+    /// With a user it reads that user's rows. Without one it is an operator's scan, in the order of
+    /// `conflicts_by_time`.
     static func page(
         _ filter: ConflictFilter,
         after place: ConflictCursor?,
@@ -233,8 +234,8 @@ struct ConflictRow: RowDecodable {
     }
 
     /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
-    /// and the later expiry, and keeps its id, so that handles given out before stay good, and its proof, which is bound to the same
-    /// identity.
+    /// and the later expiry, and keeps its id, so that handles given out before stay good, and its proof, which is
+    /// bound to the same identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
         \(opened.insert(conflict))
@@ -249,8 +250,8 @@ struct ConflictRow: RowDecodable {
 
     /// Replaces what may change of a conflict by `record`, and raises the version.
     ///
-    /// A row that no longer holds `record.version`, or whose time is over, sets NULL and raises 23502; `assertVersion` must
-    /// follow, for one that is gone.
+    /// A row that no longer holds `record.version`, or whose time is over, sets NULL and raises 23502; `assertVersion`
+    /// must follow, for one that is gone.
     static func update(_ record: ConflictRecord, at now: Timestamp) -> SQL {
         """
         UPDATE conflicts SET
@@ -270,8 +271,8 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Marks at most `rowsMax` conflicts that have ended as counted, those that ended first, and returns them. What somebody
-    /// else holds is left for later.
+    /// Marks at most `rowsMax` conflicts that have ended as counted, those that ended first, and returns them. What
+    /// somebody else holds is left for later.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
         """
         UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
@@ -357,9 +358,9 @@ extension AccountStore {
     /// What settling a conflict is judged by: the conflict, the account it concerns and who owns `identity`. One round
     /// trip; any of them is `nil` when it does not exist.
     ///
-    /// The account is read before the conflict, so that an account as somebody else's settling left it is never seen with
-    /// the conflict as it was before: that would be refused for what the settling did. So is it with the identity, which
-    /// the account may get by another way.
+    /// The account is read before the conflict, so that an account as somebody else's settling left it is never seen
+    /// with the conflict as it was before: that would be refused for what the settling did. So is it with the identity,
+    /// which the account may get by another way.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,
@@ -396,7 +397,8 @@ extension AccountStore {
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner, answers.first)
     }
 
-    /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one transaction.
+    /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one
+    /// transaction.
     package func change(
         _ record: ConflictRecord,
         at now: Timestamp,
@@ -461,9 +463,10 @@ extension AccountStore {
 
     /// Keeps a conflict, with the event that says so, and counts it, in one transaction.
     ///
-    /// If many open the same at once, one makes the row and the others join it: all get its id. Each counts, because each has
-    /// an event.
-    /// - Returns: the id of the open conflict; `nil` when the account is gone or a limit was reached, so that facts moved.
+    /// If many open the same at once, one makes the row and the others join it: all get its id. Each counts, because
+    /// each has an event.
+    /// - Returns: the id of the open conflict; `nil` when the account is gone or a limit was reached, so that facts
+    ///   moved.
     package func open(
         _ conflict: ConflictRecord,
         event: AccountEvent,

@@ -41,7 +41,7 @@ struct EmailCodeRow: RowDecodable {
         "\(columns.select) WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
 
-    /// Those of `hashes` that are neither used nor void nor expired at `now`, in no particular order.
+    /// The usable codes among `hashes` at `now`: not used, void or expired. In no particular order.
     static func usable(among hashes: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
         """
         SELECT code_hash FROM \(table: "one_time_codes")
@@ -50,7 +50,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Whether a mail can still take back what was done to the account.
+    /// True if a live code can revert a change of the account.
     static func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<Bool> {
         """
         SELECT EXISTS (
@@ -62,8 +62,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Whether one of the live codes that bring `address` back to an account went there when it was proven; NULL where there is
-    /// no such code.
+    /// True if a live code that restores `address` was sent when the address was proven; NULL if there is no such code.
     static func recovery(
         of user: UserID,
         to address: EmailAddress,
@@ -77,8 +76,8 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// The live codes that bring an address back to an account: those that went to a proven one, then the others, the oldest of each
-    /// first.
+    /// The live codes that bring an address back to an account: those that went to a proven one, then the others, the
+    /// oldest of each first.
     static func recoveries(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<LiveRecoveryRow> {
         """
         SELECT email, address_was_proven, created_at FROM \(table: "one_time_codes")
@@ -88,7 +87,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// The addresses of codes that bring one back to accounts, in whatever state.
+    /// The addresses of codes that restore one to accounts, in any state.
     static func recoverable(of users: [UserID], tenant: TenantID) -> Query<RecoverableAddressRow> {
         """
         SELECT DISTINCT user_id, email_key FROM \(table: "one_time_codes")
@@ -97,7 +96,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Who used the code; NULL while nobody has.
+    /// The request that used the code; NULL if it is unused.
     static func user(of hash: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         """
         SELECT consumed_by FROM \(table: "one_time_codes") WHERE tenant_id = \(tenant) AND code_hash = \(hash)
@@ -113,7 +112,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// What takes back what an intruder did stays.
+    /// Codes that revert an intruder's changes stay.
     static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -131,7 +130,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// What changes the address.
+    /// The codes that change the address.
     static func voidAddressChanges(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -140,7 +139,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// What went to `address` stays.
+    /// Codes that were sent to `address` stay.
     static func voidElsewhere(of user: UserID, than address: EmailAddress, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -202,7 +201,8 @@ extension AccountWrite.SideWrite {
         Self([EmailCodeRow.insert(code)])
     }
 
-    /// Stores a new code that brings `code.email` back to the account of `user`, and reserves the address until the code ends.
+    /// Stores a new code that brings `code.email` back to the account of `user`, and reserves the address until the
+    /// code ends.
     package static func issueRecovery(_ code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
         Self([
             EmailCodeRow.insert(code),
@@ -210,7 +210,7 @@ extension AccountWrite.SideWrite {
         ])
     }
 
-    /// Uses a code up. Guarded: when somebody has used it, it is void or it is locked, the whole write is undone.
+    /// Uses a code. If it is used, void or locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(_ code: EmailCodeRecord, by use: PostgresUUID, at now: Timestamp) -> Self {
@@ -246,8 +246,8 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The live codes that bring an address back to the account of `user`: those that went to a proven one, then the others, the
-    /// oldest of each first, so many of them (`EmailCodeRecord.recoveriesMax`). One round trip.
+    /// The live codes that bring an address back to the account of `user`: those that went to a proven one, then the
+    /// others, the oldest of each first, so many of them (`EmailCodeRecord.recoveriesMax`). One round trip.
     package func recoveries(
         of user: UserID,
         tenant: TenantID,
@@ -256,12 +256,12 @@ extension AccountStore {
         try await client.read(EmailCodeRow.recoveries(of: user, tenant: tenant, at: now)).map(\.recovery)
     }
 
-    /// The code with `hash`, whatever its state; `nil` when there is none. One round trip.
+    /// The code with `hash`, in any state; `nil` if there is none. One round trip.
     package func emailCode(_ hash: [UInt8], tenant: TenantID) async throws(PostgresError) -> EmailCodeRecord? {
         try await client.read(EmailCodeRow.withHash(hash, tenant: tenant)).first?.record
     }
 
-    /// Those of `hashes` that can still be used at `now`. One round trip.
+    /// The usable codes among `hashes` at `now`. One round trip.
     package func usableEmailCodes(
         among hashes: [[UInt8]],
         tenant: TenantID,
@@ -270,8 +270,8 @@ extension AccountStore {
         Set(try await client.read(EmailCodeRow.usable(among: hashes, tenant: tenant, at: now)))
     }
 
-    /// Whether a mail that went out can still take back what was done to the account of `user`: a change of its address, a
-    /// second factor, a sign-in method. One round trip.
+    /// Returns true if a live code can revert a change of the account: of its address, second factors or sign-in
+    /// methods. One round trip.
     package func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) async throws(PostgresError) -> Bool {
         try await client.read(EmailCodeRow.canTakeBack(of: user, tenant: tenant, at: now)).first ?? false
     }
@@ -297,8 +297,8 @@ extension AccountStore {
         }
     }
 
-    /// Uses a code up without anything else: what it asked for was refused.
-    /// - Returns: `.factsMoved` when somebody has used it, it is void or it is locked.
+    /// Uses a code without another change: the request was refused.
+    /// - Returns: `.factsMoved` if the code is used, void or locked.
     package func useUp(
         _ code: EmailCodeRecord,
         by use: PostgresUUID,
@@ -311,8 +311,8 @@ extension AccountStore {
         }
     }
 
-    /// Counts that a code came back with an address it was not sent to.
-    /// - Returns: whether it was counted; a code that is used, void or locked counts no more.
+    /// Counts an attempt with an address that the code was not sent to.
+    /// - Returns: `true` if it was counted; `false` if the code is used, void or locked.
     package func countWrongAddress(_ code: EmailCodeRecord) async throws(PostgresError) -> Bool {
         let batch = WriteBatch("code-attempt", [OneTimeSecret.of(code).countAttempt()])
         return try await client.write(batch).affectedRows(0) == 1

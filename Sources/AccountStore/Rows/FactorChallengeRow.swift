@@ -53,7 +53,7 @@ extension OneTimeSecret {
 }
 
 extension AccountWrite.SideWrite {
-    /// Uses a challenge up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
+    /// Uses a challenge. If it is used or locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(_ challenge: FactorChallenge, by use: PostgresUUID, at now: Timestamp) -> Self {
@@ -68,7 +68,7 @@ extension AccountStore {
         try await applying(WriteBatch("factor-spend", sideWrites.flatMap(\.statements)))
     }
 
-    /// The challenge with `id`, whatever its state; `nil` when there is none. One round trip.
+    /// The challenge with `id`, in any state; `nil` if there is none. One round trip.
     package func factorChallenge(
         _ id: [UInt8],
         of user: UserID,
@@ -93,10 +93,10 @@ extension AccountStore {
         }
     }
 
-    /// Counts a wrong code against a challenge and, where it guesses at a factor of the user, against the user.
+    /// Counts a wrong code against a challenge and, if it guesses at a factor of the user, against the user.
     ///
-    /// `key`: what of the user; `nil` where there is nothing yet to guess at.
-    /// - Returns: whether it was counted; a challenge that is used or locked, or a user that is locked, counts no more.
+    /// - `key`: the user's factor; `nil` if there is none yet.
+    /// - Returns: `true` if it was counted; `false` if the challenge is used or locked, or the user is locked.
     package func countWrongCode(
         _ challenge: FactorChallenge,
         throttledBy key: ThrottleKey?,

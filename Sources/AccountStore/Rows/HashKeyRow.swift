@@ -16,7 +16,7 @@ package struct HashKeyID: Sendable, Hashable {
 
 /// A secret that imported password hashes share, sealed.
 package struct HashKeyRecord: Sendable, Hashable {
-    /// As many different ones as are kept; the table has as many places.
+    /// Maximum number of stored secrets: the places of the table.
     package static let countMax = 100
 
     /// Its place, from 1.
@@ -75,8 +75,8 @@ extension AccountStore {
         try await client.read(HashKeyRow.withID(id)).first?.record
     }
 
-    /// Keeps a secret in the place it names.
-    /// - Returns: whether the place was free.
+    /// Stores a secret in its place.
+    /// - Returns: `true` if the place was free.
     package func addHashKey(_ key: HashKeyRecord) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("hash-key-add")
         batch.append(HashKeyRow.insert(key))

@@ -49,9 +49,9 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// As `owners`, with what is owned, for a thousand values at once.
+    /// The same as `owners`, for a thousand values at once.
     ///
-    /// One by one: `= ANY` may be planned as all identifiers of the kind, each compared with every value.
+    /// PostgreSQL searches them one by one: it may plan `= ANY` as a scan of all identifiers of the kind.
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
         SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
@@ -81,12 +81,12 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Raises 23505 when somebody, this user included, owns it already.
+    /// Raises 23505 if an account, this one included, already owns it.
     static func claim(_ identifier: Identifier, for id: UserID, tenant: TenantID) -> SQL {
         columns.insert(Claim(tenant: tenant, identifier: identifier, holder: id), isShared: true)
     }
 
-    /// As `claim`, of many, in an order of their own, so that two writers never wait for each other in a circle.
+    /// Inserts many claims, as `claim`. They are sorted, so that two writers cannot deadlock.
     static func claimMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
         columns.insertMany(
             claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
@@ -95,7 +95,7 @@ struct IdentifierRow: RowDecodable {
         )
     }
 
-    /// As `release`, of many.
+    /// Releases many claims, as `release`.
     static func releaseMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -116,8 +116,9 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Keeps `address` for `id` until then, where nobody has it: another reservation of the account lasts longer, one whose time
-    /// is over gives way, and one of another account stays. Its end never comes back: `clear` recognises it by that.
+    /// Reserves `address` for `id` until `end`, if no account has it. A reservation of the same account is extended, an
+    /// expired one is replaced, and one of another account stays. Each end is later than the one before: `clear`
+    /// recognises it by that.
     static func reserve(
         _ address: EmailAddress,
         for id: UserID,
@@ -144,7 +145,7 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Frees an address, by its key, that is reserved for an account, whatever its end.
+    /// Frees an address, by its key, that is reserved for an account, with any end.
     static func clearAny(_ key: String, of holder: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -174,8 +175,8 @@ package struct FederatedCursor: Sendable, Hashable {
 }
 
 extension AccountStore {
-    /// The users that own the next `countMax` identities of a provider after `place`, and where to go on; `next` is `nil`
-    /// after the last. Two round trips.
+    /// The users that own the next `countMax` identities of a provider after `place`, and where to go on; `next` is
+    /// `nil` after the last. Two round trips.
     package func users(
         linkedTo place: FederatedCursor,
         tenant: TenantID,
@@ -205,7 +206,7 @@ struct MailRecipientRow: RowDecodable {
         email = try row.next()
     }
 
-    /// One row, and the same work whether there is an account or not: the time of the answer must not tell.
+    /// One row, and the same work with and without an account: the response time must not reveal it.
     static func of(_ address: EmailAddress, tenant: TenantID) -> Query<MailRecipientRow> {
         """
         SELECT identifiers.user_id, identifiers.reserved_until, users.email

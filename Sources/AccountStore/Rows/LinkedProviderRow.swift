@@ -45,7 +45,7 @@ struct LinkedProviderRow {
         """
     }
 
-    /// Of many users.
+    /// Inserts the providers of many users.
     static func insertMany(_ providers: [(UserID, UserRecord.LinkedProvider)], tenant: TenantID) -> SQL {
         columns.insertMany(
             providers.map { LinkedProviderRow(tenant: tenant, user: $0, provider: $1) },

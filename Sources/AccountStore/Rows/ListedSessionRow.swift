@@ -3,7 +3,7 @@ package import Postgres
 
 /// A session as its user is shown it. Nothing in here helps to refresh it.
 package struct ListedSession: Sendable, Hashable {
-    /// 16 random bytes. They stand in the refresh token as well, whose secret nothing here tells.
+    /// 16 random bytes. The refresh token contains them too, and a secret that is not here.
     package let id: [UInt8]
     package let startedAt: Timestamp
     package let times: SessionTimes
@@ -64,8 +64,8 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The sessions of `user` that its epoch has not ended, in the order of their ids, at most `countMax`; with `after`,
-    /// those behind that one. One round trip.
+    /// The sessions of `user` that its epoch has not ended, in the order of their ids, at most `countMax`; with
+    /// `after`, those behind that one. One round trip.
     package func sessions(
         of user: UserRecord,
         after id: [UInt8],

@@ -15,7 +15,7 @@ package struct MergeRecord: Sendable, Hashable {
     package let requestedBy: MergeRequesterKind
     /// An administrator's, 1 to 500 characters.
     package let reason: String?
-    /// Of the accounts, as they were when it was prepared.
+    /// The versions of the accounts when the merge was prepared.
     package let survivorVersion: Int64
     package let absorbedVersion: Int64
     package let preparedAt: Timestamp
@@ -113,7 +113,7 @@ struct MergeRow: RowDecodable {
         Query("\(columns.select) WHERE tenant_id = \(tenant) AND merge_id = \(id)")
     }
 
-    /// Those in which an account stays or goes, the newest first.
+    /// The merges of an account, as survivor or absorbed, the newest first.
     static func of(_ user: UserID, tenant: TenantID, rowsMax: Int64) -> Query<MergeRow> {
         """
         \(columns.select) WHERE tenant_id = \(tenant)
@@ -122,7 +122,7 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// Those that wait, in which one of two accounts stays or goes.
+    /// The prepared merges of one of the accounts, as survivor or absorbed.
     static func live(_ users: [UserID], tenant: TenantID) -> Query<MergeRow> {
         """
         \(columns.select) WHERE tenant_id = \(tenant) AND state = 'prepared'
@@ -130,12 +130,12 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// Those that wait, the oldest first.
+    /// The prepared merges, the oldest first.
     static func waiting(rowsMax: Int64) -> Query<MergeRow> {
         Query("\(columns.select) WHERE state = 'prepared' ORDER BY prepared_at LIMIT \(rowsMax)")
     }
 
-    /// Those of the ids whose accounts are others now.
+    /// The ids whose accounts were absorbed.
     static func tombstones(among ids: [UserID], tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         SELECT absorbed_id FROM \(table: "merges")
@@ -172,8 +172,8 @@ struct MergeRow: RowDecodable {
             """
     }
 
-    /// Raises 22012 where an account of one of these ids was merged into another: after the row was written that would take
-    /// its place. A merge that is under way holds the old row, so either this sees it or the id was taken.
+    /// Raises 22012 where an account of one of these ids was merged into another: after the row was written that would
+    /// take its place. A merge that is under way holds the old row, so either this sees it or the id was taken.
     static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = 0)::integer FROM merges
@@ -229,8 +229,8 @@ extension AccountStore {
         try await client.read(MergeRow.withID(id, tenant: tenant)).first?.record
     }
 
-    /// The newest `countMax` merges in which an account stays or goes, and the account that it is now, where it is another.
-    /// One round trip.
+    /// The newest `countMax` merges in which an account stays or goes, and the account that it is now, where it is
+    /// another. One round trip.
     package func merges(
         of user: UserID,
         tenant: TenantID,
@@ -253,7 +253,7 @@ extension AccountStore {
         try await client.read(MergeRow.waiting(rowsMax: Int64(countMax))).map(\.record)
     }
 
-    /// Whether the account of `id` is another one now.
+    /// Returns true if the account of `id` was absorbed.
     package func isMergedAway(_ id: UserID, tenant: TenantID) async throws(PostgresError) -> Bool {
         try await !client.read(MergeRow.tombstones(among: [id], tenant: tenant)).isEmpty
     }

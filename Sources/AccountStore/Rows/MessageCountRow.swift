@@ -52,7 +52,7 @@ enum MessageCountRow {
 }
 
 extension [CountedLimit] {
-    /// Those with one of `digests`.
+    /// The limits with one of `digests`.
     func limits(named digests: [[UInt8]]) -> [MessageLimit] {
         filter { digests.contains($0.digest) }.map(\.limit)
     }
@@ -61,8 +61,8 @@ extension [CountedLimit] {
 extension AccountWrite.SideWrite {
     /// Counts the account that the write makes against all of `limits`; one that is reached stops the write.
     ///
-    /// The write stays one that can be applied together with others: they follow each other in the order of the counts, which
-    /// are the only rows that two of them may both update.
+    /// The write stays one that can be applied together with others: they follow each other in the order of the counts,
+    /// which are the only rows that two of them may both update.
     package static func count(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Self {
         Self(
             limits.map { MessageCountRow.count($0, tenant: tenant, at: now) },
@@ -73,7 +73,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// Those of `limits` that are reached at `now`. One round trip.
+    /// The limits that are reached at `now`. One round trip.
     package func reached(
         _ limits: [CountedLimit],
         tenant: TenantID,

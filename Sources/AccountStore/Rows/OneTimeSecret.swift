@@ -1,7 +1,8 @@
 import AccountLinking
 import Postgres
 
-/// A stored secret that works once and dies after some wrong attempts: a mailed code, a code sent to a number, a challenge.
+/// A stored secret that works once and dies after some wrong attempts: a mailed code, a code sent to a number, a
+/// challenge.
 struct OneTimeSecret: Sendable {
     let table: SQL
     /// Finds the row by its key.

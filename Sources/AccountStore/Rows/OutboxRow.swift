@@ -13,13 +13,13 @@ package struct OutboxMessage: Sendable, Hashable {
         case push
     }
 
-    /// What has become of it.
+    /// The state of a message.
     package enum State: String, Sendable, CaseIterable {
         case pending
         case sent
         /// Given up. What it says is kept until it expires, so that it can be sent after all.
         case failed
-        /// Thrown away by whoever took it: it was never meant to be sent.
+        /// Deleted by the worker that claimed it: it was never meant to be sent.
         case withheld
         /// Withdrawn before it left, by an operator or by the undo of what it was about. Its content is gone.
         case discarded
@@ -38,8 +38,8 @@ package struct OutboxMessage: Sendable, Hashable {
     package var createdAt: Timestamp
     /// Not worth sending any more from then on.
     package var expiresAt: Timestamp
-    /// There is nothing to send: it is written, waits and is taken like any other, so that the request costs the same, and
-    /// whoever takes it throws it away.
+    /// True if there is nothing to send. The message is written and claimed like any other, so that the request costs
+    /// the same; the worker that claims it deletes it.
     package var isWithheld: Bool
 
     package init(
@@ -61,7 +61,7 @@ package struct OutboxMessage: Sendable, Hashable {
     }
 }
 
-/// A message that one worker has taken to send it. Nobody else takes it before `leasedUntil`.
+/// A message that a worker has claimed. No other worker claims it before `leasedUntil`.
 package struct ClaimedMessage: Sendable, Hashable {
     package let tenant: TenantID
     package let id: PostgresUUID
@@ -90,12 +90,12 @@ extension ClaimedMessage: RowDecodable {
     }
 }
 
-/// What came of an attempt. A reason is 1 to 64 printable ASCII characters and tells nothing of recipient or content.
+/// The result of an attempt. A reason is 1 to 64 printable ASCII characters, without recipient or content.
 package enum MessageAttempt: Sendable, Hashable {
     case delivered
     case retry(at: Timestamp, reason: String)
     case givenUp(reason: String)
-    /// Its time was over before anybody took it. Nothing of it is kept.
+    /// It expired before a worker claimed it. Its content is deleted.
     case expired
     /// It was never meant to be sent. Nothing of it is kept.
     case withheld
@@ -112,7 +112,7 @@ package struct OutboxEntry: Sendable, Hashable {
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
     package let attempts: Int32
-    /// While it is pending; while somebody is sending it, when another may try.
+    /// The time of the next attempt; while a worker has the message, the end of the claim.
     package let nextAttemptAt: Timestamp
     /// Why the last attempt failed.
     package let reason: String?
@@ -138,11 +138,11 @@ extension OutboxEntry: RowDecodable {
 package enum OutboxSelection: Sendable {
     /// By their ids: those that wait, and those that were given up.
     case named([PostgresUUID])
-    /// Those that wait: of one kind or of all, written at or before a time.
+    /// The waiting messages of one kind or of all, written at or before a time.
     case pending(OutboxMessage.Kind?, writtenUntil: Timestamp)
 }
 
-/// How many messages of a selection can be discarded.
+/// The number of messages of a selection that can be discarded.
 package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
     /// No worker has them.
     package let unclaimed: Int64
@@ -162,7 +162,7 @@ package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
     }
 }
 
-/// How much waits to be sent by one way out.
+/// The messages of one kind that wait.
 package struct WaitingMessages: Sendable, Hashable {
     package let count: Int64
     /// When the oldest was written; `nil` where none waits.
@@ -236,7 +236,7 @@ struct OutboxRow {
         """
     }
 
-    /// How many messages wait to be sent, counted up to `countMax`, and since when the oldest does.
+    /// The number of waiting messages, up to `countMax`, and the time of the oldest.
     static func waiting(_ kind: OutboxMessage.Kind, countMax: Int64) -> Query<WaitingMessages> {
         """
         SELECT count(*), min(created_at) FROM (
@@ -261,7 +261,7 @@ struct OutboxRow {
         """
     }
 
-    /// Marks a message as sent and forgets what it said. Whoever else has taken it since was too late.
+    /// Marks a message as sent and deletes its content, also if another worker has claimed it since.
     static func markSent(_ message: ClaimedMessage) -> SQL {
         """
         UPDATE outbox SET state = 'sent', sealed_payload = NULL, reason = NULL
@@ -297,12 +297,13 @@ struct OutboxRow {
         """
     }
 
-    /// Holds for a message that no worker has, at `now`: never claimed, given back, or claimed for longer than claims last.
+    /// Holds for a message that no worker has, at `now`: never claimed, given back, or claimed for longer than claims
+    /// last.
     ///
     /// A claim is over only if PostgreSQL's clock says so too: the clock of an operator's machine may be ahead.
     ///
-    /// A program of the version before gives messages back without `postponed_until`: these count as claimed until they are
-    /// due, which errs on the safe side.
+    /// A program of the version before gives messages back without `postponed_until`: these count as claimed until they
+    /// are due, which errs on the safe side.
     private static func isUnclaimed(at now: Timestamp) -> SQL {
         """
         (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now), clock_timestamp())
@@ -312,7 +313,7 @@ struct OutboxRow {
 
     /// Withdraws a message and blanks it, unless it has left or a worker has it.
     ///
-    /// Waits for whoever is claiming the message, and judges what they leave.
+    /// If a worker is claiming the message, waits for it and judges the result.
     static func discard(
         _ id: PostgresUUID,
         tenant: TenantID,
@@ -328,8 +329,8 @@ struct OutboxRow {
         """
     }
 
-    /// Holds for the messages that an operator selects and that still have a content. Those that are not meant to be sent are
-    /// none of an operator's business.
+    /// Holds for the messages that an operator selects and that still have a content. Those that are not meant to be
+    /// sent are none of an operator's business.
     private static func isSelected(_ selection: OutboxSelection) -> SQL {
         switch selection {
         case .named(let ids):
@@ -361,8 +362,8 @@ struct OutboxRow {
         """
     }
 
-    /// Withdraws at most `countMax` selected messages, the oldest first. What somebody else holds right now is left out: it is
-    /// being claimed, or discarded by another.
+    /// Withdraws at most `countMax` selected messages, the oldest first. Skips messages that another transaction holds:
+    /// it is claiming or discarding them.
     static func discard(_ selection: OutboxSelection, at now: Timestamp, countMax: Int64) -> SQL {
         """
         WITH unclaimed AS (
@@ -405,8 +406,8 @@ struct OutboxRow {
         """
     }
 
-    /// Has messages that were given up sent after all, unless they have expired: at most `countMax` of those named, or of
-    /// all where none is.
+    /// Has messages that were given up sent after all, unless they have expired: at most `countMax` of those named, or
+    /// of all where none is.
     static func retry(_ ids: [PostgresUUID]?, at now: Timestamp, countMax: Int64) -> SQL {
         """
         WITH given_up AS (
@@ -420,8 +421,8 @@ struct OutboxRow {
         """
     }
 
-    /// Those that were sent, discarded or never meant to be sent, and were written before `cutoff`. What was given up stays until it has
-    /// expired.
+    /// Deletes messages that were written before `cutoff` and are sent, discarded or withheld. Failed messages stay
+    /// until they expire.
     static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         SQL.deleteExpired(
             "outbox",
@@ -456,7 +457,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// How many messages of all tenants wait to be sent, counted up to `countMax`. One round trip.
+    /// The number of waiting messages of all tenants, up to `countMax`. One round trip.
     package func waitingMessages(
         _ kind: OutboxMessage.Kind,
         countMax: Int64
@@ -500,9 +501,9 @@ extension AccountStore {
         try await client.write(batch)
     }
 
-    /// Gives messages back that were not tried, for whoever comes from `until` on: no attempt is counted.
+    /// Releases claimed messages that were not tried. Any worker can claim them from `until` on. No attempt is counted.
     ///
-    /// `reason`: why; `nil` leaves what is known.
+    /// - `reason`: stored with the messages; `nil` leaves the stored one.
     package func release(_ messages: [ClaimedMessage], until: Timestamp, reason: String?) async throws(PostgresError) {
         let statement = OutboxRow.release(
             tenants: messages.map(\.tenant.rawValue),
@@ -522,7 +523,8 @@ extension AccountStore {
         try await client.read(OutboxRow.entries(state, countMax: Int64(countMax)))
     }
 
-    /// Has messages that were given up sent after all: at most `countMax` of those named, or of all where `ids` is `nil`.
+    /// Has messages that were given up sent after all: at most `countMax` of those named, or of all where `ids` is
+    /// `nil`.
     /// - Returns: how many. None of those that have expired.
     package func retryMessages(
         _ ids: [PostgresUUID]?,
@@ -542,7 +544,7 @@ extension AccountStore {
         try await client.read(OutboxRow.discardable(selection, at: now, countMax: Int64(countMax)))
     }
 
-    /// How many messages of a selection no worker has at `now`, and how many one has.
+    /// The number of messages of a selection that no worker has at `now`, and of those that one has.
     package func countDiscardable(
         _ selection: OutboxSelection,
         at now: Timestamp

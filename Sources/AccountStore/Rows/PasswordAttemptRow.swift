@@ -57,8 +57,8 @@ package enum ThrottleKey: Sendable, Hashable {
     case passwordOn(device: String, of: EmailAddress)
     /// The code of an app that is a second factor of the user: of any of them.
     case totpCode(of: UserID)
-    /// The code of a message to a number that is a second factor of the user: to any of them. Apart from an app's, so that
-    /// who guesses at one keeps the owner from one alone.
+    /// The code of a message to a number that is a second factor of the user: to any of them. Apart from an app's, so
+    /// that who guesses at one keeps the owner from one alone.
     case messageCode(of: UserID)
 
     /// What one of the counts of `address` that bear on `source` counts; `nil` for a device where none is shown.
@@ -168,8 +168,8 @@ struct PasswordAttemptRow: RowDecodable {
         counting(key, if: "true", tenant: tenant, at: now)
     }
 
-    /// Counts a wrong password in both, or raises 22012 (division by zero) where one of them is locked. Whichever writer
-    /// needs both locks the row of `first` first.
+    /// Counts a wrong password in both, or raises 22012 (division by zero) where one of them is locked. Whichever
+    /// writer needs both locks the row of `first` first.
     static func countBoth(_ first: ThrottleKey, _ second: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         WITH first AS (
@@ -248,8 +248,8 @@ struct PasswordAttemptRow: RowDecodable {
             """
     }
 
-    /// Forgets the networks of the address beyond those that it was signed in to from last. What another writer holds is
-    /// left to it.
+    /// Forgets the networks of the address beyond those that it was signed in to from last. What another writer holds
+    /// is left to it.
     static func forgetOldNetworks(of address: EmailAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (

@@ -26,8 +26,8 @@ struct PasswordCredentialRow {
         return columns.insert(row, replaces: true, isShared: true)
     }
 
-    /// Puts another hash of the same password in place of `old`; changes nothing where the hash is another by now. It is
-    /// no change of the password, so its time stays.
+    /// Puts another hash of the same password in place of `old`; changes nothing where the hash is another by now. It
+    /// is no change of the password, so its time stays.
     static func replace(_ old: String, by new: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE password_credentials SET hash = \(new)
@@ -35,7 +35,7 @@ struct PasswordCredentialRow {
         """
     }
 
-    /// As `put`, of many.
+    /// Stores the hashes of many users, as `put`.
     static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
         let rows = hashes.map { PasswordCredentialRow(tenant: tenant, user: $0, hash: $1, updatedAt: $2) }
         return "\(columns.insertMany(rows, tenant: tenant))\n\(columns.orReplace)"
@@ -54,7 +54,8 @@ struct PasswordCredentialRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Another hash of the same password, unless it was changed meanwhile: then the newer one stays. Never stops a write.
+    /// Another hash of the same password, unless it was changed meanwhile: then the newer one stays. Never stops a
+    /// write.
     package static func replacePasswordHash(_ old: String, by new: String, of user: UserID, tenant: TenantID) -> Self {
         Self([PasswordCredentialRow.replace(old, by: new, of: user, tenant: tenant)])
     }

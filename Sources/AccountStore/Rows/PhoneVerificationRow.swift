@@ -37,7 +37,7 @@ struct PhoneVerificationRow {
         """
     }
 
-    /// Those of `ids` that are neither used nor expired at `now`, in no particular order.
+    /// The usable verifications among `ids` at `now`: not used or expired. In no particular order.
     static func usable(among ids: [[UInt8]], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
         """
         SELECT verification_id FROM \(table: "phone_verifications")
@@ -46,7 +46,7 @@ struct PhoneVerificationRow {
         """
     }
 
-    /// Who used it; NULL while nobody has.
+    /// The request that used it; NULL if it is unused.
     static func user(of id: [UInt8], tenant: TenantID) -> Query<PostgresUUID?> {
         """
         SELECT consumed_by FROM \(table: "phone_verifications")
@@ -59,7 +59,7 @@ struct PhoneVerificationRow {
         columns.insert(PhoneVerificationRow(record: record, isCurrent: isCurrent))
     }
 
-    /// Nobody joins it any more; it can still be used.
+    /// Ends joining: later requests get another verification. It stays usable.
     static func retire(_ id: [UInt8], tenant: TenantID) -> SQL {
         """
         UPDATE phone_verifications SET is_current = false
@@ -113,7 +113,7 @@ extension OneTimeSecret {
 }
 
 extension AccountWrite.SideWrite {
-    /// Uses a verification up. Guarded: when somebody has used it, or it is locked, the whole write is undone.
+    /// Uses a verification. If it is used or locked, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(
@@ -126,7 +126,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The verification with `id`, whatever its state; `nil` when there is none. One round trip.
+    /// The verification with `id`, in any state; `nil` if there is none. One round trip.
     package func phoneVerification(
         _ id: [UInt8],
         tenant: TenantID
@@ -134,7 +134,7 @@ extension AccountStore {
         try await client.read(PhoneVerificationRow.withID(id, tenant: tenant)).first?.record
     }
 
-    /// Those of `ids` that can still be used at `now`. One round trip.
+    /// The usable verifications among `ids` at `now`. One round trip.
     package func usablePhoneVerifications(
         among ids: [[UInt8]],
         tenant: TenantID,
@@ -143,10 +143,11 @@ extension AccountStore {
         Set(try await client.read(PhoneVerificationRow.usable(among: ids, tenant: tenant, at: now)))
     }
 
-    /// What a request for a code to `number` is judged by: the message that may be under way, and the counts of `limits` that
-    /// are reached. One round trip.
+    /// The facts for a request for a code to `number`: the message that may be under way, and the reached `limits`. One
+    /// round trip.
     ///
-    /// The counts are read first: whoever finds one reached by a message that went out meanwhile finds that message too.
+    /// The counts are read first. If a message that is sent meanwhile reaches a limit, the request sees that message
+    /// too.
     package func phoneFacts(
         of number: PhoneNumber,
         for purpose: PhoneVerificationRecord.Purpose,
@@ -163,9 +164,9 @@ extension AccountStore {
 
     /// Stores a verification with the message that carries its code, and counts it, in one transaction.
     ///
-    /// - `superseded`: the current one of its number, which nobody joins any more.
-    /// - `isCurrent`: whether later requests may join it.
-    /// - Returns: `.factsMoved` when another is current by now, or a limit was reached.
+    /// - `superseded`: the current one of its number, which no request joins from now on.
+    /// - `isCurrent`: true if later requests may join it.
+    /// - Returns: `.factsMoved` if another has become current, or a limit was reached.
     package func issue(
         _ verification: PhoneVerificationRecord,
         isCurrent: Bool,
@@ -186,7 +187,7 @@ extension AccountStore {
     }
 
     /// Adds a session to a verification.
-    /// - Returns: whether it is added; not to one that is used or locked, or has all it may have.
+    /// - Returns: `true` if it is added; `false` if the verification is used, locked or full.
     package func join(
         _ verification: PhoneVerificationRecord,
         sessionDigest: [UInt8]
@@ -200,14 +201,14 @@ extension AccountStore {
     }
 
     /// Counts a wrong code.
-    /// - Returns: whether it was counted; one that is used or locked counts no more.
+    /// - Returns: `true` if it was counted; `false` if the verification is used or locked.
     package func countWrongCode(_ verification: PhoneVerificationRecord) async throws(PostgresError) -> Bool {
         let statement = OneTimeSecret.of(verification).countAttempt()
         return try await client.write(WriteBatch("phone-attempt", [statement])).affectedRows(0) == 1
     }
 
-    /// Uses a verification up without anything else but, where there is one, another that it is exchanged for.
-    /// - Returns: `.factsMoved` when somebody has used it, or it is locked.
+    /// Uses a verification without another change, or exchanges it for `next`.
+    /// - Returns: `.factsMoved` if it is used or locked.
     package func useUp(
         _ verification: PhoneVerificationRecord,
         by use: PostgresUUID,

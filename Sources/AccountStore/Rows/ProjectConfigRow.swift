@@ -7,8 +7,8 @@ package struct ProjectRecord: Sendable, Hashable {
     package var projectID: String
     /// Google's form of a project number; the audience of nothing, but clients read it as `projectId`.
     package var projectNumber: Int64
-    /// The stored settings, in the shape of the wire (docs/reference/project-configuration.md). Absent members have their
-    /// defaults.
+    /// The stored settings, in the shape of the wire (docs/reference/project-configuration.md). Absent members have
+    /// their defaults.
     package var settings: JSONValue
     /// Raised by every change of the settings.
     package var version: Int64
@@ -21,7 +21,7 @@ package struct ProjectRecord: Sendable, Hashable {
     }
 }
 
-/// Who makes a change of the project's configuration, and why.
+/// The author of a change of the project's configuration, and the reason.
 package struct Attribution: Sendable, Hashable {
     /// The longest author and the longest reason that are stored, in characters.
     package static let lengthMax = 500
@@ -132,7 +132,7 @@ package struct ProviderStateChange: Sendable, Hashable {
     }
 }
 
-/// What the project makes of a provider.
+/// The state of a provider's registration.
 package enum ProviderState: String, Sendable, Hashable {
     case enabled
     case disabled
@@ -140,7 +140,7 @@ package enum ProviderState: String, Sendable, Hashable {
 }
 
 extension [ProviderID: ProviderStateChange] {
-    /// As the column holds it; `nil` if nothing changed.
+    /// The value of the column; `nil` if nothing changed.
     fileprivate var stored: JSONValue? {
         guard !isEmpty else { return nil }
         let members = map { provider, change in
@@ -225,8 +225,9 @@ extension AccountStore {
 
     /// Creates the project unless one exists; safe to call from several processes at once.
     ///
-    /// `apiKey`: stored with a project that this call created. `attribution`: the author of its first version.
-    /// - Returns: whether this call created it.
+    /// - `apiKey`: stored with a project that this call created.
+    /// - `attribution`: the author of its first version.
+    /// - Returns: `true` if this call created it.
     package func createProject(
         _ project: ProjectRecord,
         apiKey: String,
@@ -245,7 +246,7 @@ extension AccountStore {
     }
 }
 
-/// What became of a change of the project's settings.
+/// The result of a change of the project's settings.
 package enum ProjectSettingsChange: Sendable, Hashable {
     case written(ProjectRecord)
     /// All of it is so already: nothing was written.
@@ -260,7 +261,7 @@ package enum ProjectSettingsChange: Sendable, Hashable {
     case missing
 }
 
-/// What becomes of a provider's registration together with the settings.
+/// A change of a provider's registration together with the settings.
 package enum ProviderSwitch: Sendable, Hashable {
     case on
     case off
@@ -327,8 +328,8 @@ extension AccountStore {
 }
 
 extension AccountStore {
-    /// The first of `numbers` that an account or a second factor has; shows what `changeProjectSettings` would refuse. A round
-    /// trip for each number.
+    /// The first of `numbers` that an account or a second factor has; shows what `changeProjectSettings` would refuse.
+    /// A round trip for each number.
     package func ownedNumber(among numbers: Set<PhoneNumber>) async throws(PostgresError) -> PhoneNumber? {
         for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
             let (owners, isFactor) = try await client.read(

@@ -37,8 +37,8 @@ struct ProofMailRow: RowDecodable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Counts a mail about an account's conflict at a place of `ProofMails`. Where somebody else has taken it meanwhile,
-    /// the write is stopped.
+    /// Counts a mail about an account's conflict at a place of `ProofMails`. If another request has taken the place
+    /// meanwhile, the write is stopped.
     package static func countProofMail(to user: UserID, tenant: TenantID, place: Int, at now: Timestamp) -> Self {
         let place = Int32(place)
         let freeAt = now.adding(seconds: ProofMails.windowSeconds)

@@ -17,7 +17,7 @@ package struct ProviderConfigRecord: Sendable, Hashable {
     package var appleTeamID: String?
     package var appleKeyID: String?
     package var sealedAppleKey: [UInt8]?
-    /// Where the provider is reached, by the name of the address, where that is not where everybody reaches it.
+    /// The provider's addresses, by their names, if they differ from the public ones.
     package var addresses: [String: String] = [:]
     /// `oidc.*` only: the domains whose mailboxes the provider gives out, in canonical form.
     package var emailDomains: [String] = []
@@ -74,8 +74,8 @@ struct ProviderConfigRow: RowDecodable {
         """
     }
 
-    /// Every registration; holds off changes of them until the transaction ends. In one order, so that two of them do not
-    /// wait for each other.
+    /// Every registration; holds off changes of them until the transaction ends. In one order, so that two of them do
+    /// not wait for each other.
     static func allLocked(tenant: TenantID) -> Query<ProviderConfigRow> {
         """
         \(all(tenant: tenant).sql) FOR UPDATE
@@ -117,8 +117,8 @@ struct ProviderConfigRow: RowDecodable {
 package struct StoredProvider: Sendable {
     /// Its registration, locked; `nil` when there is none.
     package let present: ProviderConfigRecord?
-    /// The issuers under which accounts are linked to identities of the provider: the registered one, where there are any;
-    /// of a provider without a registration, those that linked identities were verified under.
+    /// The issuers under which accounts are linked to identities of the provider: the registered one, where there are
+    /// any; of a provider without a registration, those that linked identities were verified under.
     package let issuersInUse: Set<String?>
 
     fileprivate init(_ provider: ProviderID, tenant: TenantID, _ tx: inout Transaction) throws(PostgresError) {
@@ -133,7 +133,7 @@ package struct StoredProvider: Sendable {
     }
 }
 
-/// What became of a provider that was to be switched off.
+/// The result of disabling a provider.
 package enum ProviderDisabling: Sendable, Hashable {
     case disabled
     case notRegistered
@@ -149,8 +149,8 @@ extension AccountStore {
 
     /// Changes a registration under a lock, so that of two changes at once the second sees the first.
     ///
-    /// `change` gives the new registration. What it throws ends the change without a trace. It may run again. The result
-    /// is what it gave or threw; `nil` when the provider is not registered.
+    /// `change` gives the new registration. What it throws ends the change without a trace. It may run again. The
+    /// result is what it gave or threw; `nil` when the provider is not registered.
     package func changeProviderConfig(
         _ provider: ProviderID,
         tenant: TenantID,
@@ -172,8 +172,8 @@ extension AccountStore {
     /// Changes several registrations at once, or none of them, under locks: of two such changes at once the second sees
     /// the first.
     ///
-    /// `change` is told how `providers` stand now; it gives the registrations to write, new ones among them, and an output.
-    /// What it throws ends the change without a trace, and is the result. It may run again.
+    /// `change` gets the present registrations; it returns those to write, also new ones, and an output. If it throws,
+    /// nothing changes, and the error is the result. It may run again.
     package func changeProviderConfigs<Output: Sendable>(
         _ providers: Set<ProviderID>,
         tenant: TenantID,
@@ -205,7 +205,7 @@ extension AccountStore {
         do {
             return try await once()
         } catch  where error.sqlState == .uniqueViolation {
-            // Somebody registered one of them meanwhile; it is there to be locked now.
+            // Another request registered one of them meanwhile: now it can be locked.
             return try await once()
         }
     }

@@ -74,8 +74,8 @@ extension AccountStore {
 
     /// Takes the flow that a state names, once: of many that present the same, one gets it.
     ///
-    /// When the answer of the database is lost nobody may get it; the user begins again.
-    /// - Returns: `nil` when there is none, when it is over, or when it belongs to another session, which leaves it there.
+    /// If the database's answer is lost, the flow may be lost: the user begins again.
+    /// - Returns: `nil` if there is none, it has expired, or it belongs to another session, which leaves it there.
     package func takeFlow(
         state stateDigest: [UInt8],
         session sessionDigest: [UInt8],

@@ -23,7 +23,7 @@ extension QuarantinedMethod: RowDecodable {
     }
 }
 
-/// What judging a suspended password needs.
+/// The facts for judging a suspended password.
 package struct QuarantinedPassword: Sendable {
     package let hash: String
     /// The wrong passwords that were counted for the account's address.
@@ -50,7 +50,7 @@ struct QuarantinedMethodRow {
         ]
     )
 
-    /// Those of a user whose time is not over at `now`, by name.
+    /// The suspended methods of a user that have not expired at `now`, by name.
     static func of(_ id: UserID, tenant: TenantID, at now: Timestamp) -> Query<QuarantinedMethod> {
         """
         \(columns.select)
@@ -117,8 +117,8 @@ struct QuarantinedMethodRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Gives a suspended method of `user` up, and raises the account's version: of this and whatever else is done about the
-    /// method at the same time one is judged again.
+    /// Discards a suspended method of `user`, and raises the account's version: if another request changes the method
+    /// at the same time, one of the two is decided again.
     package static func discardQuarantined(_ method: SignInMethod, of user: UserRecord) -> Self {
         Self([
             UserRow.update(user, epoch: user.sessionEpoch),

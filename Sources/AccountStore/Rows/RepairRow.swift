@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// What repairs do to rows that no decision touches.
+/// Statements of repairs on rows that no decision changes.
 enum RepairRow {
     /// Raises 22012 (division by zero) where there is such a user.
     static func assertNoUser(_ id: UserID, tenant: TenantID) -> SQL {
@@ -75,7 +75,7 @@ enum RepairRow {
 }
 
 extension Repair {
-    /// What it writes beside the account's own rows, which follow from its record.
+    /// The statements beside those that follow from the account's record.
     func statements(for user: UserRecord) -> [SQL] {
         let (id, tenant) = (user.id, user.tenant)
         switch self {
@@ -94,7 +94,7 @@ extension Repair {
         }
     }
 
-    /// What it writes where there is no account.
+    /// The statements if there is no account.
     func statementsWithoutAccount(of id: UserID, tenant: TenantID) -> [SQL] {
         switch self {
         case .release(let kind, let key): [RepairRow.release(kind: kind, key: key, of: id, tenant: tenant)]

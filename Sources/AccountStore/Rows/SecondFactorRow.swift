@@ -15,11 +15,11 @@ package struct NewTOTPSecret: Sendable, Hashable {
 /// A factor that comes from another account.
 struct MovedFactor: Sendable, Hashable {
     let from: UserID
-    /// Of a factor without a number, sealed for the account that it becomes part of.
+    /// The secret of a factor without a number, sealed for the account that gets it.
     let sealedSecret: [UInt8]?
 }
 
-/// What the codes of a factor are checked by.
+/// The secret that verifies the codes of a factor.
 package struct StoredTOTPSecret: Sendable, Hashable {
     package var sealed: [UInt8]
     /// The last step whose code was accepted: only a later one counts.
@@ -126,7 +126,7 @@ struct SecondFactorRow {
         """
     }
 
-    /// Whether a number is somebody's second factor.
+    /// True if a number is a second factor of an account.
     static func isEnrolled(_ number: PhoneNumber, tenant: TenantID) -> Query<Bool> {
         """
         SELECT EXISTS (
@@ -195,7 +195,8 @@ extension UserRecord {
 }
 
 extension AccountWrite.SideWrite {
-    /// Accepts the code of a time step. Guarded: when that of it or of a later one was accepted, the whole write is undone.
+    /// Accepts the code of a time step. Guarded: when that of it or of a later one was accepted, the whole write is
+    /// undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func accept(
@@ -213,8 +214,8 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// What a code of `factor` is checked by, with the wrong codes that were counted for its user; `nil` for a factor that
-    /// has none. One round trip.
+    /// The secret of `factor`, `nil` if it has none, and the wrong codes that were counted for its user. One round
+    /// trip.
     package func totpFacts(
         of factor: SecondFactorID,
         of user: UserID,

@@ -68,7 +68,7 @@ extension AccountStore {
         try await client.read(ServiceAccountRow.withKeyID(keyID)).first?.record
     }
 
-    /// The accounts called `email`, each with a key of its own, the newest first: ten at most. One round trip.
+    /// The accounts called `email`, each with its key, the newest first: ten at most. One round trip.
     package func newestServiceAccounts(email: String) async throws(PostgresError) -> [ServiceAccountRecord] {
         try await client.read(ServiceAccountRow.newest(email: email)).map(\.record)
     }
@@ -83,8 +83,8 @@ extension AccountStore {
         try await client.write(WriteBatch("service-account-add", [ServiceAccountRow.insert(account)]))
     }
 
-    /// Takes a key away; what it has signed is good for nothing from then on.
-    /// - Returns: whether there was one.
+    /// Removes a key. Its signatures become invalid at once.
+    /// - Returns: `true` if there was one.
     package func removeServiceAccount(keyID: String) async throws(PostgresError) -> Bool {
         let batch = WriteBatch("service-account-remove", [ServiceAccountRow.delete(keyID)])
         return try await client.write(batch).affectedRows(0) == 1

@@ -13,7 +13,8 @@ package struct SessionRecord: Sendable, Hashable {
     package var secretHash: [UInt8]
     /// The user's epoch that the sign-in decision saw.
     package var epoch: Int64
-    /// When the sign-in that started the session happened, at the provider if it was by one; refreshing does not move it.
+    /// When the sign-in that started the session happened, at the provider if it was by one; refreshing does not move
+    /// it.
     package var authTime: Timestamp
     /// When the session began, where the sign-in was earlier.
     package var startedAt: Timestamp?
@@ -117,8 +118,8 @@ struct SessionRow: RowDecodable {
         self.record = record
     }
 
-    /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's 16
-    /// bytes first.
+    /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's
+    /// 16 bytes first.
     static func lookup(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<SessionRow> {
         Query(
             keyColumn: 0,

@@ -43,7 +43,8 @@ struct ShortCodeRow: RowDecodable {
         columns.insert(code, replaces: true)
     }
 
-    /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by now.
+    /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by
+    /// now.
     ///
     /// `code`: what was guessed at, as it was read; what is over counts as nothing.
     static func countFailedAttempt(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
@@ -60,8 +61,8 @@ struct ShortCodeRow: RowDecodable {
         """
     }
 
-    /// Gives the link of the same mail another code, unless the link was used, or the short code guessed at too often: then
-    /// nothing changes, and `assertExchanged` must follow.
+    /// Gives the link of the same mail another code, unless the link was used, or the short code guessed at too often:
+    /// then nothing changes, and `assertExchanged` must follow.
     static func exchange(_ code: ShortCodeRecord, for hash: [UInt8], at now: Timestamp) -> SQL {
         """
         WITH guessed AS (
@@ -84,8 +85,8 @@ struct ShortCodeRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The short code of the newest mail of a kind to a mailbox, with the guesses at it; or the guesses alone. Both may be
-    /// over. One round trip.
+    /// The short code of the newest mail of a kind to a mailbox, with the guesses at it; or the guesses alone. Both may
+    /// be over. One round trip.
     package func shortCode(
         _ kind: EmailCodeRecord.Kind,
         of mailbox: EmailAddress,
@@ -104,8 +105,8 @@ extension AccountStore {
         }
     }
 
-    /// Counts a wrong guess, until `expiresAt` where there is nothing to guess at, and against `limits`.
-    /// - Returns: whether it was counted; not where there were as many as there may be, or another mail was sent since.
+    /// Counts a wrong guess against the code and `limits`. If there is no code, the count lasts until `expiresAt`.
+    /// - Returns: `true` if it was counted; `false` if the code is locked, or another mail was sent since.
     package func countFailedAttempt(
         _ code: ShortCodeRecord,
         until expiresAt: Timestamp,
@@ -123,12 +124,12 @@ extension AccountStore {
         }
     }
 
-    /// Gives the link of the same mail another code: the mailed one is worth nothing any more, nor is the short code.
+    /// Gives the link of the same mail another code. The mailed code and the short code become invalid.
     ///
-    /// `hash`: fresh for each request, the same on each of its attempts. `limits`: those that wrong guesses are
-    /// counted against.
-    /// - Returns: `.factsMoved` when the link was used, the short code guessed at too often, another mail sent since, or a limit
-    ///   reached.
+    /// - `hash`: fresh for each request, the same on each of its attempts.
+    /// - `limits`: the limits that wrong guesses count against.
+    /// - Returns: `.factsMoved` if the link is used, the short code is locked, another mail was sent since, or a limit
+    ///   is reached.
     package func exchange(
         _ code: ShortCodeRecord,
         for hash: [UInt8],

@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// How and when one method of a user was proven.
+/// The proof of one method of a user.
 struct SignInMethodRow {
     fileprivate let tenant: TenantID
     fileprivate let user: UserID
@@ -31,7 +31,7 @@ struct SignInMethodRow {
         """
     }
 
-    /// Of many users.
+    /// Inserts the proofs of many users.
     static func insertMany(_ proofs: [(UserID, SignInMethod, UserRecord.MethodProof)], tenant: TenantID) -> SQL {
         columns.insertMany(
             proofs.map { SignInMethodRow(tenant: tenant, user: $0, method: $1, proof: $2) },

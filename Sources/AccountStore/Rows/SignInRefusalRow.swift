@@ -48,8 +48,8 @@ struct SignInRefusalRow: RowDecodable {
         """
     }
 
-    /// Adds many counts at once; accounts that are gone are skipped. In the order of the keys, so that two servers that add to
-    /// the same rows never wait for each other in a circle.
+    /// Adds many counts at once; accounts that are gone are skipped. In the order of the keys, so that two servers that
+    /// add to the same rows never wait for each other in a circle.
     static func add(
         tenants: [String],
         users: [String],
@@ -84,7 +84,8 @@ struct SignInRefusalRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The sign-ins to an account that were refused, the newest first, at most `countMax` days and reasons. One round trip.
+    /// The sign-ins to an account that were refused, the newest first, at most `countMax` days and reasons. One round
+    /// trip.
     package func signInRefusals(
         of user: UserID,
         tenant: TenantID,

@@ -80,7 +80,7 @@ struct SigningKeyRow: RowDecodable {
         "\(columns.insert(key))\nON CONFLICT (purpose, generation) DO NOTHING"
     }
 
-    /// Says when a key leaves the published set; whoever is first decides.
+    /// Sets the time when a key leaves the published set. The first server decides.
     static func retire(_ purpose: SigningKeyRecord.Purpose, generation: Int64, publishedUntil: Timestamp) -> SQL {
         """
         UPDATE signing_keys SET published_until = \(publishedUntil)
@@ -95,7 +95,7 @@ extension AccountStore {
         try await client.read(SigningKeyRow.all).map(\.record)
     }
 
-    /// Stores a key unless its generation exists already: whoever is first decides, the others read the winner.
+    /// Stores a key unless its generation already exists. The first server decides, the others read its key.
     ///
     /// `previousPublishedUntil`: when the generation before it leaves the published set.
     package func addSigningKey(

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// Whose repeated request it is: the place of a kept answer.
+/// The key of a stored answer to a repeatable request.
 package struct StoredResponseKey: Sendable, Hashable {
     package var tenant: TenantID
     /// The account the request is about; `nil` where it is about none.
@@ -19,7 +19,8 @@ package struct StoredResponseKey: Sendable, Hashable {
 }
 
 enum StoredResponseRow {
-    /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as none.
+    /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as
+    /// none.
     static func withKey(_ key: StoredResponseKey, at now: Timestamp) -> Query<Bytes> {
         """
         SELECT sealed_answer FROM \(table: "kept_answers")
@@ -55,8 +56,8 @@ enum StoredResponseRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Keeps the answer to the request that this write applies, sealed, at most 64 KiB. Where somebody else kept one for the same key, the write is
-    /// stopped: the request was applied already.
+    /// Stores the sealed answer, at most 64 KiB, to the request that this write applies. If another request stored one
+    /// for the same key, the write is stopped: the request was already applied.
     package static func keep(
         _ sealed: [UInt8],
         for key: StoredResponseKey,

@@ -5,9 +5,9 @@ package import Postgres
 package struct IDTokenUse: Sendable, Hashable {
     /// SHA-256 of what the provider signed.
     package var digest: [UInt8]
-    /// The instant from which nobody accepts the token any more.
+    /// The time from which no server accepts the token.
     package var expiresAt: Timestamp
-    /// Whether the token must not have opened a session of the account before.
+    /// True if the token must not have opened a session of the account before.
     package var isFirst: Bool
 
     package init(digest: [UInt8], expiresAt: Timestamp, isFirst: Bool) {
@@ -49,8 +49,8 @@ extension AccountStore {
 }
 
 extension AccountWrite.SideWrite {
-    /// Remembers that the session of `user` that is opened with it was opened by an ID token. If that has to be the first
-    /// use and is not, nothing is written.
+    /// Remembers that the session of `user` that is opened with it was opened by an ID token. If that has to be the
+    /// first use and is not, nothing is written.
     package static func use(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> Self {
         Self([UsedIDTokenRow.insert(use, of: user, tenant: tenant)], standsAlone: true)
     }

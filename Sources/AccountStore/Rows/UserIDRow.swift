@@ -26,7 +26,7 @@ enum UserIDRow {
         "SELECT user_id FROM \(table: "users") TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
     }
 
-    /// What `lower` does under the collation "C".
+    /// The text as `lower` returns it under the collation "C".
     private static func asciiLowercased(_ text: String) -> String {
         String(
             decoding: text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },

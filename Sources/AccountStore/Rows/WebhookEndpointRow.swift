@@ -134,7 +134,8 @@ extension AccountStore {
         try await client.read(WebhookEndpointRow.withID(id)).first?.record
     }
 
-    /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost nothing.
+    /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost
+    /// nothing.
     package func refreshWebhooks() async throws(PostgresError) {
         let count = try await client.read(WebhookEndpointRow.enabledCount).first ?? 0
         webhooks.isOn.store(count > 0, ordering: .relaxed)

@@ -59,8 +59,8 @@ package enum WebhookAttempt: Sendable, Hashable {
     package static let vetoStatus = 409
 }
 
-/// How many messages may be on their way to each endpoint at once. Each has places of its own, so that one whose receiver
-/// hangs takes none from another.
+/// How many messages may be on their way to each endpoint at once. Each has places of its own, so that one whose
+/// receiver hangs takes none from another.
 package struct WebhookSlots: Sendable, Hashable {
     package var max: Int64
     /// For an endpoint whose last attempt failed.
@@ -151,8 +151,8 @@ struct WebhookMessageRow: RowDecodable {
 
     /// One row for each endpoint that is sent to.
     ///
-    /// - A method that was linked is `.methodRestored` if its very identity, or its number, is the account's already and still
-    ///   suspended.
+    /// - A method that was linked is `.methodRestored` if its very identity, or its number, is the account's already
+    ///   and still suspended.
     /// - A conflict that joined another was not opened: nothing is inserted.
     static func insert(
         _ announcement: WebhookEvent,
@@ -194,8 +194,8 @@ struct WebhookMessageRow: RowDecodable {
         return insert
     }
 
-    /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and endpoint
-    /// none but the first that waits, and keeps the others' hands off them until `until`.
+    /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and
+    /// endpoint none but the first that waits, and keeps the others' hands off them until `until`.
     static func claim(at now: Timestamp, until: Timestamp, places: WebhookSlots) -> SQL {
         // Joined with the rows themselves, all of the table would be read: of a computed limit PostgreSQL expects many.
         """

@@ -1,9 +1,9 @@
 package import Postgres
 
-/// No row: what tells whether the database can be written to.
+/// A statement that shows whether the database accepts writes.
 enum WriteProbeRow {
-    /// Refused as any other write is where there can be none; otherwise nothing happens, and nothing is written or locked for
-    /// long.
+    /// Refused as any other write is where there can be none; otherwise nothing happens, and nothing is written or
+    /// locked for long.
     static let deleteNothing: SQL = "DELETE FROM kept_answers WHERE false"
 }
 
