@@ -10,7 +10,7 @@ package struct ConflictRecord: Sendable, Hashable {
         package var linkHash: [UInt8]?
         /// The code that was mailed with it, sealed: its hash could be searched through.
         package var sealedCode: [UInt8]?
-        /// SHA-256 of the token that was handed to whoever gave the proof; `nil` until then.
+        /// SHA-256 of the token that the giver of the proof got; `nil` before the proof.
         package var tokenHash: [UInt8]?
 
         package init(facts: ConflictProofFacts, linkHash: [UInt8]? = nil, sealedCode: [UInt8]? = nil) {
@@ -21,7 +21,7 @@ package struct ConflictRecord: Sendable, Hashable {
     }
 
     package var tenant: TenantID
-    /// The account the conflict concerns; never told to a stranger.
+    /// The account that the conflict concerns. A stranger never sees it.
     package var user: UserID
     /// 16 random bytes.
     package var id: [UInt8]
@@ -35,7 +35,7 @@ package struct ConflictRecord: Sendable, Hashable {
     /// SHA-256 of each token the credential came with.
     package var tokenDigests: [[UInt8]]
     package var sealedCredential: [UInt8]
-    /// What the account could be signed in with when the conflict was opened.
+    /// The class of sign-in method that the account had when the conflict was opened.
     package var accountMethod: MethodClass
     package var openedAt: Timestamp
     package var expiresAt: Timestamp
@@ -70,7 +70,7 @@ package struct ConflictRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// What decisions read about it.
+    /// The facts for decisions.
     package var facts: ConflictFacts {
         ConflictFacts(state: state, expiresAt: expiresAt, tenant: tenant, account: user, proof: proof?.facts)
     }
@@ -110,7 +110,7 @@ struct ConflictRow: RowDecodable {
         Column(arrays: "token_digests", \.tokenDigests), Column("sealed_credential", \.sealedCredential),
         Column("account_method", \.accountMethod), Column("opened_at", \.openedAt), Column("expires_at", \.expiresAt),
     ]
-    /// What changes after the conflict was opened.
+    /// The columns that change after the conflict was opened.
     private static let progress: [Column<ConflictRecord>] = [
         Column("closed_at", \.closedAt), Column("proofs_started", \.proofsStarted),
         Column("proof_kind", \.proof?.facts.binding.kind),
@@ -271,8 +271,8 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Marks at most `rowsMax` conflicts that have ended as counted, those that ended first, and returns them. What
-    /// somebody else holds is left for later.
+    /// Marks at most `rowsMax` ended conflicts as counted, those that ended first, and returns them. Skips rows that
+    /// another transaction holds.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
         """
         UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
@@ -355,12 +355,12 @@ extension ConflictRecord {
 }
 
 extension AccountStore {
-    /// What settling a conflict is judged by: the conflict, the account it concerns and who owns `identity`. One round
-    /// trip; any of them is `nil` when it does not exist.
+    /// The facts for settling a conflict: the conflict, the account that it concerns and the owner of `identity`; each
+    /// is `nil` if it does not exist. One round trip.
     ///
-    /// The account is read before the conflict, so that an account as somebody else's settling left it is never seen
-    /// with the conflict as it was before: that would be refused for what the settling did. So is it with the identity,
-    /// which the account may get by another way.
+    /// The account and the identity are read before the conflict. Otherwise a request could see the account after
+    /// another request settled the conflict, and the conflict before that, and would be refused for the other request's
+    /// change.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,
@@ -484,7 +484,7 @@ extension AccountStore {
             observer?.applied(event)
             return id
         } catch {
-            // Whatever became of an answer that was lost: trying again joins what may have been written.
+            // If the answer was lost, the next attempt joins the conflict that may have been written.
             if error.saysFactsMoved || error.code == .commitOutcomeUnknown { return nil }
             throw error
         }

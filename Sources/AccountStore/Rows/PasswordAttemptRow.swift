@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// What judging a password needs.
+/// The facts for judging a password.
 package struct PasswordFacts: Sendable {
     /// The account that owns the address.
     package var user: UserRecord?
@@ -47,9 +47,9 @@ package struct AttemptSource: Sendable, Hashable {
     }
 }
 
-/// What somebody may guess at again and again, and is held off.
+/// A secret that a client may guess at. Wrong guesses are counted and lock it.
 package enum ThrottleKey: Sendable, Hashable {
-    /// The password of whoever has the address, or of nobody: by all strangers.
+    /// The password of the address, with or without an account, guessed by all strangers.
     case password(of: EmailAddress)
     /// The same, from one network.
     case passwordFrom(network: String, of: EmailAddress)
@@ -61,7 +61,7 @@ package enum ThrottleKey: Sendable, Hashable {
     /// that who guesses at one keeps the owner from one alone.
     case messageCode(of: UserID)
 
-    /// What one of the counts of `address` that bear on `source` counts; `nil` for a device where none is shown.
+    /// The secret that a count of `address` counts for `source`; `nil` for a device if the client shows none.
     package init?(_ count: AttemptCounter, of address: EmailAddress, by source: AttemptSource) {
         switch count {
         case .device:

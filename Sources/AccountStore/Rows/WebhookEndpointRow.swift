@@ -2,7 +2,7 @@ package import AccountLinking
 package import Postgres
 import Synchronization
 
-/// Where events are sent.
+/// An endpoint that receives events.
 package struct WebhookEndpointRecord: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
@@ -134,22 +134,21 @@ extension AccountStore {
         try await client.read(WebhookEndpointRow.withID(id)).first?.record
     }
 
-    /// Takes note of whether any endpoint is to be told anything: until then, and where there is none, events cost
-    /// nothing.
+    /// Reads whether an endpoint is enabled. Until then, and without one, no event is written.
     package func refreshWebhooks() async throws(PostgresError) {
         let count = try await client.read(WebhookEndpointRow.enabledCount).first ?? 0
         webhooks.isOn.store(count > 0, ordering: .relaxed)
     }
 
-    /// Whether events are written for somebody.
+    /// True if events are written for an endpoint.
     package var hasWebhooks: Bool { webhooks.isOn.load(ordering: .relaxed) }
 
-    /// What became of a change of an endpoint.
+    /// The result of a change of an endpoint.
     package enum WebhookChange: Sendable, Hashable {
         case applied
         /// There is no such endpoint in the version that was named, or no room for another.
         case nothing
-        /// Somebody else was first, at the place of a new endpoint or with a side write: try again.
+        /// Another request was first, at the place of a new endpoint or with a side write: try again.
         case factsMoved
     }
 

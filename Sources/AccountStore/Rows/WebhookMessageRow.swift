@@ -21,7 +21,7 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let rule: String
     /// Attempts begun so far.
     package let attempts: Int32
-    /// What the attempt before was answered.
+    /// The status of the previous attempt's answer.
     package let lastStatus: Int32?
 
     /// A merge, and who goes; the message is the survivor's.
@@ -47,7 +47,7 @@ package struct ClaimedWebhookMessage: Sendable, RowDecodable {
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 package enum WebhookAttempt: Sendable, Hashable {
     case delivered
     /// The receiver got it, and says no to what it is about.
@@ -55,12 +55,12 @@ package enum WebhookAttempt: Sendable, Hashable {
     case retry(at: Timestamp)
     case givenUp
 
-    /// What a receiver answers that says no (RFC 9110 §15.5.10).
+    /// The status by which a receiver refuses (RFC 9110 §15.5.10).
     package static let vetoStatus = 409
 }
 
-/// How many messages may be on their way to each endpoint at once. Each has places of its own, so that one whose
-/// receiver hangs takes none from another.
+/// Maximum number of messages that are sent to each endpoint at once. Each endpoint has separate places, so that a
+/// hanging receiver delays no other.
 package struct WebhookSlots: Sendable, Hashable {
     package var max: Int64
     /// For an endpoint whose last attempt failed.
@@ -139,7 +139,7 @@ struct WebhookMessageRow: RowDecodable {
         """
     }
 
-    /// What those who were asked have said to a merge that was prepared.
+    /// The answers of receivers to a prepared merge.
     static func answers(to merge: PostgresUUID) -> Query<MergeAnswersRow> {
         """
         SELECT count(*) FILTER (WHERE state <> 'delivered'), count(*) FILTER (
@@ -250,7 +250,7 @@ struct WebhookMessageRow: RowDecodable {
             """
     }
 
-    /// Those that were given up, the newest first.
+    /// The failed messages, the newest first.
     static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
         """
         SELECT \(columns.names(of: "m")) FROM webhook_messages AS m
@@ -258,7 +258,7 @@ struct WebhookMessageRow: RowDecodable {
         """
     }
 
-    /// How many wait, counted up to `countMax`.
+    /// The number of waiting messages, up to `countMax`.
     static func waitingCount(countMax: Int64) -> Query<Int64> {
         """
         SELECT count(*) FROM (SELECT 1 FROM \(table: "webhook_messages") WHERE state = 'pending' \
@@ -266,7 +266,7 @@ struct WebhookMessageRow: RowDecodable {
         """
     }
 
-    /// Those that ended before `cutoff`, or that wait for an endpoint that has been off since before then.
+    /// Deletes messages that ended before `cutoff`, or that wait for an endpoint that was disabled before then.
     static func deleteEnded(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM webhook_messages WHERE position IN (
@@ -280,7 +280,7 @@ struct WebhookMessageRow: RowDecodable {
     }
 }
 
-/// How many have not said yes, and how many have said no.
+/// The numbers of receivers that have not approved, and of those that have refused.
 struct MergeAnswersRow: RowDecodable {
     let waitingCount: Int64
     let vetoCount: Int64
@@ -344,7 +344,7 @@ extension AccountStore {
         try await client.read(WebhookMessageRow.failed(of: endpoint, countMax: Int64(countMax))).map(\.record)
     }
 
-    /// How many messages wait to be sent, counted up to `countMax`.
+    /// The number of waiting messages, up to `countMax`.
     package func waitingWebhookCount(countMax: Int64) async throws(PostgresError) -> Int64 {
         try await client.read(WebhookMessageRow.waitingCount(countMax: countMax)).first ?? 0
     }
