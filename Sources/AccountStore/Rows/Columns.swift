@@ -101,7 +101,7 @@ struct Columns<Record>: Sendable {
     // Side by side, because to take a whole column costs more than to bind or read its value.
     private let readNames: [StaticString]
     private let reads: [Column<Record>.Read]
-    fileprivate let paths: [(any Column<Record>.Path)?]
+    private let paths: [(any Column<Record>.Path)?]
     fileprivate let texts: [StaticString]
     fileprivate let writes: [Column<Record>.Write]
 
@@ -149,7 +149,7 @@ struct Columns<Record>: Sendable {
 
     /// The values of the columns, which begin at the next column of `row`.
     func values(_ row: inout RowDecoder) -> ColumnValues<Record> {
-        let values = ColumnValues(columns: self, row: row.at(row.column))
+        let values = ColumnValues(paths: paths, table: table, row: row.at(row.column))
         row.skip(paths.count)
         return values
     }
@@ -230,23 +230,25 @@ extension SQL.Interpolation {
 ///     var values = columns.values(&row)
 ///     hashKey = HashKeyRecord(slot: try values(\.slot), id: try values(\.id), …)
 struct ColumnValues<Record>: ~Copyable {
-    private let columns: Columns<Record>
+    private let paths: [(any Column<Record>.Path)?]
+    private let table: StaticString
     private let row: RowDecoder
     private var next = 0
 
-    fileprivate init(columns: Columns<Record>, row: consuming RowDecoder) {
-        self.columns = columns
+    fileprivate init(paths: [(any Column<Record>.Path)?], table: StaticString, row: consuming RowDecoder) {
+        self.paths = paths
+        self.table = table
         self.row = row
     }
 
     mutating func callAsFunction<Value: ColumnValue>(_ path: KeyPath<Record, Value>) throws(PostgresError) -> Value {
         var cell = try find(path)
-        return try cell.nextColumn(of: columns.table)
+        return try cell.nextColumn(of: table)
     }
 
     mutating func callAsFunction<Value: ColumnValue>(_ path: KeyPath<Record, Value?>) throws(PostgresError) -> Value? {
         var cell = try find(path)
-        return try cell.nextColumn(of: columns.table)
+        return try cell.nextColumn(of: table)
     }
 
     mutating func array<Value: PostgresArrayElement>(
@@ -260,17 +262,17 @@ struct ColumnValues<Record>: ~Copyable {
     /// NULL.
     mutating func optional<Value: ColumnValue>(_ path: KeyPath<Record, Value>) throws(PostgresError) -> Value? {
         var cell = try find(path)
-        return try cell.nextColumn(of: columns.table)
+        return try cell.nextColumn(of: table)
     }
 
     /// The cell of a property. They are mostly asked for in their order.
     private mutating func find(_ path: PartialKeyPath<Record>) throws(PostgresError) -> RowDecoder {
         func isFound(_ place: Int) -> Bool {
-            columns.paths[place].map { $0 as PartialKeyPath<Record> == path } ?? false
+            paths[place].map { $0 as PartialKeyPath<Record> == path } ?? false
         }
-        if next >= columns.paths.count || !isFound(next) {
-            guard let place = columns.paths.indices.first(where: isFound) else {
-                throw PostgresError(.decoding, "no column of \(columns.table) is read into \(path)")
+        if next >= paths.count || !isFound(next) {
+            guard let place = paths.indices.first(where: isFound) else {
+                throw PostgresError(.decoding, "no column of \(table) is read into \(path)")
             }
             next = place
         }
