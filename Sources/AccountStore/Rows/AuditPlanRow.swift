@@ -38,7 +38,7 @@ struct AuditPlanRow: RowDecodable {
     private static let select: SQL = """
         SELECT plan_id, made_at, began_at, finished_at, steps::bigint, skipped::bigint, counts.applied, counts.undone
         FROM \(table: "audit_plans") CROSS JOIN LATERAL (
-            SELECT count(*), count(undone_at) FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id
+            SELECT count(*), count(undone_at) FROM \(table: "audit_steps") WHERE audit_steps.plan_id = audit_plans.plan_id
         ) AS counts (applied, undone)
         """
 
@@ -127,7 +127,7 @@ struct AuditStepRow: RowDecodable {
     private static let columns: SQL = """
         step::bigint, tenant_id, user_id, rule, version, suspended_method, can_undo, undone_at IS NOT NULL, message_id
         """
-    private static let select: SQL = "SELECT \(columns) FROM audit_steps"
+    private static let select: SQL = "SELECT \(columns) FROM \(table: "audit_steps")"
 
     static func of(_ plan: AppliedPlan.ID, numbers: [Int64]) -> Query<AuditStepRow> {
         Query("\(select) WHERE plan_id = \(plan) AND step = ANY(\(numbers))")
@@ -136,7 +136,7 @@ struct AuditStepRow: RowDecodable {
     /// The last step that was applied to each of these users, and is not undone.
     static func last(of plan: AppliedPlan.ID, users: [UserID], tenant: TenantID) -> Query<AuditStepRow> {
         """
-        SELECT DISTINCT ON (user_id) \(columns) FROM audit_steps
+        SELECT DISTINCT ON (user_id) \(columns) FROM \(table: "audit_steps")
         WHERE plan_id = \(plan) AND tenant_id = \(tenant) AND user_id = ANY(\(users))
             AND undone_at IS NULL
         ORDER BY user_id, step DESC

@@ -58,7 +58,7 @@ struct CodeMethodRow {
         return Query(
             """
             SELECT DISTINCT ON (method) \(columns.names(replacing: ["password_hash": hash, "email": "m.email"]))
-            FROM code_methods AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
+            FROM \(table: "code_methods") AS m JOIN one_time_codes AS c ON c.tenant_id = m.tenant_id AND c.code_hash = m.code_hash
             WHERE c.tenant_id = \(code.tenant) AND c.user_id = \(user)
                 AND c.kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND c.consumed_at IS NULL AND c.expires_at > \(now)
                 AND c.created_at >= \(code.createdAt)

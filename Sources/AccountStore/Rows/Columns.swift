@@ -98,7 +98,7 @@ struct Columns<Record>: Sendable {
     /// `ON CONFLICT (a) DO UPDATE SET b = excluded.b, c = excluded.c`: an insert replaces the row of the same key.
     let orReplace: SQL
 
-    // Side by side, because to take a whole column costs more than to bind or read its value.
+    // Separate arrays: copying a whole column costs more than binding or reading its value.
     private let readNames: [StaticString]
     private let reads: [Column<Record>.Read]
     private let paths: [(any Column<Record>.Path)?]
@@ -117,7 +117,7 @@ struct Columns<Record>: Sendable {
         writes = written.compactMap(\.write)
         let name = SQL(literal: table)
         names = Self.joined(readNames.map { SQL(literal: $0) })
-        select = ("SELECT \(names) FROM \(name)" as SQL).asOnePiece
+        select = ("SELECT \(names) FROM \(table: table)" as SQL).asOnePiece
         writtenNames = Self.joined(texts.map { SQL(literal: $0) })
         into = ("INSERT INTO \(name) (\(writtenNames))" as SQL).asOnePiece
         let keyNames = Self.joined(key.map { SQL(literal: $0.name) })
@@ -158,8 +158,8 @@ struct Columns<Record>: Sendable {
 
     /// `INSERT INTO table (a, b, c) VALUES ($1, $2, $3)`
     ///
-    /// - `replaces`: whether it replaces the row of the same key.
-    /// - `isShared`: whether many such statements can be one with several rows (`WriteBatch.isShared`).
+    /// - `replaces`: true to replace the row of the same key.
+    /// - `isShared`: true to merge concurrent statements into one with several rows (`WriteBatch.isShared`).
     func insert(_ record: Record, replaces: Bool = false, isShared: Bool = false) -> SQL {
         let row: SQL = "(\(bindings(record)))"
         let ending: SQL = replaces ? "\n\(orReplace)" : ""

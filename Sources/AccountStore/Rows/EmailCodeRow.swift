@@ -12,7 +12,7 @@ struct EmailCodeRow: RowDecodable {
             Column(written: "email_key", \.email.canonical), Column("new_email", \.newEmail),
             Column("created_at", \.createdAt), Column("expires_at", \.expiresAt), Column("consumed_at", \.consumedAt),
             Column(read: "attempts", \.attempts), Column("second_factor_id", \.secondFactor),
-            Column("address_was_proven", \.addressWasProven), Column("asked_auth_time", \.askedAuthTime),
+            Column("address_was_proven", \.addressWasProven), Column("asked_auth_time", \.requesterAuthTime),
         ]
     )
 
@@ -26,7 +26,7 @@ struct EmailCodeRow: RowDecodable {
             sessionEpoch: try values(\.sessionEpoch),
             email: try values(\.email),
             newEmail: try values(\.newEmail),
-            askedAuthTime: try values(\.askedAuthTime),
+            requesterAuthTime: try values(\.requesterAuthTime),
             secondFactor: try values(\.secondFactor),
             addressWasProven: try values(\.addressWasProven),
             createdAt: try values(\.createdAt),

@@ -55,7 +55,7 @@ struct IdentifierRow: RowDecodable {
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
         SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT \(columns.qualifiedNames) FROM identifiers
+            SELECT \(columns.qualifiedNames) FROM \(table: "identifiers")
             WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
         ) AS owned ON true
         """
@@ -72,7 +72,7 @@ struct IdentifierRow: RowDecodable {
     }
 
     /// The claims on identities of a provider after `place`, in the order of their keys.
-    static func federated(after place: FederatedPlace, countMax: Int64, tenant: TenantID) -> Query<IdentifierRow> {
+    static func federated(after place: FederatedCursor, countMax: Int64, tenant: TenantID) -> Query<IdentifierRow> {
         """
         \(columns.select)
         WHERE tenant_id = \(tenant) AND kind = 'federated'

@@ -71,7 +71,7 @@ package struct MergeRecord: Sendable, Hashable {
             choices[field] = side
         }
         self.choices = choices
-        askedBy = try values(\.askedBy)
+        requestedBy = try values(\.requestedBy)
         reason = try values(\.reason)
         survivorVersion = try values(\.survivorVersion)
         absorbedVersion = try values(\.absorbedVersion)
@@ -101,7 +101,7 @@ struct MergeRow: RowDecodable {
         [
             Column("tenant_id", \.tenant), Column("merge_id", \.id), Column("survivor_id", \.survivor),
             Column("absorbed_id", \.absorbed), Column(read: "state", \.state), Column("choices", \.storedChoices),
-            Column("asked_by", \.askedBy), Column("reason", \.reason),
+            Column("asked_by", \.requestedBy), Column("reason", \.reason),
             Column("survivor_version", \.survivorVersion), Column("absorbed_version", \.absorbedVersion),
             Column("prepared_at", \.preparedAt), Column("deadline_at", \.deadlineAt),
             Column(read: "ended_at", \.endedAt), Column(read: "abort_reason", \.abortReason),

@@ -199,7 +199,7 @@ struct ProjectVersionRow: RowDecodable {
 }
 
 enum APIKeyRow {
-    static let all: Query<String> = "SELECT api_key FROM api_keys"
+    static let all: Query<String> = "SELECT api_key FROM \(table: "api_keys")"
 }
 
 extension AccountStore {

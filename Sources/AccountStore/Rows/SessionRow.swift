@@ -125,7 +125,7 @@ struct SessionRow: RowDecodable {
             keyColumn: 0,
             """
             SELECT keys.key, \(columns.names)
-            FROM (SELECT * FROM sessions WHERE tenant_id = \(tenant)) AS sessions
+            FROM (SELECT * FROM \(table: "sessions") WHERE tenant_id = \(tenant)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
             """

@@ -305,7 +305,7 @@ extension UserRow {
     /// Takes the rows of several users for this transaction, in the order of their ids.
     static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
-        SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
+        SELECT FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         ORDER BY user_id FOR UPDATE
         """
     }

@@ -50,7 +50,7 @@ struct WebhookEndpointRow: RowDecodable {
 
     private static let select: SQL = """
         SELECT endpoint_id, url, created_at, failing_since, disabled_reason,
-            (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
+            (SELECT count(*) FROM (SELECT 1 FROM \(table: "webhook_messages") AS m
                 WHERE m.endpoint_id = e.endpoint_id AND state = 'pending' LIMIT \(countMax)) AS waiting),
             (SELECT count(*) FROM (SELECT 1 FROM webhook_messages AS m
                 WHERE m.endpoint_id = e.endpoint_id AND state = 'failed' LIMIT \(countMax)) AS failed),

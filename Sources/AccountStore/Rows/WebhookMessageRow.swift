@@ -253,7 +253,7 @@ struct WebhookMessageRow: RowDecodable {
     /// The failed messages, the newest first.
     static func failed(of endpoint: PostgresUUID, countMax: Int64) -> Query<WebhookMessageRow> {
         """
-        SELECT \(columns.names(of: "m")) FROM webhook_messages AS m
+        SELECT \(columns.names(of: "m")) FROM \(table: "webhook_messages") AS m
         WHERE m.endpoint_id = \(endpoint) AND m.state = 'failed' ORDER BY m.position DESC LIMIT \(countMax)
         """
     }
