@@ -27,7 +27,7 @@ let packages: [(url: String, version: Version, products: [String])] = [
     ("https://github.com/apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
     ("https://github.com/apple/swift-log", "1.16.2", ["Logging"]),
     ("https://github.com/apple/swift-metrics", "2.13.0", ["CoreMetrics", "Metrics", "MetricsTestKit"]),
-    ("https://github.com/apple/swift-collections", "1.6.0", ["DequeModule"]),
+    ("https://github.com/apple/swift-collections", "1.6.0", ["DequeModule", "HeapModule"]),
     ("https://github.com/swiftlang/swift-subprocess", "1.0.2", ["Subprocess"]),
     ("https://github.com/apple/swift-system", "1.8.1", ["SystemPackage"]),
     ("https://github.com/jpsim/Yams", "6.2.2", ["Yams"]),
@@ -60,7 +60,8 @@ let imports = [
     ],
     "AccountOperations": [
         "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Crypto", "CryptoExtras", "Delivery",
-        "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres", "ServiceLifecycle", "SwiftASN1", "X509",
+        "HeapModule", "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres", "ServiceLifecycle", "SwiftASN1",
+        "X509",
     ],
     "AccountAPI": [
         "AccountLinking", "AccountOperations", "Crypto", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON",

@@ -9,18 +9,12 @@ package enum ExportedAccount {
 
     /// The text in base64, the form that an import of `PHC` hashes accepts.
     package static func passwordHash(_ hash: String) -> String {
-        var hash = hash
-        return hash.withUTF8 { Base64URL.encodePadded(UnsafeRawBufferPointer($0)) }
-    }
-
-    /// The same for borrowed text.
-    package static func passwordHash(_ hash: BorrowedText) -> String {
-        Base64URL.encodePadded(hash.bytes)
+        Base64URL.encodePadded(Array(hash.utf8))
     }
 
     /// Writes all fields, as `accounts:batchGet` does.
     package static func everything(
-        _ account: ShownAccount<BorrowedText>,
+        _ account: ShownAccount,
         passwordHash: String?,
         to writer: inout JSONWriter
     ) {
@@ -29,22 +23,22 @@ package enum ExportedAccount {
 
     /// Writes only the fields that the Firebase CLI writes, because it refuses files with other keys.
     package static func json(
-        _ account: ShownAccount<BorrowedText>,
+        _ account: ShownAccount,
         passwordHash: String?,
         to writer: inout JSONWriter
     ) {
         writer.object { writer in
-            writer.field("localId", text: account.id)
+            writer.field("localId", account.id)
             writer.field("email", account.email?.address)
             writer.field("emailVerified", account.email?.isVerified ?? false)
             writer.field("passwordHash", passwordHash)
-            writer.field("displayName", text: account.displayName)
-            writer.field("photoUrl", text: account.photoURL)
+            writer.field("displayName", account.displayName)
+            writer.field("photoUrl", account.photoURL)
             writer.field("lastSignedInAt", decimalString: account.lastLoginAt?.millisecondsSinceEpoch)
             writer.field("createdAt", decimalString: account.createdAt.millisecondsSinceEpoch)
-            writer.field("phoneNumber", text: account.phoneNumber)
+            writer.field("phoneNumber", account.phoneNumber)
             writer.field("disabled", account.isDisabled)
-            writer.field("customAttributes", text: account.customAttributes)
+            writer.field("customAttributes", account.customAttributes)
             if !account.secondFactors.isEmpty {
                 writer.name("mfaInfo")
                 writer.secondFactors(account.secondFactors, numbers: .once)
@@ -53,11 +47,11 @@ package enum ExportedAccount {
             writer.array { writer in
                 for linked in account.providers {
                     writer.object { writer in
-                        writer.field("providerId", text: linked.id)
-                        writer.field("rawId", text: linked.subject)
+                        writer.field("providerId", linked.id)
+                        writer.field("rawId", linked.subject)
                         writer.field("email", linked.email)
-                        writer.field("displayName", text: linked.displayName)
-                        writer.field("photoUrl", text: linked.photoURL)
+                        writer.field("displayName", linked.displayName)
+                        writer.field("photoUrl", linked.photoURL)
                     }
                 }
             }

@@ -21,25 +21,20 @@ extension JSONWriter {
         self.user(ShownAccount(user), passwordHash: passwordHash, showsNumbers: showsNumbers)
     }
 
-    /// The same for any form of text.
-    mutating func user<Text: WritableText>(
-        _ user: ShownAccount<Text>,
-        passwordHash: String,
-        showsNumbers: Bool
-    ) {
+    mutating func user(_ user: ShownAccount, passwordHash: String, showsNumbers: Bool) {
         object { writer in
-            writer.field("localId", text: user.id)
+            writer.field("localId", user.id)
             if let email = user.email {
                 writer.field("email", email.address)
                 writer.field("emailVerified", email.isVerified)
             }
-            writer.field("displayName", text: user.displayName)
-            writer.field("photoUrl", text: user.photoURL)
-            writer.field("phoneNumber", text: user.phoneNumber)
-            writer.field("language", text: user.language)
-            writer.field("timeZone", text: user.timeZone)
-            writer.field("dateOfBirth", text: user.dateOfBirth)
-            writer.field("screenName", text: user.screenName)
+            writer.field("displayName", user.displayName)
+            writer.field("photoUrl", user.photoURL)
+            writer.field("phoneNumber", user.phoneNumber)
+            writer.field("language", user.language)
+            writer.field("timeZone", user.timeZone)
+            writer.field("dateOfBirth", user.dateOfBirth)
+            writer.field("screenName", user.screenName)
             if let passwordUpdatedAt = user.passwordUpdatedAt {
                 writer.field("passwordHash", passwordHash)
                 writer.field("passwordUpdatedAt", passwordUpdatedAt.millisecondsSinceEpoch)
@@ -57,9 +52,9 @@ extension JSONWriter {
             writer.field("lastLoginAt", decimalString: user.lastLoginAt?.millisecondsSinceEpoch)
             writer.field("createdAt", decimalString: user.createdAt.millisecondsSinceEpoch)
             if user.usesCustomTokens { writer.field("customAuth", true) }
-            writer.field("customAttributes", text: user.customAttributes)
+            writer.field("customAttributes", user.customAttributes)
             if user.hasEmailLink { writer.field("emailLinkSignin", true) }
-            writer.field("initialEmail", text: user.initialEmail)
+            writer.field("initialEmail", user.initialEmail)
             if user.tenant != .project { writer.field("tenantId", user.tenant.rawValue) }
             writer.field("lastRefreshAt", user.lastRefreshAt.map { RFC3339.text($0) })
         }
@@ -105,7 +100,7 @@ extension JSONWriter {
     }
 
     /// The rows of `providerUserInfo`: the derived row of the password, linked identities, the row of the number.
-    mutating func providerUserInfo<Text: WritableText>(of user: ShownAccount<Text>) {
+    mutating func providerUserInfo(of user: ShownAccount) {
         array { writer in
             if let address = user.passwordRowAddress {
                 writer.object { writer in
@@ -113,36 +108,29 @@ extension JSONWriter {
                     writer.field("rawId", address)
                     writer.field("federatedId", address)
                     writer.field("email", address)
-                    writer.field("displayName", text: user.displayName)
-                    writer.field("photoUrl", text: user.photoURL)
+                    writer.field("displayName", user.displayName)
+                    writer.field("photoUrl", user.photoURL)
                 }
             }
             for linked in user.providers {
                 writer.object { writer in
-                    writer.field("providerId", text: linked.id)
-                    writer.field("rawId", text: linked.subject)
-                    writer.field("federatedId", text: linked.subject)
+                    writer.field("providerId", linked.id)
+                    writer.field("rawId", linked.subject)
+                    writer.field("federatedId", linked.subject)
                     writer.field("email", linked.email)
-                    writer.field("displayName", text: linked.displayName)
-                    writer.field("photoUrl", text: linked.photoURL)
-                    writer.field("screenName", text: linked.screenName)
+                    writer.field("displayName", linked.displayName)
+                    writer.field("photoUrl", linked.photoURL)
+                    writer.field("screenName", linked.screenName)
                 }
             }
             if let number = user.phoneNumber {
                 writer.object { writer in
                     writer.field("providerId", ProviderID.phone.rawValue)
-                    writer.field("rawId", text: number)
-                    writer.field("phoneNumber", text: number)
+                    writer.field("rawId", number)
+                    writer.field("phoneNumber", number)
                 }
             }
         }
-    }
-
-    /// A text; `nil` leaves the whole field out.
-    mutating func field<Text: WritableText>(_ name: String, text value: Text?) {
-        guard let value else { return }
-        self.name(name)
-        value.write(to: &self)
     }
 }
 

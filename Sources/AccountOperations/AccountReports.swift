@@ -2,7 +2,6 @@ package import AccountLinking
 package import AccountStore
 import JSON
 package import Postgres
-import Synchronization
 
 /// One account as support needs to see it.
 package struct AccountReport: Sendable {
@@ -95,16 +94,9 @@ package struct AccountReports: Sendable {
     }
 
     private func snapshot(of id: UserID, tenant: TenantID) async throws -> AccountSnapshot {
-        let read = Mutex<[AccountSnapshot]>([])
-        try await snapshots.read(
-            .users([id]),
-            tenant: tenant,
-            withStrayClaims: false,
-            at: terms.now,
-            work: { page in if case .accounts(let accounts) = page.content { try accounts.all() } else { [] } },
-            take: { accounts in read.withLock { $0 += accounts } }
-        )
-        return read.withLock(\.first) ?? AccountSnapshot(tenant: tenant, id: id)
+        try await snapshots.read(.users([id]), tenant: tenant, extent: .withoutClaims, at: terms.now) { accounts in
+            try accounts.next() ?? AccountSnapshot(tenant: tenant, id: id)
+        }
     }
 
     /// Returns `nil` if there is no such account.

@@ -77,8 +77,8 @@ package enum Base64URL {
     }
 
     /// The same with padding.
-    package static func encodePadded(_ bytes: UnsafeRawBufferPointer) -> String {
-        encode(bytes, standardAlphabet, isPadded: true)
+    package static func encodePadded(_ bytes: [UInt8]) -> String {
+        bytes.withUnsafeBytes { encode($0, standardAlphabet, isPadded: true) }
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

@@ -140,17 +140,11 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    package mutating func string(_ value: BorrowedText) {
-        separate()
-        quote(value.bytes)
-        needsComma = true
-    }
-
     // MARK: Several documents
 
     /// Writes bytes before the first document or between two documents.
-    package mutating func between(_ text: StaticString) {
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    package mutating func between(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
         needsComma = false
     }
 

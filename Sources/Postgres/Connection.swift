@@ -151,25 +151,23 @@ final class Connection {
         PQgetResult(pointer).map { ResultSet(owning: $0) }
     }
 
-    /// The progress of a `COPY … TO STDOUT`.
+    /// Progress of a `COPY … TO STDOUT`.
     enum CopyProgress {
-        /// `body` got a row.
-        case row
-        /// No row has arrived yet.
+        case message
+        /// The next message has not come yet.
         case pending
-        /// The rows have ended; `nextResult` shows if all have arrived.
+        /// There are no more messages; `nextResult` says whether all have come.
         case over
     }
 
-    /// Calls `body` with the bytes of the next row of a `COPY … TO STDOUT`, if they have arrived. The bytes are valid
-    /// until `body` returns.
-    func nextCopyRow(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows -> CopyProgress {
-        var row: UnsafeMutablePointer<CChar>?
-        let count = PQgetCopyData(pointer, &row, 1)
-        guard count > 0, let row else { return count == 0 ? .pending : .over }
-        defer { PQfreemem(row) }
-        try body(UnsafeRawBufferPointer(start: row, count: Int(count)))
-        return .row
+    /// Makes `row` the next message of a `COPY … TO STDOUT`, if it has come.
+    func nextCopyMessage(into row: inout CopiedRow) -> CopyProgress {
+        var message: UnsafeMutablePointer<CChar>?
+        let count = PQgetCopyData(pointer, &message, 1)
+        guard count > 0, let message else { return count == 0 ? .pending : .over }
+        defer { PQfreemem(message) }
+        row.replace(with: UnsafeRawBufferPointer(start: message, count: Int(count)))
+        return .message
     }
 
     /// Returns `text` as an SQL literal; `nil` if it cannot be one.

@@ -1,47 +1,143 @@
-/// Takes what a `COPY … TO STDOUT (FORMAT binary)` sends apart: a signature, rows, and an end. Each message has one row, the first of
-/// them the signature before it.
-struct CopyReader {
-    private static let signature = Array("PGCOPY\n\u{FF}\r\n\0".unicodeScalars.map { UInt8($0.value) })
-    /// Flags, and how long what follows them is.
-    private static let headBytes = signature.count + 8
-
-    private let columnCount: Int
+/// The rows of a query, read one at a time by `COPY … TO STDOUT (FORMAT binary)`.
+///
+/// The server starts at once and waits while nobody reads, so memory holds one row. After `next`, read the columns of `row`
+/// in the order of the query.
+package final class CopyReader {
+    private let connection: PostgresConnection
+    private let check: () throws -> Void
     private var hasBegun = false
-    /// Whether the end has come.
-    private(set) var isOver = false
+    private var isOver = false
+    /// The row that `next` reached.
+    package var row = CopiedRow()
 
-    init(columnCount: Int) {
-        self.columnCount = columnCount
-    }
-
-    /// Calls `body` with the columns of the row in a message, if there is one.
+    /// Sends the query.
     ///
-    /// - Throws: `.decoding` for what no server sends; what `body` throws.
-    mutating func read(_ message: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        var row = message
-        if !hasBegun {
-            row = try Self.rest(ofFirst: message)
-            hasBegun = true
-            if row.isEmpty { return }
-        }
-        guard row.count >= 2 else { throw PostgresError(.decoding, "row of a copy is cut short") }
-        let count = Int16(bigEndian: row.loadUnaligned(as: Int16.self))
-        if count == -1 {
-            isOver = true
-            return
-        }
-        guard !isOver, Int(count) == columnCount else { throw PostgresError(.decoding, "row of \(count) columns") }
-        try body(UnsafeRawBufferPointer(rebasing: row[2...]))
+    /// - Parameters:
+    ///   - query: its values become literals (`SQL.textWithLiterals`).
+    ///   - connection: has no other use until the last row was read.
+    ///   - check: called while the server has nothing to send; throws to stop.
+    /// - Throws: `.misuse`, `.connectionLost`.
+    package init(
+        _ query: SQL,
+        on connection: PostgresConnection,
+        check: @escaping () throws -> Void = {}
+    ) throws(PostgresError) {
+        self.connection = connection
+        self.check = check
+        try connection.beginCopy(query)
     }
 
-    private static func rest(ofFirst message: UnsafeRawBufferPointer) throws(PostgresError) -> UnsafeRawBufferPointer {
-        guard message.count >= headBytes, message.starts(with: signature) else {
-            throw PostgresError(.decoding, "not a copy in binary form")
-        }
-        let more = UInt32(bigEndian: message.loadUnaligned(fromByteOffset: headBytes - 4, as: UInt32.self))
-        guard message.count - headBytes >= Int(more) else {
-            throw PostgresError(.decoding, "head of a copy is cut short")
-        }
-        return UnsafeRawBufferPointer(rebasing: message[(headBytes + Int(more))...])
+    /// Cancels the query if its rows were not read to the end.
+    package func cancel() {
+        if !isOver { connection.cancelCopy() }
+        isOver = true
     }
+
+    /// Goes to the next row. Returns false after the last one.
+    ///
+    /// - Throws: `.server`, `.connectionLost`; `.decoding` if the server sends no such rows; the error of `check`.
+    package func next() throws -> Bool {
+        if isOver { return false }
+        if !hasBegun { try connection.waitForCopy(check) }
+        try readMessage()
+        if !hasBegun {
+            hasBegun = true
+            // Rows follow the head in its message or in the next one.
+            if try !row.skipHead() { try readMessage() }
+        }
+        if try row.begin() { return true }
+        isOver = true
+        guard try !connection.nextCopyMessage(into: &row, check) else {
+            throw PostgresError(.decoding, "a row follows the end of the copy")
+        }
+        return false
+    }
+
+    private func readMessage() throws {
+        guard try connection.nextCopyMessage(into: &row, check) else {
+            throw PostgresError(.connectionLost, "the copy has no end")
+        }
+    }
+}
+
+/// One row of a copy. Its columns are read in order; the format names no types, so query and reader must agree on them.
+package struct CopiedRow {
+    private static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
+
+    /// The number of columns in two bytes; then for each its length in four bytes, -1 for NULL, and its bytes.
+    private var bytes: [UInt8] = []
+    private var place = 0
+    private var columnsLeft = 0
+
+    init() {}
+
+    /// Replaces the row by a message of the server, and keeps the memory.
+    mutating func replace(with message: some Sequence<UInt8>) {
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(contentsOf: message)
+        place = 0
+    }
+
+    /// Skips the head of a copy: the signature, flags, and an extension with its length. Returns true if a row follows.
+    mutating func skipHead() throws(PostgresError) -> Bool {
+        guard bytes.starts(with: Self.signature) else { throw PostgresError(.decoding, "not a copy in binary format") }
+        place = Self.signature.count + 4
+        let extensionBytes = Int(try integer(UInt32.self))
+        guard bytes.count - place >= extensionBytes else { throw Self.cutShort }
+        place += extensionBytes
+        return place < bytes.count
+    }
+
+    /// Begins to read the columns. Returns false if this is the end of the copy.
+    mutating func begin() throws(PostgresError) -> Bool {
+        columnsLeft = Int(try integer(Int16.self))
+        return columnsLeft >= 0
+    }
+
+    // MARK: The next column
+
+    // Not generic, because other targets cannot specialize what is.
+    package mutating func next() throws(PostgresError) -> String { try required() }
+    package mutating func next() throws(PostgresError) -> String? { try optional() }
+    package mutating func next() throws(PostgresError) -> Bool { try required() }
+    package mutating func next() throws(PostgresError) -> Int32 { try required() }
+    package mutating func next() throws(PostgresError) -> Int64 { try required() }
+    package mutating func next() throws(PostgresError) -> PostgresTimestamp { try required() }
+    package mutating func next() throws(PostgresError) -> PostgresTimestamp? { try optional() }
+    /// As it was sent, for what is compared by its bytes.
+    package mutating func nextBytes() throws(PostgresError) -> ArraySlice<UInt8> {
+        guard let range = try nextRange() else { throw PostgresError(.decoding, "column of a copy is NULL") }
+        return bytes[range]
+    }
+
+    private mutating func required<Value: PostgresValue>() throws(PostgresError) -> Value {
+        guard let value: Value = try optional() else { throw PostgresError(.decoding, "column of a copy is NULL") }
+        return value
+    }
+
+    private mutating func optional<Value: PostgresValue>() throws(PostgresError) -> Value? {
+        guard let range = try nextRange() else { return nil }
+        return try Value(decoding: bytes.span.extracting(range).bytes)
+    }
+
+    /// The place of the next column's bytes; `nil` for NULL.
+    private mutating func nextRange() throws(PostgresError) -> Range<Int>? {
+        guard columnsLeft > 0 else { throw PostgresError(.decoding, "row of a copy has no more columns") }
+        columnsLeft -= 1
+        let count = Int(try integer(Int32.self))
+        if count < 0 { return nil }
+        guard bytes.count - place >= count else { throw Self.cutShort }
+        defer { place += count }
+        return place..<place + count
+    }
+
+    private mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
+        _ type: Integer.Type
+    ) throws(PostgresError) -> Integer {
+        let integer = try bytes.span.bytes.integer(type, at: place)
+        place += MemoryLayout<Integer>.size
+        return integer
+    }
+
+    private static var cutShort: PostgresError { PostgresError(.decoding, "row of a copy is cut short") }
 }

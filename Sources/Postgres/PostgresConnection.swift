@@ -67,56 +67,6 @@ package final class PostgresConnection {
         return try run(query.sql).decode(rowsMax: rowsMax)
     }
 
-    /// Returns the rows of `query` undecoded, without a limit of rows.
-    /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
-    package func rawRows<Row>(_ query: Query<Row>) throws(PostgresError) -> RawRows {
-        try rawRows(query.sql)
-    }
-
-    /// Returns the rows of `statement` undecoded, without a limit of rows.
-    /// - Throws: `.server`, `.connectionLost`, `.statementTimeout`.
-    package func rawRows(_ statement: SQL) throws(PostgresError) -> RawRows {
-        if let reason = interruption?() { throw reason }
-        return RawRows(try run(statement))
-    }
-
-    /// Passes each row of `statement` to `body`, by `COPY`. This costs a third of an answer with rows here, and a tenth
-    /// more in the server.
-    /// - Parameters:
-    ///   - statement: a query. Its values must have literals (`SQL.textWithLiterals`).
-    ///   - body: gets the columns of a row, which are valid until it returns. If it throws, the connection is unusable.
-    /// - Throws: `.server`, `.connectionLost`, `.misuse`; `.decoding` for a malformed row; the error of `body`.
-    package func copyRows(_ statement: SQL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        if let reason = interruption?() { throw reason }
-        let text = try statement.textWithLiterals(connection.literal)
-        try checked(connection.send(script: "COPY (\(text)) TO STDOUT (FORMAT binary)"))
-        let deadline = answerWait.map { currentInstant() + $0 }
-        try flush(until: deadline)
-        guard let start = try nextResult(until: deadline) else {
-            throw broken(.connectionLost, "connection to the server lost")
-        }
-        guard start.outcome == .copy else {
-            while try nextResult(until: deadline) != nil {}
-            try settle(.failure(start.failure()))
-            return
-        }
-        do {
-            var reader = CopyReader(columnCount: start.columnCount)
-            while true {
-                let progress = try connection.nextCopyRow { try reader.read($0, body) }
-                if progress == .over { break }
-                guard progress == .pending else { continue }
-                try wait(for: Int16(POLLIN), until: deadline)
-                try checked(connection.consumeInput())
-            }
-            try settle(try results())
-            guard reader.isOver else { throw broken(.connectionLost, "rows are missing") }
-        } catch {
-            isBroken = true
-            throw error
-        }
-    }
-
     /// Returns the number of rows that `statement` inserted, changed, deleted or returned.
     @discardableResult
     package func execute(_ statement: SQL) throws(PostgresError) -> Int {
@@ -180,6 +130,52 @@ package final class PostgresConnection {
     }
 
     func cancelHandle() -> CancelHandle? { connection.cancelHandle() }
+
+    // MARK: Copies (`CopyReader`)
+
+    /// How often a wait for rows is interrupted to call `check`.
+    private static var checkInterval: Duration { .milliseconds(100) }
+
+    /// Sends `query` as `COPY … TO STDOUT`.
+    func beginCopy(_ query: SQL) throws(PostgresError) {
+        let text = try query.textWithLiterals(connection.literal)
+        try checked(connection.send(script: "COPY (\(text)) TO STDOUT (FORMAT binary)"))
+        try flush(until: nil)
+    }
+
+    /// Blocks until the server begins to send rows, or refuses to.
+    func waitForCopy(_ check: () throws -> Void) throws {
+        while connection.isWaiting { try waitForMore(check) }
+        guard let start = try nextResult(until: nil) else {
+            throw broken(.connectionLost, "connection to the server lost")
+        }
+        guard start.outcome != .copy else { return }
+        while try nextResult(until: nil) != nil {}
+        try settle(.failure(start.failure()))
+    }
+
+    /// Blocks until `row` is the next message. Returns false if there is none.
+    func nextCopyMessage(into row: inout CopiedRow, _ check: () throws -> Void) throws -> Bool {
+        while true {
+            switch connection.nextCopyMessage(into: &row) {
+            case .message: return true
+            case .over:
+                try settle(try results())
+                return false
+            case .pending: try waitForMore(check)
+            }
+        }
+    }
+
+    func cancelCopy() {
+        isBroken = true
+        connection.cancelHandle()?.cancel()
+    }
+
+    private func waitForMore(_ check: () throws -> Void) throws {
+        while try !waits(for: Int16(POLLIN), until: currentInstant() + Self.checkInterval) { try check() }
+        try checked(connection.consumeInput())
+    }
 
     // MARK: One statement
 

@@ -135,28 +135,6 @@ final class ResultSet: @unchecked Sendable {
         return rows
     }
 
-    /// Calls `body` with the bytes of a value; with an empty buffer for NULL. Requires a result that shows all rows.
-    func withBytes<Output>(row: Int, column: Int, _ body: (UnsafeRawBufferPointer) -> Output) -> Output {
-        precondition(row < rowCount && column < columnCount, "cell outside the result")
-        return body(
-            UnsafeRawBufferPointer(
-                start: PQgetvalue(pointer, Int32(row), Int32(column)),
-                count: Int(PQgetlength(pointer, Int32(row), Int32(column)))
-            )
-        )
-    }
-
-    /// Appends a row, for `PackedColumns`. Requires a result that shows all rows.
-    func append(row: Int, to bytes: inout [UInt8]) {
-        precondition(row < rowCount, "row outside the result")
-        for column in 0..<columnCount {
-            let isNull = PQgetisnull(pointer, Int32(row), Int32(column)) == 1
-            let count = isNull ? -1 : PQgetlength(pointer, Int32(row), Int32(column))
-            withUnsafeBytes(of: count.bigEndian) { bytes.append(contentsOf: $0) }
-            withBytes(row: row, column: column) { bytes.append(contentsOf: $0) }
-        }
-    }
-
     /// Returns the failure that the server or libpq reported.
     func failure() -> ServerFailure {
         ServerFailure(

@@ -106,7 +106,6 @@ struct Core: Service, CustomStringConvertible {
             )
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
-            StartUpCode.forget()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations, clocks) }

@@ -34,7 +34,7 @@ extension ExitCode {
             case AccountFileError.unreadable: .badConfiguration
             case AccountFileError.broken: .badData
             case AccountFileError.unnamedHash: .validationFailure
-            case is SpillFailure, is OutputFailure: .cannotWrite
+            case is TemporaryFileFailure, is OutputFailure: .cannotWrite
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy: .answerIsNo

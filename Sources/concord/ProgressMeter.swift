@@ -22,8 +22,8 @@ final class ProgressMeter: Sendable {
         isShown = isTerminal
     }
 
-    /// Shows that `count` are done, at most a few times a second. `total`: the total if it is known only now.
-    func show(_ count: Int64, of total: Int64? = nil) {
+    /// Shows that `count` are done, a few times a second at most.
+    func show(_ count: Int64) {
         guard isShown else { return }
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
@@ -31,7 +31,7 @@ final class ProgressMeter: Sendable {
             state.shownAt = now
             return true
         }
-        if isDue { write("\r\(Self.line(count, of: total ?? self.total, noun, after: now - start))\u{1B}[K") }
+        if isDue { write("\r\(Self.line(count, of: total, noun, after: now - start))\u{1B}[K") }
     }
 
     /// Clears the line.

@@ -43,7 +43,7 @@ struct AuditRuleTests {
     }
 
     private static func findings(_ rule: AuditRule, _ snapshot: AccountSnapshot) -> [Finding] {
-        rule.findings(in: snapshot, terms) + rule.findings(inClaimsOf: snapshot)
+        rule.findings(in: snapshot, terms)
     }
 
     /// Accounts with defects for the rules about one account, with the number of findings.
@@ -326,9 +326,7 @@ struct AuditRuleTests {
             snapshot.unreadable = ["users.email"]
             snapshot.strayClaims = [.init(kind: "email", value: ann.canonical)]
         }
-        let findings = AuditRule.all.flatMap {
-            $0.findings(in: snapshot, Self.terms) + $0.findings(inClaimsOf: snapshot)
-        }
+        let findings = AuditChecks(AuditRule.all).findings(in: snapshot, Self.terms)
         #expect(findings.map(\.rule) == ["unreadable-value", "claim-without-owner"])
         for proposal in snapshot.proposals(about: findings, Self.terms) {
             guard case .person = proposal.offer else {
@@ -467,9 +465,9 @@ struct AuditRuleTests {
     // MARK: Several accounts
 
     private static func traits(of snapshot: AccountSnapshot, for rule: AuditRule) -> [AuditRule.Trait] {
-        var traits = TraitList()
-        AuditChecks([rule]).gather(from: snapshot, terms, into: &traits)
-        return traits.entries.map(\.trait)
+        var traits: [AuditRule.Trait] = []
+        AuditChecks([rule]).forEachTrait(of: snapshot, terms) { _, trait in traits.append(trait) }
+        return traits
     }
 
     /// Findings of a rule among accounts with these addresses and numbers.
@@ -535,81 +533,6 @@ struct AuditRuleTests {
         }
         #expect(one.lookAlikeKey == two.lookAlikeKey, "\(one.lookAlikeKey) and \(two.lookAlikeKey)")
         #expect(groups("look-alike-addresses", [owner("one", of: first), owner("two", of: second)]).count == 1)
-    }
-
-    private static func skeleton(of bytes: [UInt8]) -> String? {
-        bytes.withUnsafeBufferPointer { ASCIISkeletons.shared.lowercasedSkeleton(of: $0) }
-    }
-
-    @Test func `the skeletons of ASCII characters equal ICU's, alone and in pairs`() throws {
-        let ascii = (UInt8(1)..<128).map { [$0] }
-        let pairs = ascii.flatMap { first in ascii.map { first + $0 } }
-        let long = (0..<500).map { _ in (0..<40).map { _ in UInt8.random(in: 1..<128) } }
-        for bytes in ascii + pairs + long {
-            guard let known = Self.skeleton(of: bytes) else {
-                // Only with characters other than the letters and digits of nearly all addresses.
-                #expect(bytes.contains { !("a"..."z" ~= Character(UnicodeScalar($0))) })
-                continue
-            }
-            #expect(known == AccountLinking.skeleton(of: String(decoding: bytes, as: UTF8.self)).lowercased())
-        }
-        #expect(Self.skeleton(of: Array("rnicrosoft-0123@example.com".utf8)) != nil)
-        #expect(Self.skeleton(of: Array("é".utf8)) == nil)
-        #expect(Self.skeleton(of: []) == "")
-    }
-
-    @Test func `a snapshot that is reused contains nothing of its previous account`() {
-        let fresh = AccountSnapshot(tenant: .project, id: user("bob"))
-        var snapshot = owner("ann", of: "ann@example.com")
-        snapshot.emailProvenAt = Self.now
-        snapshot.unprovenPhoneNumber = annsNumber
-        (snapshot.validSince, snapshot.createdAt, snapshot.lastLoginAt) = (Self.now, Self.now, Self.now)
-        (snapshot.passwordUpdatedAt, snapshot.passwordScheme) = (Self.now, "$2b$10$")
-        snapshot.linkedProviders = [
-            .init(identity: identity(.google, "g"), issuer: "i", email: ann, linkedAt: Self.now)
-        ]
-        snapshot.methodProofs = [.password: .init(proof: .session, provenAt: Self.now)]
-        snapshot.secondFactorNumbers = [annsNumber]
-        snapshot.sessions = [.init(epoch: 1, signInProvider: "password", count: 1, lastAuthTime: Self.now)]
-        snapshot.codes = [.init(kind: .passwordReset, count: 1, waitingSince: nil, firstExpiry: Self.now)]
-        snapshot.conflicts = [
-            .init(
-                kind: .credentialAlreadyInUse,
-                provider: .google,
-                count: 1,
-                liveCount: 1,
-                unresolvedCount: 1,
-                lastOpenedAt: nil,
-                firstExpiry: Self.now
-            )
-        ]
-        snapshot.unclaimed = [.init(identifier: .email(ann), owner: nil)]
-        snapshot.strayClaims = [.init(kind: "email", value: "ann@example.com")]
-        snapshot.unreadable = ["users.email"]
-        func properties(_ snapshot: AccountSnapshot) -> [(String?, String)] {
-            Mirror(reflecting: snapshot).children.map { ($0.label, String(reflecting: $0.value)) }
-        }
-        // Fails for a new property that this test does not set.
-        for (filled, empty) in zip(properties(snapshot), properties(fresh))
-        where !["tenant", "passing"].contains(filled.0) {
-            #expect(filled.1 != empty.1, "\(filled.0 ?? "")")
-        }
-        snapshot.reset(to: user("bob"))
-        for (left, empty) in zip(properties(snapshot), properties(fresh)) {
-            #expect(left.1 == empty.1, "\(left.0 ?? "")")
-        }
-    }
-
-    @Test func `a few method proofs behave as a dictionary`() {
-        let (early, late) = (Self.ago(days: 9), Self.ago(days: 1))
-        var proofs: MethodProofs = [.password: .init(proof: .session, provenAt: early)]
-        proofs[.provider(.google)] = .init(proof: .session, provenAt: early)
-        proofs[.password] = .init(proof: .message, provenAt: late)
-        #expect(proofs.count == 2 && Set(proofs.methods) == [.password, .provider(.google)])
-        #expect(proofs[.password]?.proof == .message && proofs[.phone] == nil)
-        proofs[.phone] = nil
-        proofs[.password] = nil
-        #expect(proofs.methods == [.provider(.google)] && proofs.filter { $0.value.provenAt > early }.isEmpty)
     }
 
     @Test(arguments: [

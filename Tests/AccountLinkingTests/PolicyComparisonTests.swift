@@ -335,10 +335,8 @@ struct PolicyComparisonTests {
         let others = ["bob", "eve"].map { Self.snapshot(of: .fixture($0, providers: [.google: $0]), naming: ann) }
         func members(_ snapshots: [AccountSnapshot]) -> [AuditRule.Member] {
             snapshots.flatMap { snapshot in
-                var addresses = TraitList()
-                addresses.appendAddresses(of: snapshot)
-                return addresses.entries.map {
-                    AuditRule.Member(user: snapshot.id, version: 1, detail: $0.trait.detail)
+                AuditRule.addressTraits(of: snapshot).map {
+                    AuditRule.Member(user: snapshot.id, version: 1, detail: $0.detail)
                 }
             }
         }

@@ -99,7 +99,7 @@ struct AuditRepairTests {
         terms: AuditTerms = AuditTests.terms
     ) async throws -> (steps: [PlannedStep], left: [String]) {
         let proposals = Mutex<[Proposal]>([])
-        let snapshots = AccountSnapshots(database.configuration, connections: 2, pageSize: 170, temporaryFolder: "/tmp")
+        let snapshots = AccountSnapshots(database.configuration, temporaryFolder: "/tmp")
         _ = try await Audit(snapshots, rules: AuditRule.all, terms: terms).plan(
             .all,
             tenant: nil,

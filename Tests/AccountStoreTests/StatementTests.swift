@@ -20,9 +20,29 @@ private struct Statement {
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
 private let cutoffs = SessionCutoffs(startedBefore: Timestamp(secondsSinceEpoch: 1), usedBefore: nil)
-private let tableScope = TableScope.blocks(128, before: 256, holdsOthers: true)
 
-private let statements = [statementsOfDecisions, statementsOfJournal, statementsOfPurges].flatMap(\.self)
+private let statements = [
+    statementsOfDecisions, statementsOfJournal, statementsOfPurges, statementsOfAudits, statementsOfExports,
+].flatMap(\.self)
+
+private let statementsOfAudits: [Statement] =
+    AuditTables.all(.everything, at: origin).map { table in
+        Statement(name: "AuditTables.\(table.name)", sql: table.rows(AccountScope(tenant: tenant)), isHot: false)
+    }
+    + [
+        AccountScope(tenant: tenant, selection: .users([fixed]), after: "user-6"),
+        AccountScope(tenant: tenant, selection: .changed(since: origin)),
+    ].enumerated().map { number, scope in
+        Statement(
+            name: "AuditTables.users of scope \(number + 1)",
+            sql: AuditTables.all(.judged, at: origin)[0].rows(scope),
+            isHot: false
+        )
+    }
+
+private let statementsOfExports = ExportTables.all(tenant: tenant, withHashes: true).map { table in
+    Statement(name: "ExportTables.\(table.name)", sql: table.rows(AccountScope(tenant: tenant)), isHot: false)
+}
 
 private let statementsOfDecisions: [Statement] = {
     let user = UserRecord.blank("user-7")
@@ -243,39 +263,9 @@ private let statementsOfDecisions: [Statement] = {
             name: "AccountEventRow.withID",
             sql: AccountEventRow.withID(event.id, of: fixed, tenant: tenant).sql
         ),
-        Statement(name: "AuditedUserRow.of", sql: AuditedUserRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(
-            name: "AuditedUserRow.changed",
-            sql: AuditedUserRow.changed(since: origin, after: "user-7", limit: 10, tenant: ""),
-            isHot: false
-        ),
-        Statement(
-            name: "AuditedUserRow.withIDs",
-            sql: AuditedUserRow.withIDs(["user-7"], tenant: ""),
-            isHot: false
-        ),
-        Statement(name: "AuditedUserRow.hasTenant", sql: AuditedUserRow.hasTenant("").sql, isHot: false),
-        Statement(name: "AuditedUserRow.tenants", sql: AuditedUserRow.tenants.sql, isHot: false),
-        Statement(name: "AuditedPasswordRow.of", sql: AuditedPasswordRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedProviderRow.of", sql: AuditedProviderRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedMethodRow.of", sql: AuditedMethodRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedFactorRow.of", sql: AuditedFactorRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedClaimRow.of", sql: AuditedClaimRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedSessionRow.of", sql: AuditedSessionRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "AuditedCodeRow.of", sql: AuditedCodeRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(
-            name: "AuditedConflictRow.of",
-            sql: AuditedConflictRow.of(.ids(["user-7"]), tenant: "", at: origin),
-            isHot: false
-        ),
         Statement(
             name: "OwnedClaimRow.on",
-            sql: OwnedClaimRow.on(["user7@example.com"], kind: "email", tenant: "").sql
-        ),
-        Statement(
-            name: "AuditedClaimRow.stray",
-            sql: AuditedClaimRow.stray(tenant: "", of: nil, after: ("", "", ""), limit: 10),
-            isHot: false
+            sql: OwnedClaimRow.on([.email(address("user7@example.com"))], tenant: tenant).sql
         ),
         Statement(
             name: "AuditPlanRow.begin",
@@ -916,24 +906,12 @@ private let statementsOfDecisions: [Statement] = {
             sql: SigningKeyRow.retire(.idToken, generation: 1, publishedUntil: origin),
             isHot: false
         ),
-        Statement(
-            name: "StoredEmailLinkRow.of",
-            sql: StoredEmailLinkRow.of(tableScope, tenant: ""),
-            isHot: false
-        ),
-        Statement(name: "StoredFactorRow.of", sql: StoredFactorRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(
-            name: "StoredPasswordRow.of",
-            sql: StoredPasswordRow.of(tableScope, tenant: "", withHashes: true),
-            isHot: false
-        ),
-        Statement(name: "StoredProviderRow.of", sql: StoredProviderRow.of(tableScope, tenant: ""), isHot: false),
-        Statement(name: "StoredUserRow.of", sql: StoredUserRow.of(tableScope, tenant: ""), isHot: false),
+        Statement(name: "TenantRow.all", sql: TenantRow.all.sql, isHot: false),
+        Statement(name: "TenantRow.exists", sql: TenantRow.exists(tenant).sql, isHot: false),
         Statement(
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
         ),
-        Statement(name: "UserIDRow.sample", sql: UserIDRow.sample(percent: 1, tenant: "").sql, isHot: false),
         Statement(
             name: "UserIDRow.withInitialEmails",
             sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql
@@ -1204,7 +1182,10 @@ struct StatementTests {
         let listed = Set(statements.map(\.name))
         #expect(declared.subtracting(listed) == [], "add these to the list")
         // Every kind of `Purgeable` is listed.
-        #expect(listed.filter { !$0.hasPrefix("Purgeable.") }.subtracting(declared) == [], "remove these from the list")
+        #expect(
+            listed.filter { !$0.hasPrefix("Purgeable.") && !$0.contains("Tables.") }.subtracting(declared) == [],
+            "remove these from the list"
+        )
     }
 
     @Test func `every read has the name of its table in the list of measured calls`() {

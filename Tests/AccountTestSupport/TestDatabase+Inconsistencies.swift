@@ -124,17 +124,10 @@ extension TestDatabase {
     package func findings(
         of rules: [AuditRule] = AuditRule.all,
         _ terms: AuditTerms,
-        _ selection: AccountSnapshots.Selection = .all,
-        pageSize: Int = AccountSnapshots.pageSize,
-        connections: Int = 2
+        _ selection: AccountSnapshots.Selection = .all
     ) async throws -> [Finding] {
         let reported = Mutex<[Finding]>([])
-        let snapshots = AccountSnapshots(
-            configuration,
-            connections: connections,
-            pageSize: pageSize,
-            temporaryFolder: "/tmp"
-        )
+        let snapshots = AccountSnapshots(configuration, temporaryFolder: "/tmp")
         _ = try await Audit(snapshots, rules: rules, terms: terms).run(
             selection,
             tenant: nil,

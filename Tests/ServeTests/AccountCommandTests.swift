@@ -469,20 +469,4 @@ struct AccountCommandTests {
             #expect(ended.closureResult.contains("interrupted; what was written is incomplete"))
         }
     }
-
-    @Test func `an export needs room for what it reads, and says where`() async throws {
-        try await Self.withManyAccounts { database, folder in
-            let ended = try await Subprocess.run(
-                try ConcordCommand.program,
-                arguments: ["account", "export", "--format", "csv", "--output", folder.path("users")],
-                environment: ConcordCommand.environment(database).updating(["TMPDIR": folder.path("nowhere")]),
-                input: .none,
-                output: .discarded,
-                error: .string(limit: 1 << 16)
-            )
-            #expect(ended.terminationStatus == .exited(74), "\(ended.standardError)")
-            #expect(ended.standardError.contains("made in \(folder.path("nowhere"))"))
-            #expect(!FileManager.default.fileExists(atPath: folder.path("users")))
-        }
-    }
 }

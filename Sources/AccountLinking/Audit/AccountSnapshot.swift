@@ -82,7 +82,6 @@ package struct AccountSnapshot: Sendable {
         }
     }
 
-    private let passing = PassedByAddress()
     package var tenant: TenantID
     package var id: UserID
     /// The facts that decisions read; `nil` if rows name an account that does not exist.
@@ -97,7 +96,7 @@ package struct AccountSnapshot: Sendable {
     /// The beginning of the password's hash, as far as it says how it was made.
     package var passwordScheme: String?
     package var linkedProviders: [LinkedProvider]
-    package var methodProofs: MethodProofs
+    package var methodProofs: [SignInMethod: UserRecord.MethodProof]
     /// The numbers of those second factors that are numbers.
     package var secondFactorNumbers: [PhoneNumber]
     package var sessions: [Sessions]
@@ -149,50 +148,8 @@ package struct AccountSnapshot: Sendable {
         unreadable = []
     }
 
-    /// Makes it what `init` makes, for another account of the tenant. Keeps the memory of lists that nearly every account has, and so
-    /// costs a fraction.
-    package mutating func reset(to id: UserID) {
-        self.id = id
-        createdAt = Timestamp(secondsSinceEpoch: 0)
-        validSince = createdAt
-        account = nil
-        emailProvenAt = nil
-        unprovenPhoneNumber = nil
-        lastLoginAt = nil
-        passwordUpdatedAt = nil
-        passwordScheme = nil
-        linkedProviders.removeAll(keepingCapacity: true)
-        methodProofs.removeAll()
-        sessions.removeAll(keepingCapacity: true)
-        if !secondFactorNumbers.isEmpty { secondFactorNumbers = [] }
-        if !codes.isEmpty { codes = [] }
-        if !conflicts.isEmpty { conflicts = [] }
-        if !unclaimed.isEmpty { unclaimed = [] }
-        if !strayClaims.isEmpty { strayClaims = [] }
-        if !unreadable.isEmpty { unreadable = [] }
-    }
-
-    /// Adds a linked provider where it belongs: they are in the order of providers. To make one elsewhere copies it some times.
-    package mutating func addLinkedProvider(
-        _ identity: consuming ProviderIdentity,
-        issuer: consuming String?,
-        email: consuming EmailAddress?,
-        linkedAt: Timestamp
-    ) {
-        let provider = identity.provider
-        var place = linkedProviders.count
-        while place > 0, provider < linkedProviders[place - 1].identity.provider { place -= 1 }
-        let isLast = place == linkedProviders.count
-        let added = LinkedProvider(identity: identity, issuer: issuer, email: email, linkedAt: linkedAt)
-        if isLast { linkedProviders.append(added) } else { linkedProviders.insert(added, at: place) }
-    }
-
-    /// True if the account exists. A comparison with `nil` would copy it.
-    package var hasAccount: Bool { if case .some = account { true } else { false } }
-
     /// Adds the linked providers to the account, if it exists.
     package mutating func linkAccount() {
-        if linkedProviders.isEmpty { return }
         account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map { ($0.identity, $0.issuer) })
     }
 

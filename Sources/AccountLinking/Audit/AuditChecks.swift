@@ -9,11 +9,12 @@ package struct AuditChecks: Sendable {
 
     private struct GroupCheck {
         var rule: Int
-        var traits: @Sendable (AccountSnapshot, AuditTerms, inout TraitList) -> Void
+        var traits: @Sendable (AccountSnapshot, AuditTerms) -> [AuditRule.Trait]
     }
 
     private let rules: [AuditRule]
     private var accountChecks: [AccountCheck] = []
+    private var claimChecks: [AccountCheck] = []
     private var groupChecks: [GroupCheck] = []
 
     package init(_ rules: [AuditRule]) {
@@ -22,32 +23,43 @@ package struct AuditChecks: Sendable {
             switch rule.check {
             case .account(let check): accountChecks.append(AccountCheck(rule: index, evidence: check))
             case .group(let traits, _): groupChecks.append(GroupCheck(rule: index, traits: traits))
-            case .claims, .project: break
+            case .claims(let check): claimChecks.append(AccountCheck(rule: index) { snapshot, _ in check(snapshot) })
+            case .project: break
             }
         }
     }
 
-    /// The findings in one account, without its claims; none for rules about several accounts. For an account with
-    /// unreadable values, returns only findings about those: missing values are no reason to suspect more.
+    /// The findings in one account; none for rules about several accounts. For an account with unreadable values, returns only
+    /// findings about those and about its claims: missing values are no reason to suspect more.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
-        var found: [Finding] = []
         let isReadable = snapshot.unreadable.isEmpty
+        var found: [Finding] = []
         for check in accountChecks where isReadable || rules[check.rule].id == AuditRule.unreadableValue.id {
-            let evidence = check.evidence(snapshot, terms)
-            if evidence.isEmpty { continue }
-            found += evidence.map {
-                Finding(rules[check.rule], tenant: snapshot.tenant, user: snapshot.id, evidence: $0)
-            }
+            add(check, snapshot, terms, to: &found)
+        }
+        if !snapshot.strayClaims.isEmpty {
+            for check in claimChecks { add(check, snapshot, terms, to: &found) }
         }
         return found
     }
 
-    /// Makes `traits` what an account contributes to rules about several.
-    package func gather(from snapshot: AccountSnapshot, _ terms: AuditTerms, into traits: inout TraitList) {
-        traits.removeAll()
+    private func add(_ check: AccountCheck, _ snapshot: AccountSnapshot, _ terms: AuditTerms, to found: inout [Finding])
+    {
+        for evidence in check.evidence(snapshot, terms) {
+            found.append(
+                Finding(rules[check.rule], tenant: snapshot.tenant, user: snapshot.id, evidence: evidence)
+            )
+        }
+    }
+
+    /// Calls `body` with what an account contributes to each rule about several accounts.
+    package func forEachTrait(
+        of snapshot: AccountSnapshot,
+        _ terms: AuditTerms,
+        _ body: (_ rule: Int, AuditRule.Trait) throws -> Void
+    ) rethrows {
         for check in groupChecks {
-            traits.rule = check.rule
-            check.traits(snapshot, terms, &traits)
+            for trait in check.traits(snapshot, terms) { try body(check.rule, trait) }
         }
     }
 }

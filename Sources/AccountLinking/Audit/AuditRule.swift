@@ -28,15 +28,10 @@ package struct AuditRule: Sendable {
         package var key: String
         /// The account's part in the trait.
         package var detail: String
-        /// The same for all traits with the same key, and for the account's traits under other rules where that is possible: these
-        /// are kept together then.
-        package var family: String
 
-        /// - `family`: the key, where nothing is said.
-        package init(key: String, detail: String, family: String? = nil) {
+        package init(key: String, detail: String) {
             self.key = key
             self.detail = detail
-            self.family = family ?? key
         }
     }
 
@@ -59,12 +54,12 @@ package struct AuditRule: Sendable {
         case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
         /// About the project's configuration: the evidence of each finding. It names no account.
         case project(@Sendable (AuditTerms) -> [Evidence])
-        /// About claims that may have no owner; of the account, only its identifiers are known.
+        /// About stray claims: the evidence of each finding. Also asked if the account has unreadable values.
         case claims(@Sendable (AccountSnapshot) -> [Evidence])
-        /// About several: appends what each contributes, and says whether those with the same key are a finding. The members
-        /// come in the order of their ids, each as often as it contributed, two accounts at least.
+        /// About several: the traits of each account, and the evidence if those with the same key are a finding. The members come
+        /// in the order of their ids, each as often as it has the trait, two accounts at least.
         case group(
-            traits: @Sendable (AccountSnapshot, AuditTerms, inout TraitList) -> Void,
+            traits: @Sendable (AccountSnapshot, AuditTerms) -> [Trait],
             evidence: @Sendable (_ key: String, _ members: [Member]) -> Evidence?
         )
     }
@@ -106,7 +101,6 @@ extension AuditRule {
 
 /// The terms by which an audit judges accounts.
 package struct AuditTerms: Sendable {
-    private let passing = PassedByAddress()
     package var policy: LinkPolicy
     /// Returns true if users can sign in with a provider now.
     package var isEnabled: @Sendable (ProviderID) -> Bool
@@ -206,12 +200,6 @@ extension AuditRule {
     /// The rule's findings in one account; `AuditChecks` runs many rules.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         AuditChecks([self]).findings(in: snapshot, terms)
-    }
-
-    /// The rule's findings in the claims of one account that may have no owner.
-    package func findings(inClaimsOf snapshot: AccountSnapshot) -> [Finding] {
-        guard case .claims(let check) = check else { return [] }
-        return check(snapshot).map { Finding(self, tenant: snapshot.tenant, user: snapshot.id, evidence: $0) }
     }
 
     /// The finding about `members`, which share `key`; `nil` where there is none, or only one account.

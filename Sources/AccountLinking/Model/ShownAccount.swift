@@ -1,13 +1,11 @@
-/// The account as answers and exports show it, so that its form is defined once. `Text` is a string of a record, or
-/// bytes of a stored row.
-package struct ShownAccount<Text> {
+/// The account as answers and exports show it, so that its form is defined once.
+package struct ShownAccount: Sendable {
     /// The account's own address.
-    package struct Email {
+    package struct Email: Sendable {
         /// In lower case (`EmailAddress.lowercased`).
         package var address: String
         package var isVerified: Bool
 
-        @inlinable
         package init(address: String, isVerified: Bool) {
             self.address = address
             self.isVerified = isVerified
@@ -15,24 +13,22 @@ package struct ShownAccount<Text> {
     }
 
     /// A linked identity.
-    package struct Provider {
-        package var id: Text
-        package var subject: Text
+    package struct Provider: Sendable {
+        package var id: String
+        package var subject: String
         /// In lower case.
         package var email: String?
-        package var displayName: Text?
-        package var photoURL: Text?
-        package var screenName: Text?
+        package var displayName: String?
+        package var photoURL: String?
+        package var screenName: String?
 
-        // Inlinable, as below: another target cannot specialize code that it does not see.
-        @inlinable
         package init(
-            id: Text,
-            subject: Text,
+            id: String,
+            subject: String,
             email: String?,
-            displayName: Text?,
-            photoURL: Text?,
-            screenName: Text?
+            displayName: String?,
+            photoURL: String?,
+            screenName: String?
         ) {
             self.id = id
             self.subject = subject
@@ -44,19 +40,19 @@ package struct ShownAccount<Text> {
     }
 
     package var tenant: TenantID
-    package var id: Text
+    package var id: String
     package var email: Email?
-    package var initialEmail: Text?
-    package var phoneNumber: Text?
-    package var displayName: Text?
-    package var photoURL: Text?
-    package var screenName: Text?
-    package var language: Text?
-    package var timeZone: Text?
-    package var dateOfBirth: Text?
+    package var initialEmail: String?
+    package var phoneNumber: String?
+    package var displayName: String?
+    package var photoURL: String?
+    package var screenName: String?
+    package var language: String?
+    package var timeZone: String?
+    package var dateOfBirth: String?
     package var isDisabled = false
     package var usesCustomTokens = false
-    package var customAttributes: Text?
+    package var customAttributes: String?
     package var validSince: Timestamp
     package var createdAt: Timestamp
     package var lastLoginAt: Timestamp?
@@ -69,8 +65,7 @@ package struct ShownAccount<Text> {
     package var secondFactors: [SecondFactor] = []
 
     /// An account without any optional field.
-    @inlinable
-    package init(tenant: TenantID, id: Text, validSince: Timestamp, createdAt: Timestamp) {
+    package init(tenant: TenantID, id: String, validSince: Timestamp, createdAt: Timestamp) {
         self.tenant = tenant
         self.id = id
         self.validSince = validSince
@@ -78,7 +73,7 @@ package struct ShownAccount<Text> {
     }
 }
 
-extension ShownAccount<String> {
+extension ShownAccount {
     package init(_ user: UserRecord) {
         self.init(
             tenant: user.tenant,

@@ -1,17 +1,15 @@
 package import AccountLinking
 package import AccountStore
-import Synchronization
 
 /// Asks rules about accounts, many at once, and repairs nothing. Writes nothing to the database either.
 package struct Audit: Sendable {
     /// How far a run has come.
     package struct Progress: Sendable, Hashable {
-        package var reading = ScanProgress()
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
         /// The accounts, where some were named.
         package var users: Set<UserID> = []
-        /// After this a later run goes on; `nil` before the first page, and once all accounts were read.
+        /// A later run continues after it; `nil` before the first account, and once all accounts were read.
         package var place: AccountSnapshots.Place?
 
         package init() {}
@@ -20,15 +18,19 @@ package struct Audit: Sendable {
     private let snapshots: AccountSnapshots
     private let rules: [AuditRule]
     private let terms: AuditTerms
+    /// Accounts between two reports without a finding.
+    private let reportInterval: Int64
 
     package init(
         _ snapshots: AccountSnapshots,
         rules: [AuditRule],
-        terms: AuditTerms
+        terms: AuditTerms,
+        reportInterval: Int64 = 1000
     ) {
         self.snapshots = snapshots
         self.rules = rules
         self.terms = terms
+        self.reportInterval = reportInterval
     }
 
     /// The rules that a selection cannot answer: those about several accounts need all of them.
@@ -37,201 +39,111 @@ package struct Audit: Sendable {
         return rules.filter(\.isAboutSeveral)
     }
 
-    /// Reads the accounts of `selection` and tells of every finding: first those about one account, in the order of the
+    /// Reads the accounts of `selection` and reports every finding: first those about one account, in the order of the
     /// accounts, then those about several, in an order that is the same for the same accounts.
     ///
     /// - Parameters:
-    ///   - selection: which accounts.
-    ///   - tenant: one tenant; all of them where it is `nil`.
-    ///   - start: where an earlier run ended: what it told about single accounts is not told again. What is about several
-    ///     is, of all.
-    ///   - tell: called for each finding, never twice at once.
-    ///   - report: called after each page, never beside `tell`; throws to stop.
-    /// - Returns: what was looked at and found, in this run.
-    /// - Throws: `PostgresError`, `SpillFailure`; what `tell` and `report` throw.
+    ///   - selection: the accounts.
+    ///   - tenant: one tenant; `nil` for all of them.
+    ///   - start: where an earlier run ended. Its findings about single accounts are not repeated; those about several are.
+    ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
+    ///   - tell: called for each finding.
+    ///   - report: called after the findings of an account, and from time to time; throws to stop.
+    /// - Returns: what this run read and found.
+    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `tell` or `report`.
     package func run(
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
         after start: AccountSnapshots.Place? = nil,
+        check: @escaping @Sendable () throws -> Void = {},
         tell: @escaping @Sendable (Finding) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
-        try await walk(selection, tenant: tenant, after: start, .findings, tell: { try tell($0.finding) }, report)
+        try await walk(selection, tenant, after: start, check, report) { found, _ in
+            for finding in found { try tell(finding) }
+        } ofGroup: { finding, _ in
+            try tell(finding)
+        }
     }
 
-    /// As `run`, and tells with each finding what a plan does about it. What is proposed for one account comes in one row,
-    /// but for what is about claims and about several accounts.
+    /// Like `run`, and says for each finding what a plan does about it. The proposals for one account come together, except
+    /// those about several accounts.
     ///
-    /// - `planned`: the ids of the rules whose findings are planned; `nil` plans those of every rule. Findings of the other
-    ///   rules are counted in the result, and nothing else.
+    /// - `planned`: the ids of the rules whose findings are planned; `nil` for all rules. Findings of the other rules are only
+    ///   counted.
     package func plan(
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
         planning planned: Set<String>? = nil,
+        check: @escaping @Sendable () throws -> Void = {},
         tell: @escaping @Sendable (Proposal) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
-        let telling = Telling.proposals(of: planned ?? Set(rules.map(\.id)))
-        return try await walk(selection, tenant: tenant, after: nil, telling, tell: tell, report)
-    }
-
-    /// What is told of findings.
-    fileprivate enum Telling: Sendable {
-        /// The findings alone.
-        case findings
-        /// What a plan does about the findings of these rules.
-        case proposals(of: Set<String>)
+        let planned = planned ?? Set(rules.map(\.id))
+        let (rules, terms) = (rules, terms)
+        return try await walk(selection, tenant, after: nil, check, report) { found, snapshot in
+            let findings = found.filter { planned.contains($0.rule) }
+            for proposal in snapshot.proposals(about: findings, terms) { try tell(proposal) }
+        } ofGroup: { finding, members in
+            guard planned.contains(finding.rule), let rule = rules.first(where: { $0.id == finding.rule }) else {
+                return
+            }
+            for proposal in rule.proposals(about: finding, members: members) { try tell(proposal) }
+        }
     }
 
     private func walk(
         _ selection: AccountSnapshots.Selection,
-        tenant: TenantID?,
+        _ tenant: TenantID?,
         after start: AccountSnapshots.Place?,
-        _ telling: Telling,
-        tell: @escaping @Sendable (Proposal) throws -> Void,
-        _ report: @escaping @Sendable (Progress) throws -> Void
+        _ check: @escaping @Sendable () throws -> Void,
+        _ report: @escaping @Sendable (Progress) throws -> Void,
+        ofAccount tell: @escaping @Sendable ([Finding], AccountSnapshot) throws -> Void,
+        ofGroup tellGroup: @escaping @Sendable (Finding, [AuditRule.Member]) throws -> Void
     ) async throws -> Progress {
         let unanswered = Set(Self.unanswered(rules, by: selection).map(\.id))
         let rules = rules.filter { !unanswered.contains($0.id) }
         let isGrouping = rules.contains(where: \.isAboutSeveral)
-        let checks = AuditChecks(rules)
-        let namesUsers = if case .users = selection { true } else { false }
-        let spill = Mutex<TraitSpill?>(try TraitSpill(in: snapshots.temporaryFolder))
-        let progress = Mutex(Progress())
-        try await snapshots.read(
+        return try await snapshots.read(
             selection,
             tenant: tenant,
             after: isGrouping ? nil : start,
             at: terms.now,
-            reading: { reading in
-                let now = progress.withLock { progress in
-                    progress.reading = reading
-                    return progress
+            check: check
+        ) { accounts in
+            let checks = AuditChecks(rules)
+            var shared = try SharedTraits(in: snapshots.temporaryFolder)
+            var progress = Progress()
+            while let snapshot = try accounts.next() {
+                try checks.forEachTrait(of: snapshot, terms) { try shared.append($1, rule: $0, of: snapshot) }
+                if let start, !start.precedes(snapshot) { continue }
+                let found = checks.findings(in: snapshot, terms)
+                if !found.isEmpty { try tell(found, snapshot) }
+                progress.count(found)
+                if let account = snapshot.account {
+                    progress.accounts += 1
+                    if case .users = selection { progress.users.insert(account.id) }
                 }
-                try report(now)
-            },
-            work: { page in
-                try Judged(
-                    page,
-                    rules,
-                    checks,
-                    terms,
-                    after: start,
-                    gathers: isGrouping,
-                    telling: telling,
-                    namesUsers: namesUsers
-                )
-            },
-            take: { judged in
-                try spill.withLock { try $0?.append(judged.traits) }
-                for proposal in judged.proposals { try tell(proposal) }
-                let now = progress.withLock { progress in
-                    progress.count(judged.findings)
-                    progress.accounts += Int64(judged.accounts)
-                    progress.users.formUnion(judged.users)
-                    if let end = judged.end { progress.place = end }
-                    return progress
-                }
-                try report(now)
+                progress.place = AccountSnapshots.Place(tenant: snapshot.tenant, userID: snapshot.id.rawValue)
+                if !found.isEmpty || progress.accounts.isMultiple(of: reportInterval) { try report(progress) }
             }
-        )
-        progress.withLock { $0.place = nil }
-        guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
-        try await spill.groups { group in
-            guard let finding = rules[group.rule].finding(about: group.members, key: group.key, tenant: group.tenant)
-            else { return }
-            let proposals: [Proposal] =
-                switch telling {
-                case .findings: [finding.unplanned]
-                case .proposals(let planned):
-                    planned.contains(finding.rule)
-                        ? rules[group.rule].proposals(about: finding, members: group.members) : []
+            progress.place = nil
+            try shared.groups { group in
+                let rule = rules[group.rule]
+                guard let finding = rule.finding(about: group.members, key: group.key, tenant: group.tenant) else {
+                    return
                 }
-            for proposal in proposals { try tell(proposal) }
-            progress.withLock { $0.count([finding]) }
+                try tellGroup(finding, group.members)
+                progress.count([finding])
+            }
+            return progress
         }
-        return progress.withLock { $0 }
     }
-}
-
-extension Finding {
-    /// Where nobody asks what to do about it.
-    fileprivate var unplanned: Proposal { Proposal(finding: self, user: user, version: nil, offer: .person("")) }
 }
 
 extension Audit.Progress {
     fileprivate mutating func count(_ found: [Finding]) {
         for finding in found { findings[finding.rule, default: 0] += 1 }
-    }
-}
-
-/// What the rules say of one page.
-private struct Judged: Sendable {
-    var findings: [Finding] = []
-    var proposals: [Proposal] = []
-    var traits = TraitBatch()
-    var accounts = 0
-    /// The accounts that are there, where somebody wants to know.
-    var users: [UserID] = []
-    var end: AccountSnapshots.Place?
-
-    init(
-        _ page: AccountSnapshots.Page,
-        _ rules: [AuditRule],
-        _ checks: AuditChecks,
-        _ terms: AuditTerms,
-        after start: AccountSnapshots.Place?,
-        gathers: Bool,
-        telling: Audit.Telling,
-        namesUsers: Bool
-    ) throws {
-        end = page.end
-        switch page.content {
-        case .accounts(let snapshots):
-            var contributed = TraitList()
-            try snapshots.visit { snapshot in
-                judge(snapshot, rules, checks, terms, after: start, telling)
-                if gathers {
-                    checks.gather(from: snapshot, terms, into: &contributed)
-                    traits.append(contributed, of: snapshot)
-                }
-                if namesUsers, let user = snapshot.account?.id { users.append(user) }
-            }
-        case .strayClaims(let snapshots):
-            for snapshot in snapshots {
-                tell(rules.flatMap { $0.findings(inClaimsOf: snapshot) }, of: snapshot, terms, telling)
-            }
-        }
-    }
-
-    private mutating func judge(
-        _ snapshot: AccountSnapshot,
-        _ rules: [AuditRule],
-        _ checks: AuditChecks,
-        _ terms: AuditTerms,
-        after start: AccountSnapshots.Place?,
-        _ telling: Audit.Telling
-    ) {
-        if let start, !start.precedes(snapshot) { return }
-        // What hangs off nobody is judged, and is no account.
-        if snapshot.hasAccount { accounts += 1 }
-        var found = checks.findings(in: snapshot, terms)
-        if !snapshot.strayClaims.isEmpty { found += rules.flatMap { $0.findings(inClaimsOf: snapshot) } }
-        if !found.isEmpty { tell(found, of: snapshot, terms, telling) }
-    }
-
-    private mutating func tell(
-        _ found: [Finding],
-        of snapshot: AccountSnapshot,
-        _ terms: AuditTerms,
-        _ telling: Audit.Telling
-    ) {
-        findings += found
-        switch telling {
-        case .findings: proposals += found.map(\.unplanned)
-        case .proposals(let planned):
-            proposals += snapshot.proposals(about: found.filter { planned.contains($0.rule) }, terms)
-        }
     }
 }
 

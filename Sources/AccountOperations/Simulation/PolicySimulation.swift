@@ -6,13 +6,12 @@ import Synchronization
 package struct PolicySimulation: Sendable {
     /// Progress and results of judging the accounts.
     package struct Progress: Sendable, Hashable {
-        package var reading = ScanProgress()
         package var accounts: Int64 = 0
         /// Accounts with columns that cannot be decoded. They have no prediction.
         package var unreadable: Int64 = 0
         /// Accounts by effect.
         package var effects: [SimulatedEffect: Int64] = [:]
-        /// The place after which a later run continues; `nil` before the first page and after the last.
+        /// A later run continues after it; `nil` before the first account, and once all accounts were read.
         package var place: AccountSnapshots.Place?
 
         package init() {}
@@ -79,73 +78,82 @@ package struct PolicySimulation: Sendable {
     }
 
     private let comparison: PolicyComparison
+    /// Accounts between two reports without an effect.
+    private let reportInterval: Int64
 
-    package init(_ comparison: PolicyComparison) {
+    package init(_ comparison: PolicyComparison, reportInterval: Int64 = 1000) {
         self.comparison = comparison
+        self.reportInterval = reportInterval
     }
 
-    /// Judges every account and reports each effect in the order of the accounts. Accounts that would share an address
-    /// come last.
+    /// Judges every account and reports the effects on it, in the order of the accounts; then the effects on accounts that
+    /// come to share an address.
     ///
-    /// - `tenant`: one tenant; `nil` for all.
-    /// - `start`: the place where an earlier run ended. Effects before it are not reported again, except shared
-    ///   addresses.
-    /// - `now`: the time at which rows count as live or expired.
-    /// - `onPrediction`: called for each effect on an account, never concurrently.
-    /// - `report`: called after each page, never concurrently with `onPrediction`. Throws to stop.
-    /// - Returns: the progress and results of this run.
-    /// - Throws: `PostgresError`, `SpillFailure`, and the errors of `onPrediction` and `report`.
+    /// - Parameters:
+    ///   - snapshots: the accounts.
+    ///   - tenant: one tenant; `nil` for all of them.
+    ///   - start: where an earlier run ended. Its effects are not repeated, except those on shared addresses.
+    ///   - now: conflicts that expired before it are dead.
+    ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
+    ///   - tell: called for each effect on an account.
+    ///   - report: called after the effects on an account, and from time to time; throws to stop.
+    /// - Returns: what this run read and found.
+    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `tell` or `report`.
     package func run(
         _ snapshots: AccountSnapshots,
         tenant: TenantID?,
         after start: AccountSnapshots.Place? = nil,
         at now: Timestamp,
-        onPrediction: @escaping @Sendable (Prediction) throws -> Void,
+        check: @escaping @Sendable () throws -> Void = {},
+        tell: @escaping @Sendable (Prediction) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
         let joins = comparison.joinsAddresses
-        let spill = Mutex<TraitSpill?>(try TraitSpill(in: snapshots.temporaryFolder))
-        let progress = Mutex(Progress())
-        try await snapshots.read(
+        return try await snapshots.read(
             .all,
             tenant: tenant,
             after: joins ? nil : start,
             extent: .judged,
-            withStrayClaims: false,
             at: now,
-            reading: { reading in
-                let now = progress.withLock { progress in
-                    progress.reading = reading
-                    return progress
+            check: check
+        ) { accounts in
+            var memo = PolicyComparison.Memo()
+            var shared = try SharedTraits(in: snapshots.temporaryFolder)
+            var progress = Progress()
+            while let snapshot = try accounts.next() {
+                if joins {
+                    for trait in AuditRule.addressTraits(of: snapshot) {
+                        try shared.append(trait, rule: 0, of: snapshot)
+                    }
                 }
-                try report(now)
-            },
-            work: { page in try Judged(page, comparison, after: start, gathers: joins) },
-            take: { judged in
-                try spill.withLock { try $0?.append(judged.traits) }
-                for prediction in judged.predictions { try onPrediction(prediction) }
-                let now = progress.withLock { progress in
-                    for prediction in judged.predictions { progress.effects[prediction.effect, default: 0] += 1 }
-                    progress.accounts += judged.accounts
-                    progress.unreadable += judged.unreadable
-                    if let end = judged.end { progress.place = end }
-                    return progress
+                if let start, !start.precedes(snapshot) { continue }
+                progress.place = AccountSnapshots.Place(tenant: snapshot.tenant, userID: snapshot.id.rawValue)
+                guard snapshot.account != nil else { continue }
+                progress.accounts += 1
+                if !snapshot.unreadable.isEmpty { progress.unreadable += 1 }
+                let predictions = comparison.predictions(for: snapshot, &memo)
+                for prediction in predictions {
+                    try onPrediction(prediction)
+                    progress.effects[prediction.effect, default: 0] += 1
                 }
-                try report(now)
+                if !predictions.isEmpty || progress.accounts.isMultiple(of: reportInterval) { try report(progress) }
             }
-        )
-        progress.withLock { $0.place = nil }
-        guard let spill = spill.withLock({ $0.take() }) else { return progress.withLock { $0 } }
-        try await spill.groups { group in
-            let shared = comparison.predictions(forAccountsNaming: group.key, group.members, tenant: group.tenant)
-            // One account that names its address twice does not share it.
-            guard Set(group.members.map(\.user)).count > 1 else { return }
-            for prediction in shared {
-                try onPrediction(prediction)
-                progress.withLock { $0.effects[prediction.effect, default: 0] += 1 }
+            progress.place = nil
+            try shared.groups { group in
+                // An account that names an address twice shares it with no other.
+                guard Set(group.members.map(\.user)).count > 1 else { return }
+                let predictions = comparison.predictions(
+                    forAccountsNaming: group.key,
+                    group.members,
+                    tenant: group.tenant
+                )
+                for prediction in predictions {
+                    try onPrediction(prediction)
+                    progress.effects[prediction.effect, default: 0] += 1
+                }
             }
+            return progress
         }
-        return progress.withLock { $0 }
     }
 
     /// Decides again all recorded questions since an instant, and returns those that would be answered differently.
@@ -194,38 +202,6 @@ extension PolicySimulation.History {
                 after: after.outcome
             )
             changes[change, default: PolicySimulation.HistoryCount()].count(event)
-        }
-    }
-}
-
-/// Effects on the accounts of one page.
-private struct Judged: Sendable {
-    var predictions: [Prediction] = []
-    var traits = TraitBatch()
-    var accounts: Int64 = 0
-    var unreadable: Int64 = 0
-    var end: AccountSnapshots.Place?
-
-    init(
-        _ page: AccountSnapshots.Page,
-        _ comparison: PolicyComparison,
-        after start: AccountSnapshots.Place?,
-        gathers: Bool
-    ) throws {
-        end = page.end
-        guard case .accounts(let snapshots) = page.content else { return }
-        var memo = PolicyComparison.Memo()
-        var addresses = TraitList()
-        try snapshots.visit { snapshot in
-            if gathers {
-                addresses.removeAll()
-                addresses.appendAddresses(of: snapshot)
-                traits.append(addresses, of: snapshot)
-            }
-            guard snapshot.hasAccount, start.map({ $0.precedes(snapshot) }) ?? true else { return }
-            accounts += 1
-            if !snapshot.unreadable.isEmpty { unreadable += 1 }
-            predictions += comparison.predictions(for: snapshot, &memo)
         }
     }
 }

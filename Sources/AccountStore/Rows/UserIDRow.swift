@@ -21,11 +21,6 @@ enum UserIDRow {
         """
     }
 
-    /// The ids in so many of a hundred blocks of the table, taken at random.
-    static func sample(percent: Double, tenant: String) -> Query<String?> {
-        "SELECT user_id FROM \(table: "users") TABLESAMPLE SYSTEM (\(percent)::real) WHERE tenant_id = \(tenant)"
-    }
-
     /// The text as `lower` returns it under the collation "C".
     private static func asciiLowercased(_ text: String) -> String {
         String(

@@ -1,6 +1,5 @@
 import AccountAPI
 import AccountLinking
-import AccountStore
 import ArgumentParser
 import JSON
 
@@ -11,46 +10,50 @@ enum ExportForm: String, CaseIterable, ExpressibleByArgument {
     case ndjson
 }
 
-/// Some accounts of a file.
-struct ExportedPart: Sendable {
-    var bytes: [UInt8] = []
-    var count = 0
-    /// Number of linked identities that the format cannot represent.
-    var leftOut = 0
-}
+/// The text of an export file, some accounts at a time.
+struct ExportedFile: Sendable {
+    private static let bytesMax = 65_536
 
-extension ExportForm {
-    /// The beginning of a file.
-    var beginning: ArraySlice<UInt8> { self == .json ? Array("{\"users\":[".utf8)[...] : [] }
+    private let form: ExportForm
+    private var writer = JSONWriter()
+    private(set) var count: Int64 = 0
+    /// Linked identities that have no place in the form.
+    private(set) var leftOut = 0
 
-    /// Number of bytes of the separator before each account except the first of a file.
-    var separatorBytes: Int { self == .json ? 1 : 0 }
+    init(_ form: ExportForm) {
+        self.form = form
+        if form == .json { writer.between("{\"users\":[") }
+    }
 
-    /// The end of a file.
-    var end: ArraySlice<UInt8> { self == .json ? Array("\n]}\n".utf8)[...] : [] }
-
-    /// Formats some accounts, each with a separator before it.
-    func part(_ accounts: StoredAccounts, withHashes: Bool) throws -> ExportedPart {
-        var part = ExportedPart()
-        var writer = JSONWriter()
-        try accounts.visit { account, hash in
-            var shown = account.passwordUpdatedAt == nil ? nil : ExportedAccount.redacted
-            if withHashes, let hash { shown = ExportedAccount.passwordHash(hash) }
-            switch self {
-            case .json:
-                writer.between(",\n")
-                ExportedAccount.json(account, passwordHash: shown, to: &writer)
-            case .ndjson:
-                ExportedAccount.everything(account, passwordHash: shown, to: &writer)
-                writer.between("\n")
-            case .csv:
-                let line = FirebaseCSV.line(account, passwordHash: shown)
-                part.bytes += line.text.utf8
-                part.leftOut += line.leftOut
-            }
-            part.count += 1
+    /// - `passwordHash`: `nil` if it is not shown.
+    mutating func append(_ account: ShownAccount, passwordHash: String?) {
+        var hash = account.passwordUpdatedAt == nil ? nil : ExportedAccount.redacted
+        if let passwordHash { hash = ExportedAccount.passwordHash(passwordHash) }
+        switch form {
+        case .json:
+            writer.between(count == 0 ? "\n" : ",\n")
+            ExportedAccount.json(account, passwordHash: hash, to: &writer)
+        case .ndjson:
+            ExportedAccount.everything(account, passwordHash: hash, to: &writer)
+            writer.between("\n")
+        case .csv:
+            let line = FirebaseCSV.line(account, passwordHash: hash)
+            writer.between(line.text)
+            leftOut += line.leftOut
         }
-        if self != .csv { part.bytes = writer.bytes }
-        return part
+        count += 1
+    }
+
+    mutating func finish() {
+        if form == .json { writer.between("\n]}\n") }
+    }
+
+    /// True if there is enough text to be written.
+    var isFull: Bool { writer.bytes.count >= Self.bytesMax }
+
+    /// Removes the text.
+    mutating func take() -> ArraySlice<UInt8> {
+        defer { writer = JSONWriter() }
+        return writer.bytes[...]
     }
 }

@@ -42,32 +42,32 @@ enum FirebaseCSV {
 
     /// Returns the line of an account, and the number of its identities that the line cannot represent.
     static func line(
-        _ account: ShownAccount<BorrowedText>,
+        _ account: ShownAccount,
         passwordHash: String?
     ) -> (text: String, leftOut: Int) {
         var fields = [String](repeating: "", count: columnCount)
-        fields[0] = account.id.string
+        fields[0] = account.id
         fields[1] = account.email?.address ?? ""
         fields[2] = account.email?.isVerified == true ? "true" : "false"
         fields[3] = passwordHash ?? ""
-        fields[5] = account.displayName?.string ?? ""
-        fields[6] = account.photoURL?.string ?? ""
+        fields[5] = account.displayName ?? ""
+        fields[6] = account.photoURL ?? ""
         fields[23] = String(account.createdAt.millisecondsSinceEpoch)
         fields[24] = account.lastLoginAt.map { String($0.millisecondsSinceEpoch) } ?? ""
-        fields[25] = account.phoneNumber?.string ?? ""
+        fields[25] = account.phoneNumber ?? ""
         fields[26] = account.isDisabled ? "true" : "false"
-        fields[27] = account.customAttributes?.string ?? ""
+        fields[27] = account.customAttributes ?? ""
         var leftOut = 0
         for linked in account.providers {
-            let id = linked.id.string
+            let id = linked.id
             guard let provider = providers.first(where: { $0.id == id }) else {
                 leftOut += 1
                 continue
             }
-            fields[provider.column] = linked.subject.string
+            fields[provider.column] = linked.subject
             fields[provider.column + 1] = linked.email ?? ""
-            fields[provider.column + 2] = linked.displayName?.string ?? ""
-            fields[provider.column + 3] = linked.photoURL?.string ?? ""
+            fields[provider.column + 2] = linked.displayName ?? ""
+            fields[provider.column + 3] = linked.photoURL ?? ""
         }
         return (fields.map { quoted($0) + "," }.joined() + "\n", leftOut)
     }

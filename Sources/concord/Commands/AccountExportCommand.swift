@@ -14,8 +14,7 @@ struct AccountExportCommand: AsyncParsableCommand {
         abstract: "Export all accounts to a file, in the order of their uids.",
         discussion: """
             Exports all accounts as of one instant, while servers run. The file gets its name once it is complete; if \
-            the command ends early, run it again to start over. Only ndjson holds every field of an account. The \
-            exported data passes through an unnamed temporary file in TMPDIR.
+            the command ends early, run it again to start over. Only ndjson holds every field of an account.
             """
     )
 
@@ -45,18 +44,13 @@ struct AccountExportCommand: AsyncParsableCommand {
 
     private func export(from postgres: PostgresConfiguration) async throws {
         try requireSchema(try await SchemaState.load(postgres))
-        let export = AccountExport(
-            postgres,
-            connections: readers.connections,
-            temporaryFolder: ReaderOptions.temporaryFolder,
-            withHashes: includePasswordHashes
-        )
+        let export = AccountExport(postgres, withHashes: includePasswordHashes)
         let walk = SnapshotWalk(
             total: try await export.estimatedCount(),
             advice: output.map { "\($0) was not written" } ?? "what was written is incomplete"
         )
         let sink = try ExportSink(path: output)
-        let done: ExportedPart
+        let done: ExportedFile
         do {
             done = try await walk.run { try await write(export, to: sink, walk) }
             try sink.finish()
@@ -72,33 +66,22 @@ struct AccountExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the number of written accounts and of omitted data.
-    private func write(
-        _ export: AccountExport,
-        to sink: ExportSink,
-        _ walk: SnapshotWalk
-    ) async throws -> ExportedPart {
-        let (format, withHashes) = (format, includePasswordHashes)
-        let done = Mutex(ExportedPart())
-        try sink.write(format.beginning) { try walk.checkForEnd() }
-        try await export.read(
-            .project,
-            reading: { try walk.report(0, at: nil, reading: $0) },
-            write: { try format.part($0, withHashes: withHashes) },
-            take: { part in
-                let before = done.withLock { $0.count }
-                let bytes = part.bytes.dropFirst(before == 0 ? format.separatorBytes : 0)
-                try sink.write(bytes) { try walk.checkForEnd() }
-                let count = done.withLock { done in
-                    done.count += part.count
-                    done.leftOut += part.leftOut
-                    return done.count
-                }
-                try walk.report(Int64(count), at: nil, reading: ScanProgress())
+    /// Returns how many accounts were written, and what was left out.
+    private func write(_ export: AccountExport, to sink: ExportSink, _ walk: SnapshotWalk) async throws -> ExportedFile
+    {
+        let withHashes = includePasswordHashes
+        let file = Mutex(ExportedFile(format))
+        try await export.read(.project, check: walk.checkForEnd) { account, hash in
+            try file.withLock { file in
+                file.append(account, passwordHash: withHashes ? hash : nil)
+                if file.isFull { try sink.write(file.take()) { try walk.checkForEnd() } }
+                try walk.report(file.count, at: nil)
             }
-        )
-        let all = done.withLock { $0 }
-        try sink.write(format.end) { try walk.checkForEnd() }
-        return all
+        }
+        return try file.withLock { file in
+            file.finish()
+            try sink.write(file.take()) { try walk.checkForEnd() }
+            return file
+        }
     }
 }

@@ -26,7 +26,6 @@ struct AccountLookupOptions: ParsableArguments {
                 .terms(at: Effects.system.now())
             let snapshots = AccountSnapshots(
                 postgres,
-                connections: 1,
                 temporaryFolder: FileManager.default.temporaryDirectory.path
             )
             try await body(AccountReports(store, snapshots, terms: terms), TenantID(tenant))

@@ -93,8 +93,9 @@ extension AuditCommand {
                         selection,
                         tenant: reading.tenantID,
                         after: cursor.start,
-                        tell: { try output.report($0) },
-                        report: { try walk.report($0.accounts, at: $0.place, reading: $0.reading) }
+                        check: walk.checkForEnd,
+                        report: { try output.report($0) },
+                        report: { try walk.report($0.accounts, at: $0.place) }
                     )
                 },
                 orElse: { try output.breakOff() }

@@ -82,11 +82,12 @@ struct AuditPlanCommand: AsyncParsableCommand {
                 selection,
                 tenant: reading.tenantID,
                 planning: plannedIDs,
+                check: walk.checkForEnd,
                 tell: { proposal in
                     if case .repair(let repair) = proposal.offer { try writer.write(repair, proposal) }
                     summary.withLock { $0.count(proposal) }
                 },
-                report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
+                report: { try walk.report($0.accounts, at: nil) }
             )
         }
         try writer.end()

@@ -134,10 +134,11 @@ extension PolicyCommand {
                     tenant: reading.tenantID,
                     after: cursor.start,
                     at: now,
+                    check: walk.checkForEnd,
                     onPrediction: { try output.report($0) },
                     report: { progress in
                         reached.withLock { $0 = progress }
-                        try walk.report(progress.accounts, at: progress.place, reading: progress.reading)
+                        try walk.report(progress.accounts, at: progress.place)
                     }
                 )
                 reached.withLock { $0 = result }
@@ -145,7 +146,7 @@ extension PolicyCommand {
                     RecordedDecisions(postgres, applicationName: name),
                     since: subject.since,
                     tenant: reading.tenantID,
-                    report: { _ in try walk.report(result.accounts, at: nil, reading: result.reading) }
+                    report: { _ in try walk.report(result.accounts, at: nil) }
                 )
                 return (result, history)
             }
@@ -273,7 +274,6 @@ extension PolicyCommand {
             guard changes.contains(where: { $0.judges == .accounts }) else { return }
             let snapshots = AccountSnapshots(
                 configuration.database.postgres,
-                connections: readers.connections,
                 temporaryFolder: ReaderOptions.temporaryFolder,
                 applicationName: "concord policy"
             )
@@ -286,8 +286,9 @@ extension PolicyCommand {
                     snapshots,
                     tenant: nil,
                     at: now,
+                    check: walk.checkForEnd,
                     onPrediction: { _ in },
-                    report: { try walk.report($0.accounts, at: nil, reading: $0.reading) }
+                    report: { try walk.report($0.accounts, at: nil) }
                 )
             }
             try output.endWithCounts(result)

@@ -8,7 +8,8 @@ import Synchronization
 
 /// The options for reading the tables of accounts.
 struct ReaderOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Number of connections that read in parallel.", valueName: "number"))
+    /// Earlier versions read with so many connections; now each table has its own.
+    @Option(help: .hidden)
     var connections = 2
 
     /// The folder for data that does not fit into memory: `TMPDIR`, or `/tmp`.
@@ -42,7 +43,6 @@ struct SnapshotOptions: ParsableArguments {
     func snapshots(_ postgres: PostgresConfiguration, applicationName: String = "concord audit") -> AccountSnapshots {
         AccountSnapshots(
             postgres,
-            connections: readers.connections,
             temporaryFolder: ReaderOptions.temporaryFolder,
             applicationName: applicationName
         )
@@ -84,7 +84,6 @@ struct CursorOption: ParsableArguments {
 /// A run over all accounts. It shows its progress on a terminal, and prints how to continue if it ends early.
 final class SnapshotWalk: Sendable {
     private let meter: ProgressMeter
-    private let readingMeter = ProgressMeter(total: nil, noun: "blocks of tables read")
     private let interrupt = Interrupt()
     private let reached: Mutex<AccountSnapshots.Place?>
     /// The advice if the run ends early, instead of the place to continue from.
@@ -106,16 +105,11 @@ final class SnapshotWalk: Sendable {
         self.advice = advice
     }
 
-    /// Reports the number of finished accounts, up to `place`. Before the first account, reports the progress of
-    /// reading.
+    /// Shows that so many accounts are done, up to `place`.
     /// - Throws: `Interrupted`.
-    func report(_ count: Int64, at place: AccountSnapshots.Place?, reading: ScanProgress) throws {
+    func report(_ count: Int64, at place: AccountSnapshots.Place?) throws {
         if let place { reached.withLock { $0 = place } }
-        if count == 0, reading.blocksInAll > 0 {
-            readingMeter.show(reading.blocks, of: reading.blocksInAll)
-        } else {
-            meter.show(count)
-        }
+        meter.show(count)
         try checkForEnd()
     }
 

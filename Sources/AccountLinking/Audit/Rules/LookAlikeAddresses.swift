@@ -13,9 +13,9 @@ extension AuditRule {
             "compare them: if both belong to one person, concord account merge; if one imitates the other, disable it"
         ),
         check: .group(
-            traits: { snapshot, _, traits in
-                guard let address = snapshot.account?.email?.address else { return }
-                traits.append(key: traits.lookAlikeKey(of: address), detail: address.canonical)
+            traits: { snapshot, _ in
+                guard let address = snapshot.account?.email?.address else { return [] }
+                return [Trait(key: address.lookAlikeKey, detail: address.canonical)]
             },
             evidence: { _, members in
                 let addresses = Set(members.map(\.detail)).sorted()

@@ -12,28 +12,13 @@ extension AuditRule {
             return .repair(snapshot.methodProofs[method] == nil ? .recordMethod(method) : .forgetMethod(method))
         },
         check: .account { snapshot, _ in
-            // Nearly every account is well: neither a copy nor a set is made of those.
-            guard snapshot.account?.hasExactly(snapshot.methodProofs) == false, let account = snapshot.account else {
-                return []
-            }
+            guard let account = snapshot.account else { return [] }
             var there: Set<SignInMethod> = Set(account.linkedProviders.keys.map(SignInMethod.provider))
             if account.hasPassword { there.insert(.password) }
             if account.phoneNumber != nil { there.insert(.phone) }
-            // A link needs nothing but the address, and stays recorded while that changes.
-            let recorded = Set(snapshot.methodProofs.methods).subtracting([.emailLink])
+            // A link needs only the address, and stays recorded while that changes.
+            let recorded = Set(snapshot.methodProofs.keys).subtracting([.emailLink])
             return there.symmetricDifference(recorded).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
         }
     )
-}
-
-extension Account {
-    /// Returns true if exactly the account's methods have a proof. Ignores e-mail links, which need only the address.
-    fileprivate func hasExactly(_ proofs: MethodProofs) -> Bool {
-        let provenCount = proofs.count - (proofs[.emailLink] == nil ? 0 : 1)
-        let count = linkedProviders.count + (hasPassword ? 1 : 0) + (phoneNumber == nil ? 0 : 1)
-        return count == provenCount
-            && (!hasPassword || proofs[.password] != nil)
-            && (phoneNumber == nil || proofs[.phone] != nil)
-            && linkedProviders.allSatisfy { proofs[.provider($0.key)] != nil }
-    }
 }

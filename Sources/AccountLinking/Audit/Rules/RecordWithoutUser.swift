@@ -13,7 +13,7 @@ extension AuditRule {
             return .repair(.deleteRecords(table))
         },
         check: .account { snapshot, _ in
-            guard !snapshot.hasAccount else { return [] }
+            guard snapshot.account == nil else { return [] }
             let counts: [(String, Int64)] = [
                 ("linked_providers", Int64(snapshot.linkedProviders.count)),
                 ("sign_in_methods", Int64(snapshot.methodProofs.count)),

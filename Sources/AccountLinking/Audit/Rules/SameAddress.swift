@@ -8,7 +8,7 @@ extension AuditRule {
         repair: "Merge the accounts after the owners have proven that they are one person.",
         remedy: .person("concord account merge, after the owners have proven that they are one person"),
         check: .group(
-            traits: { snapshot, _, traits in traits.appendAddresses(of: snapshot) },
+            traits: { snapshot, _ in addressTraits(of: snapshot) },
             evidence: { key, members in
                 Evidence([
                     "address": .address(key),
@@ -20,23 +20,18 @@ extension AuditRule {
 
     /// The detail of an account's own address, as opposed to a provider's.
     static let ownAddress = "account"
-}
 
-extension TraitList {
-    /// Appends every address that an account names, its own or that of a linked provider.
-    /// If several providers name one address, only the last one is appended.
-    package mutating func appendAddresses(of snapshot: AccountSnapshot) {
-        if let own = snapshot.account?.email { append(own.address, detail: AuditRule.ownAddress) }
-        for index in snapshot.linkedProviders.indices.reversed() {
-            guard let address = snapshot.linkedProviders[index].email, !contains(key: address.canonical) else {
+    /// Every address that an account names, its own or that of a linked provider, each once: as its own if it is, else as that
+    /// of the last provider.
+    package static func addressTraits(of snapshot: AccountSnapshot) -> [Trait] {
+        var traits: [Trait] = []
+        if let own = snapshot.account?.email?.address.canonical { traits.append(Trait(key: own, detail: ownAddress)) }
+        for linked in snapshot.linkedProviders.reversed() {
+            guard let address = linked.email?.canonical, !traits.contains(where: { $0.key == address }) else {
                 continue
             }
-            append(address, detail: snapshot.linkedProviders[index].identity.provider.rawValue)
+            traits.append(Trait(key: address, detail: linked.identity.provider.rawValue))
         }
-    }
-
-    /// Addresses that are the same look alike.
-    private mutating func append(_ address: EmailAddress, detail: String) {
-        append(key: address.canonical, detail: detail, family: lookAlikeKey(of: address))
+        return traits
     }
 }

@@ -16,16 +16,12 @@ extension AuditRule {
             return .repairs(leftOver.map { ($0, .forgetNumber) })
         },
         check: .group(
-            traits: { snapshot, _, traits in
-                guard
-                    snapshot.unprovenPhoneNumber != nil || !snapshot.secondFactorNumbers.isEmpty
-                        || snapshot.account?.phoneNumber != nil
-                else { return }
+            traits: { snapshot, _ in
                 var uses: [PhoneNumber: String] = [:]
                 if let number = snapshot.unprovenPhoneNumber { uses[number] = leftOverUse }
                 for number in snapshot.secondFactorNumbers { uses[number] = "second factor" }
                 if let number = snapshot.account?.phoneNumber { uses[number] = "sign-in" }
-                for (number, use) in uses { traits.append(key: number.rawValue, detail: use) }
+                return uses.map { Trait(key: $0.key.rawValue, detail: $0.value) }
             },
             evidence: { key, members in
                 Evidence([

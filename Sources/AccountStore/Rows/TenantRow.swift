@@ -1,0 +1,27 @@
+import AccountLinking
+import Postgres
+
+/// The tenants that have users or claims.
+enum TenantRow {
+    static func exists(_ tenant: TenantID) -> Query<Bool> {
+        Query(
+            """
+            SELECT EXISTS (SELECT FROM users WHERE tenant_id = \(tenant))
+                OR EXISTS (SELECT FROM identifiers WHERE tenant_id = \(tenant))
+            """
+        )
+    }
+
+    /// In order. Goes from each tenant to the next by the indexes, so the cost grows with tenants and not with rows.
+    static let all: Query<OneValue<TenantID>> = """
+        WITH RECURSIVE found AS (
+            SELECT least((SELECT min(tenant_id) FROM users), (SELECT min(tenant_id) FROM identifiers)) AS tenant_id
+            UNION ALL
+            SELECT least(
+                (SELECT min(tenant_id) FROM users WHERE tenant_id > found.tenant_id),
+                (SELECT min(tenant_id) FROM identifiers WHERE tenant_id > found.tenant_id))
+            FROM found WHERE found.tenant_id IS NOT NULL
+        )
+        SELECT tenant_id FROM found WHERE tenant_id IS NOT NULL ORDER BY tenant_id
+        """
+}

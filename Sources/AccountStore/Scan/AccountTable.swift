@@ -1,0 +1,68 @@
+import AccountLinking
+import Postgres
+
+/// A table as audits or exports read it: its columns, and what one of its rows adds to the record of an account.
+struct AccountTable<Record>: Sendable {
+    /// Takes the columns in the order in which `columns` names them.
+    typealias Read = @Sendable (inout CopiedRow, inout Record) throws(PostgresError) -> Void
+
+    let name: StaticString
+    let columns: SQL
+    /// The rows that are read; all by default.
+    let filter: SQL?
+    let read: Read
+
+    init(_ name: StaticString, _ columns: SQL, where filter: SQL? = nil, _ read: @escaping Read) {
+        self.name = name
+        self.columns = columns
+        self.filter = filter
+        self.read = read
+    }
+
+    /// The rows of some accounts in the order of user ids. The column's collation is "C", so PostgreSQL compares bytes.
+    func rows(_ scope: AccountScope) -> SQL {
+        var sql: SQL = "SELECT user_id, \(columns)\nFROM \(SQL(literal: name))\nWHERE \(scope.condition)"
+        if let filter { sql.append(" AND \(filter)") }
+        sql.append("\nORDER BY user_id")
+        return sql
+    }
+}
+
+/// The accounts of a tenant that are read.
+struct AccountScope {
+    let tenant: TenantID
+    var selection = AccountSnapshots.Selection.all
+    /// Accounts up to this id are left out.
+    var after: String?
+
+    /// A condition on any table with a `user_id`.
+    var condition: SQL {
+        var condition: SQL = "tenant_id = \(tenant)"
+        switch selection {
+        case .all: break
+        case .users(let users):
+            condition.append(" AND user_id IN (''")
+            for user in users { condition.append(", \(user)") }
+            condition.append(")")
+        case .changed(let since):
+            condition.append(
+                """
+                 AND user_id IN (
+                    SELECT user_id FROM users
+                    WHERE tenant_id = \(tenant) AND (last_login_at >= \(since) OR created_at >= \(since))
+                    UNION SELECT user_id FROM account_events
+                    WHERE tenant_id = \(tenant) AND occurred_at >= \(since))
+                """
+            )
+        }
+        if let after { condition.append(" AND user_id > \(after)") }
+        return condition
+    }
+}
+
+extension CopiedRow {
+    mutating func next() throws(PostgresError) -> Timestamp { Timestamp(try next() as PostgresTimestamp) }
+    mutating func next() throws(PostgresError) -> Timestamp? {
+        try (next() as PostgresTimestamp?).map { Timestamp($0) }
+    }
+}
