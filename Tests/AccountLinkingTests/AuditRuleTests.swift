@@ -68,12 +68,15 @@ struct AuditRuleTests {
             "identifier-without-claim", 1,
             changed { $0.unclaimed = [.init(identifier: .phone(annsNumber), owner: user("bob"))] }
         ),
-        ("claim-without-owner", 1, changed { $0.strayClaims = [.init(kind: "email", value: "ann@old.example")] }),
+        (
+            "claim-without-owner", 1,
+            changed { $0.orphanedIdentifiers = [.init(kind: "email", value: "ann@old.example")] }
+        ),
         (
             "claim-without-owner", 1,
             changed {
                 $0.account = nil
-                $0.strayClaims = [.init(kind: "federated", value: "google.com\u{1F}g-1")]
+                $0.orphanedIdentifiers = [.init(kind: "federated", value: "google.com\u{1F}g-1")]
             }
         ),
         (
@@ -324,7 +327,7 @@ struct AuditRuleTests {
         let snapshot = Self.changed { snapshot in
             snapshot.account?.email = nil
             snapshot.unreadable = ["users.email"]
-            snapshot.strayClaims = [.init(kind: "email", value: ann.canonical)]
+            snapshot.orphanedIdentifiers = [.init(kind: "email", value: ann.canonical)]
         }
         let findings = AuditChecks(AuditRule.all).findings(in: snapshot, Self.terms)
         #expect(findings.map(\.rule) == ["unreadable-value", "claim-without-owner"])

@@ -103,7 +103,7 @@ struct AuditRepairTests {
         _ = try await Audit(snapshots, rules: AuditRule.all, terms: terms).plan(
             .all,
             tenant: nil,
-            tell: { proposal in proposals.withLock { $0.append(proposal) } },
+            onProposal: { proposal in proposals.withLock { $0.append(proposal) } },
             report: { _ in }
         )
         var steps: [PlannedStep] = []

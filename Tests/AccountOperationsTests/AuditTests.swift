@@ -205,7 +205,7 @@ struct AuditTests {
                     _ = try await audit.run(
                         .all,
                         tenant: nil,
-                        tell: { finding in reported.withLock { $0.append(finding) } },
+                        onFinding: { finding in reported.withLock { $0.append(finding) } },
                         report: { progress in
                             place.withLock { $0 = progress.place }
                             let count = reports.withLock { count in
@@ -221,7 +221,7 @@ struct AuditTests {
                     .all,
                     tenant: nil,
                     after: start,
-                    tell: { finding in reported.withLock { $0.append(finding) } },
+                    onFinding: { finding in reported.withLock { $0.append(finding) } },
                     report: { _ in }
                 )
                 #expect(reported.withLock { $0 }.map(\.line) == whole.map(\.line), "stopped after \(stopAfter) reports")
@@ -261,7 +261,7 @@ struct AuditTests {
             _ = try await Audit(snapshots, rules: AuditRule.all, terms: Self.terms, reportInterval: 1).run(
                 .all,
                 tenant: nil,
-                tell: { finding in reported.withLock { $0.append(finding) } },
+                onFinding: { finding in reported.withLock { $0.append(finding) } },
                 report: { _ in
                     let isFirst = hasChanged.withLock { changed in
                         defer { changed = true }
@@ -410,7 +410,7 @@ struct AuditTests {
                     #expect(snapshot.unreadable == (number == 15 ? ["sign_in_methods.proof"] : []), "\(id)")
                 }
                 #expect(
-                    accounts.values.flatMap(\.strayClaims) == [
+                    accounts.values.flatMap(\.orphanedIdentifiers) == [
                         .init(kind: "federated", value: "google.com\u{1F}of-nobody"),
                         .init(kind: "phone", value: "+15550001111"),
                     ]

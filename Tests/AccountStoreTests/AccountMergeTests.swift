@@ -209,9 +209,9 @@ struct AuditTablesTests {
             #expect(ann.linkedProviders.map(\.issuer) == ["i", nil])
             #expect(ann.sessions.map(\.epoch) == [6, 7] && ann.sessions.map(\.count) == [1, 2])
             #expect(ann.sessions[1].lastAuthTime == Timestamp(secondsSinceEpoch: 3))
-            #expect(ann.strayClaims == [.init(kind: "federated", value: "facebook.com\u{1F}other")])
+            #expect(ann.orphanedIdentifiers == [.init(kind: "federated", value: "facebook.com\u{1F}other")])
             #expect(ann.unclaimed.map(\.owner?.rawValue) == ["c"] && ann.unreadable == [])
-            #expect(bare.account?.email == nil && bare.strayClaims.map(\.value) == ["old@example.com"])
+            #expect(bare.account?.email == nil && bare.orphanedIdentifiers.map(\.value) == ["old@example.com"])
             #expect(
                 ill.unreadable == [
                     "linked_providers.provider_id", "linked_providers.subject", "users.email_proof",
@@ -234,10 +234,10 @@ struct AuditTablesTests {
             #expect(try await accounts(database, .users([])).isEmpty)
             let withoutClaims = try await accounts(database, .users(users), .withoutClaims)
             #expect(withoutClaims.map { $0.unclaimed.map(\.owner?.rawValue) } == [["c"], [], []])
-            #expect(withoutClaims.allSatisfy { $0.strayClaims.isEmpty })
+            #expect(withoutClaims.allSatisfy { $0.orphanedIdentifiers.isEmpty })
             let judged = try await accounts(database, .all, .judged)
             #expect(judged.map(\.id.rawValue) == ["a", "b", "c", "ghost", "nobody", "é"])
-            #expect(judged.allSatisfy { $0.sessions.isEmpty && $0.unclaimed.isEmpty && $0.strayClaims.isEmpty })
+            #expect(judged.allSatisfy { $0.sessions.isEmpty && $0.unclaimed.isEmpty && $0.orphanedIdentifiers.isEmpty })
         }
     }
 }

@@ -131,7 +131,7 @@ extension TestDatabase {
         _ = try await Audit(snapshots, rules: rules, terms: terms).run(
             selection,
             tenant: nil,
-            tell: { finding in reported.withLock { $0.append(finding) } },
+            onFinding: { finding in reported.withLock { $0.append(finding) } },
             report: { _ in }
         )
         return reported.withLock { $0 }

@@ -105,7 +105,7 @@ package struct AccountSnapshot: Sendable {
     /// The identifiers that the account has but that are not reserved for it.
     package var unclaimed: [Unclaimed]
     /// The stored keys, with their kinds, that name this account and might not be shown by it.
-    package var strayClaims: [StrayClaim]
+    package var orphanedIdentifiers: [OrphanedIdentifier]
     /// The columns that hold what cannot be read.
     package var unreadable: [String]
 
@@ -121,7 +121,7 @@ package struct AccountSnapshot: Sendable {
     }
 
     /// A row of `identifiers` that may belong to no account.
-    package struct StrayClaim: Sendable, Hashable {
+    package struct OrphanedIdentifier: Sendable, Hashable {
         package var kind: String
         package var value: String
 
@@ -144,7 +144,7 @@ package struct AccountSnapshot: Sendable {
         codes = []
         conflicts = []
         unclaimed = []
-        strayClaims = []
+        orphanedIdentifiers = []
         unreadable = []
     }
 

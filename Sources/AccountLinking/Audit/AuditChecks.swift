@@ -37,7 +37,7 @@ package struct AuditChecks: Sendable {
         for check in accountChecks where isReadable || rules[check.rule].id == AuditRule.unreadableValue.id {
             add(check, snapshot, terms, to: &found)
         }
-        if !snapshot.strayClaims.isEmpty {
+        if !snapshot.orphanedIdentifiers.isEmpty {
             for check in claimChecks { add(check, snapshot, terms, to: &found) }
         }
         return found

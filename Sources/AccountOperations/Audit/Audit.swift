@@ -47,22 +47,22 @@ package struct Audit: Sendable {
     ///   - tenant: one tenant; `nil` for all of them.
     ///   - start: where an earlier run ended. Its findings about single accounts are not repeated; those about several are.
     ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
-    ///   - tell: called for each finding.
+    ///   - onFinding: called for each finding.
     ///   - report: called after the findings of an account, and from time to time; throws to stop.
     /// - Returns: what this run read and found.
-    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `tell` or `report`.
+    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `onFinding` or `report`.
     package func run(
         _ selection: AccountSnapshots.Selection,
         tenant: TenantID?,
         after start: AccountSnapshots.Place? = nil,
         check: @escaping @Sendable () throws -> Void = {},
-        tell: @escaping @Sendable (Finding) throws -> Void,
+        onFinding: @escaping @Sendable (Finding) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
         try await walk(selection, tenant, after: start, check, report) { found, _ in
-            for finding in found { try tell(finding) }
+            for finding in found { try onFinding(finding) }
         } ofGroup: { finding, _ in
-            try tell(finding)
+            try onFinding(finding)
         }
     }
 
@@ -76,19 +76,19 @@ package struct Audit: Sendable {
         tenant: TenantID?,
         planning planned: Set<String>? = nil,
         check: @escaping @Sendable () throws -> Void = {},
-        tell: @escaping @Sendable (Proposal) throws -> Void,
+        onProposal: @escaping @Sendable (Proposal) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
         let planned = planned ?? Set(rules.map(\.id))
         let (rules, terms) = (rules, terms)
         return try await walk(selection, tenant, after: nil, check, report) { found, snapshot in
             let findings = found.filter { planned.contains($0.rule) }
-            for proposal in snapshot.proposals(about: findings, terms) { try tell(proposal) }
+            for proposal in snapshot.proposals(about: findings, terms) { try onProposal(proposal) }
         } ofGroup: { finding, members in
             guard planned.contains(finding.rule), let rule = rules.first(where: { $0.id == finding.rule }) else {
                 return
             }
-            for proposal in rule.proposals(about: finding, members: members) { try tell(proposal) }
+            for proposal in rule.proposals(about: finding, members: members) { try onProposal(proposal) }
         }
     }
 
@@ -98,8 +98,8 @@ package struct Audit: Sendable {
         after start: AccountSnapshots.Place?,
         _ check: @escaping @Sendable () throws -> Void,
         _ report: @escaping @Sendable (Progress) throws -> Void,
-        ofAccount tell: @escaping @Sendable ([Finding], AccountSnapshot) throws -> Void,
-        ofGroup tellGroup: @escaping @Sendable (Finding, [AuditRule.Member]) throws -> Void
+        ofAccount onAccount: @escaping @Sendable ([Finding], AccountSnapshot) throws -> Void,
+        ofGroup onGroup: @escaping @Sendable (Finding, [AuditRule.Member]) throws -> Void
     ) async throws -> Progress {
         let unanswered = Set(Self.unanswered(rules, by: selection).map(\.id))
         let rules = rules.filter { !unanswered.contains($0.id) }
@@ -118,7 +118,7 @@ package struct Audit: Sendable {
                 try checks.forEachTrait(of: snapshot, terms) { try shared.append($1, rule: $0, of: snapshot) }
                 if let start, !start.precedes(snapshot) { continue }
                 let found = checks.findings(in: snapshot, terms)
-                if !found.isEmpty { try tell(found, snapshot) }
+                if !found.isEmpty { try onAccount(found, snapshot) }
                 progress.count(found)
                 if let account = snapshot.account {
                     progress.accounts += 1
@@ -133,7 +133,7 @@ package struct Audit: Sendable {
                 guard let finding = rule.finding(about: group.members, key: group.key, tenant: group.tenant) else {
                     return
                 }
-                try tellGroup(finding, group.members)
+                try onGroup(finding, group.members)
                 progress.count([finding])
             }
             return progress

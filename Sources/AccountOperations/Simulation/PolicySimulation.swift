@@ -95,17 +95,17 @@ package struct PolicySimulation: Sendable {
     ///   - start: where an earlier run ended. Its effects are not repeated, except those on shared addresses.
     ///   - now: conflicts that expired before it are dead.
     ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
-    ///   - tell: called for each effect on an account.
+    ///   - onPrediction: called for each effect on an account.
     ///   - report: called after the effects on an account, and from time to time; throws to stop.
     /// - Returns: what this run read and found.
-    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `tell` or `report`.
+    /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `onPrediction` or `report`.
     package func run(
         _ snapshots: AccountSnapshots,
         tenant: TenantID?,
         after start: AccountSnapshots.Place? = nil,
         at now: Timestamp,
         check: @escaping @Sendable () throws -> Void = {},
-        tell: @escaping @Sendable (Prediction) throws -> Void,
+        onPrediction: @escaping @Sendable (Prediction) throws -> Void,
         report: @escaping @Sendable (Progress) throws -> Void
     ) async throws -> Progress {
         let joins = comparison.joinsAddresses

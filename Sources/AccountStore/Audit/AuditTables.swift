@@ -172,7 +172,7 @@ enum AuditTables {
         "kind, value",
         where: "reserved_until IS NULL"
     ) { row, snapshot throws(PostgresError) in
-        snapshot.strayClaims.append(.init(kind: try row.next(), value: try row.next()))
+        snapshot.orphanedIdentifiers.append(.init(kind: try row.next(), value: try row.next()))
     }
 }
 
@@ -200,13 +200,13 @@ extension AccountSnapshot {
     /// without a claim of the account.
     mutating func matchClaims() {
         for identifier in account?.identifiers ?? [] {
-            let claim = StrayClaim(kind: identifier.kind, value: identifier.value)
-            if let match = strayClaims.firstIndex(of: claim) {
-                strayClaims.remove(at: match)
+            let claim = OrphanedIdentifier(kind: identifier.kind, value: identifier.value)
+            if let match = orphanedIdentifiers.firstIndex(of: claim) {
+                orphanedIdentifiers.remove(at: match)
             } else {
                 unclaimed.append(Unclaimed(identifier: identifier, owner: nil))
             }
         }
-        strayClaims.sort { ($0.kind, $0.value) < ($1.kind, $1.value) }
+        orphanedIdentifiers.sort { ($0.kind, $0.value) < ($1.kind, $1.value) }
     }
 }

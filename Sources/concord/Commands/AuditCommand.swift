@@ -94,7 +94,7 @@ extension AuditCommand {
                         tenant: reading.tenantID,
                         after: cursor.start,
                         check: walk.checkForEnd,
-                        report: { try output.report($0) },
+                        onFinding: { try output.report($0) },
                         report: { try walk.report($0.accounts, at: $0.place) }
                     )
                 },

@@ -83,7 +83,7 @@ struct AuditPlanCommand: AsyncParsableCommand {
                 tenant: reading.tenantID,
                 planning: plannedIDs,
                 check: walk.checkForEnd,
-                tell: { proposal in
+                onProposal: { proposal in
                     if case .repair(let repair) = proposal.offer { try writer.write(repair, proposal) }
                     summary.withLock { $0.count(proposal) }
                 },

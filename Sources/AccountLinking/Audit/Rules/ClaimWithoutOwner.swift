@@ -7,21 +7,23 @@ extension AuditRule {
         reason: "Its owner can neither sign up with it nor link it, although no account uses it.",
         repair: "Release it, or add it to the account.",
         remedy: .account { snapshot, evidence, _ in
-            guard let claim = snapshot.strayClaims.first(where: { Evidence([$0.kind: $0.evidence]) == evidence }) else {
+            guard
+                let claim = snapshot.orphanedIdentifiers.first(where: { Evidence([$0.kind: $0.evidence]) == evidence })
+            else {
                 return .person("the claim cannot be distinguished from others")
             }
             return .repair(.release(kind: claim.kind, key: claim.value))
         },
         check: .claims { snapshot in
             let shown = Set(snapshot.account?.identifiers.map { [$0.kind, $0.value] } ?? [])
-            return snapshot.strayClaims.filter { !shown.contains([$0.kind, $0.value]) }.map { claim in
+            return snapshot.orphanedIdentifiers.filter { !shown.contains([$0.kind, $0.value]) }.map { claim in
                 Evidence([claim.kind: claim.evidence])
             }
         }
     )
 }
 
-extension AccountSnapshot.StrayClaim {
+extension AccountSnapshot.OrphanedIdentifier {
     fileprivate var evidence: Evidence.Value {
         switch kind {
         case "email": .address(value)
