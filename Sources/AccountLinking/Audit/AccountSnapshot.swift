@@ -18,7 +18,7 @@ package struct AccountSnapshot: Sendable {
         }
     }
 
-    /// The sessions of one epoch that were begun in one way.
+    /// The sessions of one epoch that began with the same sign-in method.
     package struct Sessions: Sendable, Hashable {
         package var epoch: Int64
         /// `sign_in_provider` of their tokens.
@@ -38,7 +38,7 @@ package struct AccountSnapshot: Sendable {
     package struct Codes: Sendable, Hashable {
         package var kind: EmailCodeRecord.Kind
         package var count: Int64
-        /// When the oldest that was not used was made; `nil` where all were.
+        /// When the oldest unused code was made; `nil` if all were used.
         package var waitingSince: Timestamp?
         package var firstExpiry: Timestamp
 
@@ -93,20 +93,20 @@ package struct AccountSnapshot: Sendable {
     package var createdAt: Timestamp
     package var lastLoginAt: Timestamp?
     package var passwordUpdatedAt: Timestamp?
-    /// The beginning of the password's hash, as far as it says how it was made.
+    /// The beginning of the password's hash, with its algorithm and parameters.
     package var passwordScheme: String?
     package var linkedProviders: [LinkedProvider]
     package var methodProofs: [SignInMethod: UserRecord.MethodProof]
-    /// The numbers of those second factors that are numbers.
+    /// The numbers of second factors.
     package var secondFactorNumbers: [PhoneNumber]
     package var sessions: [Sessions]
     package var codes: [Codes]
     package var conflicts: [Conflicts]
     /// The identifiers that the account has but that are not reserved for it.
     package var unclaimed: [Unclaimed]
-    /// The stored keys, with their kinds, that name this account and might not be shown by it.
+    /// Stored claims of this account that may be for identifiers it does not have.
     package var orphanedIdentifiers: [OrphanedIdentifier]
-    /// The columns that hold what cannot be read.
+    /// The columns with unreadable values.
     package var unreadable: [String]
 
     /// An identifier that an account has, but that is reserved for another account or for none.
@@ -131,7 +131,7 @@ package struct AccountSnapshot: Sendable {
         }
     }
 
-    /// An account of which nothing is known.
+    /// An empty snapshot: no row was read yet.
     package init(tenant: TenantID, id: UserID, createdAt: Timestamp = Timestamp(secondsSinceEpoch: 0)) {
         self.tenant = tenant
         self.id = id
@@ -153,6 +153,6 @@ package struct AccountSnapshot: Sendable {
         account?.linkedProviders = LinkedSubjects(linkedProviders.lazy.map { ($0.identity, $0.issuer) })
     }
 
-    /// When the account was last used, as far as that is known.
+    /// The last known use: a sign-in, or the creation.
     package var lastUsedAt: Timestamp { max(lastLoginAt ?? createdAt, createdAt) }
 }

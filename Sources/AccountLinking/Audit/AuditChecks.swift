@@ -1,8 +1,8 @@
-/// Rules as an audit asks them of every account: the checks by themselves, without the words about them.
+/// The checks of rules, which an audit runs on every account.
 package struct AuditChecks: Sendable {
-    // Not tuples: a function in one is called through another.
+    // Not tuples: a function in a tuple is called through a thunk.
     private struct AccountCheck {
-        /// The place of its rule.
+        /// The index of the rule.
         var rule: Int
         var evidence: @Sendable (AccountSnapshot, AuditTerms) -> [Evidence]
     }
@@ -29,8 +29,8 @@ package struct AuditChecks: Sendable {
         }
     }
 
-    /// The findings in one account; none for rules about several accounts. For an account with unreadable values, returns only
-    /// findings about those and about its claims: missing values are no reason to suspect more.
+    /// The findings of rules about one account. For an account with unreadable values, returns only findings about
+    /// those and about its claims, because a missing value would cause false findings.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         let isReadable = snapshot.unreadable.isEmpty
         var found: [Finding] = []
@@ -52,7 +52,7 @@ package struct AuditChecks: Sendable {
         }
     }
 
-    /// Calls `body` with what an account contributes to each rule about several accounts.
+    /// Calls `body` with each trait that an account contributes to a rule about several accounts.
     package func forEachTrait(
         of snapshot: AccountSnapshot,
         _ terms: AuditTerms,

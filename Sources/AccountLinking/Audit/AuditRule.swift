@@ -1,10 +1,10 @@
-/// One thing an audit looks for: what it is, why it matters, how it is repaired, and the check.
+/// A rule of audits: its check, the reason why a finding matters, and the repair.
 ///
-/// Checks are pure and total, ask the same predicates as the decisions, and repair nothing. The id is written once and
-/// never renamed or given to another rule.
+/// Checks are pure and total, use the predicates of the decisions, and repair nothing. An id is never renamed or
+/// reused.
 package struct AuditRule: Sendable {
     package enum Severity: String, Sendable, Hashable, CaseIterable, Comparable {
-        /// Worth knowing; nothing has to be done.
+        /// Information; no action is needed.
         case note
         /// A risk to an account or its owner.
         case warning
@@ -24,7 +24,7 @@ package struct AuditRule: Sendable {
 
     /// The contribution of an account to a rule about several accounts.
     package struct Trait: Sendable, Hashable {
-        /// Accounts with the same are put together.
+        /// Accounts with the same key form a group.
         package var key: String
         /// The account's part in the trait.
         package var detail: String
@@ -35,7 +35,7 @@ package struct AuditRule: Sendable {
         }
     }
 
-    /// One account of several, with what it contributed.
+    /// An account of a group, with its trait.
     package struct Member: Sendable, Hashable {
         package var user: UserID
         /// The account's version.
@@ -50,14 +50,14 @@ package struct AuditRule: Sendable {
     }
 
     package enum Check: Sendable {
-        /// About one account: the evidence of each finding.
+        /// Returns the evidence of each finding about one account.
         case account(@Sendable (AccountSnapshot, AuditTerms) -> [Evidence])
-        /// About the project's configuration: the evidence of each finding. It names no account.
+        /// Returns the evidence of each finding about the project's configuration. It names no account.
         case project(@Sendable (AuditTerms) -> [Evidence])
-        /// About stray claims: the evidence of each finding. Also asked if the account has unreadable values.
+        /// Returns the evidence of each finding about stray claims. Also runs if the account has unreadable values.
         case claims(@Sendable (AccountSnapshot) -> [Evidence])
-        /// About several: the traits of each account, and the evidence if those with the same key are a finding. The members come
-        /// in the order of their ids, each as often as it has the trait, two accounts at least.
+        /// Returns the traits of each account, and the evidence if the accounts with one key are a finding. A group has
+        /// at least two accounts. Members are in the order of their ids, one for each trait.
         case group(
             traits: @Sendable (AccountSnapshot, AuditTerms) -> [Trait],
             evidence: @Sendable (_ key: String, _ members: [Member]) -> Evidence?
@@ -68,7 +68,7 @@ package struct AuditRule: Sendable {
     package let severity: Severity
     /// The finding in one sentence.
     package let summary: String
-    /// Which attack or pain it stands for.
+    /// The attack or problem behind the finding.
     package let reason: String
     package let repair: String
     /// The plan's action for a finding.
@@ -79,7 +79,7 @@ package struct AuditRule: Sendable {
 extension AuditRule {
     /// Every rule, in the order in which they are listed.
     package static let all: [AuditRule] = [
-        // The project's configuration lets strangers in, or keeps its own apps out.
+        // The project's configuration lets strangers sign in, or blocks the project's apps.
         .compatibilityPreset, .authorizedSharedHost, .noAuthorizedDomain,
         // The tables contradict each other.
         .unreadableValue, .recordWithoutUser, .methodWithoutCredential, .identifierWithoutClaim, .claimWithoutOwner,
@@ -87,33 +87,33 @@ extension AuditRule {
         .userWithoutSignInMethod, .addressProvenByNobody, .addressProvenByUntrustedProvider,
         .unprovenAddressWithProviders, .methodOlderThanProof, .secondFactorOnUnprovenAddress, .disabledWithLiveSessions,
         .weakPasswordHash, .unusedPassword,
-        // Accounts that may belong together, or must not be taken for each other.
+        // Several accounts may belong to one person, or could be confused.
         .sameAddress, .lookAlikeAddresses, .providerAddressDiffers, .identityWantedByTwo, .recycledAddress,
         .sharedNumber, .staleNumber,
-        // What should have come to an end.
+        // Records should have expired.
         .staleEmailChange, .overdueRecords,
-        // The next one goes here.
+        // Add a rule here.
     ]
 
-    /// The rule with `id`; `nil` when there is none.
+    /// The rule with `id`; `nil` if there is none.
     package static func named(_ id: String) -> AuditRule? { all.first { $0.id == id } }
 }
 
-/// The terms by which an audit judges accounts.
+/// The settings and limits that an audit checks accounts against.
 package struct AuditTerms: Sendable {
     package var policy: LinkPolicy
-    /// Returns true if users can sign in with a provider now.
+    /// Returns `true` if users can sign in with a provider now.
     package var isEnabled: @Sendable (ProviderID) -> Bool
-    /// Providers that are registered and enabled; not those that only development has.
+    /// Providers that are registered and enabled, without the simulated ones of development.
     package var enabledProviders: [ProviderID] = []
-    /// Hosts that codes and sessions may go to.
+    /// Hosts that may receive codes and sessions.
     package var authorizedDomains: [AuthorizedDomain] = []
     package var now: Timestamp
-    /// Seconds that a change of address may wait for its confirmation.
+    /// Maximum seconds that a change of address may wait for its confirmation.
     package var emailChangeSeconds: Int64 = 7 * 86_400
-    /// After how long without a sign-in an account counts as left alone.
+    /// Seconds without a sign-in after which an account counts as dormant.
     package var dormantSeconds: Int64 = 365 * 86_400
-    /// Seconds that expired records may stay: far longer than a running server leaves them.
+    /// Maximum seconds that expired records may remain. A running server deletes them much sooner.
     package var overdueSeconds: Int64 = 30 * 86_400
 
     package init(policy: LinkPolicy, isEnabled: @escaping @Sendable (ProviderID) -> Bool, now: Timestamp) {
@@ -123,7 +123,7 @@ package struct AuditTerms: Sendable {
     }
 }
 
-/// The facts that a rule found, by name. Values that identify a person are marked, so that they can be masked.
+/// The facts that a rule found, by name. The case of a value says if it identifies a person and must be masked.
 package struct Evidence: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         case text(String)
@@ -132,7 +132,7 @@ package struct Evidence: Sendable, Hashable {
         case address(String)
         case addresses([String])
         case number(String)
-        /// A provider's name of a user.
+        /// A provider's subject.
         case subject(String)
     }
 
@@ -142,7 +142,7 @@ package struct Evidence: Sendable, Hashable {
     }
 
     package var items: [Item]
-    /// The other accounts that it is about.
+    /// The other accounts of the finding.
     package var others: [UserID]
 
     package init(_ items: KeyValuePairs<String, Value>, others: [UserID] = []) {
@@ -151,7 +151,7 @@ package struct Evidence: Sendable, Hashable {
     }
 }
 
-/// That an account, or several, break a rule.
+/// A violation of a rule by an account, or by several.
 package struct Finding: Sendable, Hashable {
     package var rule: String
     package var severity: AuditRule.Severity
@@ -168,14 +168,14 @@ package struct Finding: Sendable, Hashable {
     }
 }
 
-/// That the project's configuration breaks a rule. It is about no account in particular.
+/// A violation of a rule by the project's configuration.
 package struct ProjectFinding: Sendable {
     package let rule: AuditRule
     package let evidence: Evidence
 }
 
 extension AuditRule {
-    /// True if the rule needs all accounts.
+    /// True if the rule compares accounts, and needs all of them.
     package var isAboutSeveral: Bool {
         switch check {
         case .group: true
@@ -183,7 +183,7 @@ extension AuditRule {
         }
     }
 
-    /// Returns true if it asks the project's configuration, not accounts.
+    /// True if the rule checks the project's configuration, not accounts.
     package var isAboutProject: Bool {
         switch check {
         case .project: true
@@ -191,18 +191,18 @@ extension AuditRule {
         }
     }
 
-    /// Findings of the rule in the project's configuration; none for a rule about accounts.
+    /// The rule's findings in the project's configuration; none for a rule about accounts.
     package func findings(inProjectOf terms: AuditTerms) -> [ProjectFinding] {
         guard case .project(let check) = check else { return [] }
         return check(terms).map { ProjectFinding(rule: self, evidence: $0) }
     }
 
-    /// The rule's findings in one account; `AuditChecks` runs many rules.
+    /// The rule's findings in one account. `AuditChecks` runs many rules.
     package func findings(in snapshot: AccountSnapshot, _ terms: AuditTerms) -> [Finding] {
         AuditChecks([self]).findings(in: snapshot, terms)
     }
 
-    /// The finding about `members`, which share `key`; `nil` where there is none, or only one account.
+    /// The finding about `members`, which share `key`; `nil` if there is none or they are one account.
     package func finding(about members: [Member], key: String, tenant: TenantID) -> Finding? {
         guard case .group(_, let evidence) = check else { return nil }
         var users: [UserID] = []

@@ -1,11 +1,11 @@
 extension AuditRule {
-    /// The plan's action for findings of a rule.
+    /// A plan's action for findings of a rule.
     package enum Remedy: Sendable {
-        /// Nothing: why a person has to decide.
+        /// No action: the reason why a person must decide.
         case person(String)
-        /// About one account, for each finding.
+        /// Returns the repair for a finding about one account.
         case account(@Sendable (AccountSnapshot, Evidence, AuditTerms) -> RepairOffer)
-        /// About several, for each finding: what is done with which of them, or why a person has to decide.
+        /// Returns the repairs for a finding about several accounts.
         case group(@Sendable ([Member]) -> GroupOffer)
     }
 
@@ -18,14 +18,14 @@ extension AuditRule {
 /// The plan's proposal for a finding.
 package enum RepairOffer: Sendable, Hashable {
     case repair(Repair)
-    /// Why a person has to decide.
+    /// The reason why a person must decide.
     case person(String)
 }
 
-/// A finding with what a plan does about it.
+/// A finding with the plan's proposal for it.
 package struct Proposal: Sendable, Hashable {
     package var finding: Finding
-    /// Whom the repair is of: the finding's account, or another of several.
+    /// The account to repair: the finding's, or another account of its group.
     package var user: UserID
     /// The version of that account, as the audit read it; `nil` if there is no account.
     package var version: Int64?
@@ -40,8 +40,8 @@ package struct Proposal: Sendable, Hashable {
 }
 
 extension AccountSnapshot {
-    /// The plan's proposals for `findings`, all about this account, in their order. Each one takes the earlier ones
-    /// into account, so that the whole plan leaves the user a sign-in method.
+    /// The plan's proposals for `findings`, which are all about this account, in the same order. Each proposal
+    /// considers the earlier ones, so that the whole plan leaves the user a sign-in method.
     package func proposals(about findings: [Finding], _ terms: AuditTerms) -> [Proposal] {
         guard !findings.isEmpty else { return [] }
         var planned = account
@@ -59,7 +59,7 @@ extension AccountSnapshot {
                 proposal.offer = .person("the account holds an unreadable value: correct it first")
                 return proposal
             }
-            // Two rules may find one thing.
+            // Two rules may offer the same repair.
             guard proposed.insert(repair).inserted else { return nil }
             let verdict = decideRepair(
                 repair,
@@ -72,7 +72,7 @@ extension AccountSnapshot {
             )
             switch verdict.decision {
             case .apply(let change): planned = planned?.applying(change)
-            // Another rule has proposed as much.
+            // An earlier proposal repairs it.
             case .skip(.nothingToRepair): return nil
             case .skip(.lastSignInMethod):
                 proposal.offer = .person("the user would have no other sign-in method: ask them, or add one first")
@@ -112,7 +112,7 @@ extension AuditRule {
 }
 
 extension Evidence {
-    /// The text of an item; `nil` where there is none.
+    /// The text of an item; `nil` if there is none.
     package func text(_ name: String) -> String? {
         guard case .text(let text)? = items.first(where: { $0.name == name })?.value else { return nil }
         return text

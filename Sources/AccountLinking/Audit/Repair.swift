@@ -1,36 +1,36 @@
-/// One change that an audit proposes: the least that makes a finding go away. A closed set; how each is written in a plan is
-/// told by docs/guides/audits.md.
+/// The smallest change that resolves a finding. The set is closed; docs/guides/audits.md documents how a plan writes
+/// each repair.
 package enum Repair: Sendable, Hashable {
     /// Reserves an identifier for the account that has it, if it is reserved for no account.
     case claim(ClaimedIdentifier)
-    /// A key that its account does not show is free again.
+    /// Releases an identifier that is reserved for an account without it.
     case release(kind: String, key: String)
-    /// Rows go that name an account which does not exist.
+    /// Deletes rows that name an account that does not exist.
     case deleteRecords(OrphanTable)
-    /// A method that is recorded without what it signs in with is recorded no more.
+    /// Removes the record of a method whose credential is missing.
     case forgetMethod(SignInMethod)
-    /// A method that is there is recorded, from when it was set or linked.
+    /// Records an existing method, with the time when it was set or linked.
     case recordMethod(SignInMethod)
-    /// The address counts as unverified, until its owner proves it.
+    /// Marks the address as unverified until its owner proves it.
     case unproveAddress
-    /// The method goes into quarantine: its owner gets a mail and can restore it.
+    /// Suspends the method. Its owner gets a mail and can restore it.
     case suspend(SignInMethod, endsSessions: Bool)
     case endSessions
-    /// A number that is kept as mere data goes.
+    /// Deletes a phone number that cannot be used to sign in.
     case forgetNumber
-    /// Mailed codes of a kind that were not used and were made before then are gone.
+    /// Deletes unused mailed codes of a kind that were made before a time.
     case voidCodes(EmailCodeRecord.Kind, madeBefore: Timestamp)
-    /// Records go that ended before then.
+    /// Deletes records that ended before a time.
     case deleteOverdue(OverdueRecords, endedBefore: Timestamp)
 
-    /// The kind of identifier to claim. An account has one of each, so no value is named.
+    /// The kind of identifier to claim. An account has at most one of each, so the value is not needed.
     package enum ClaimedIdentifier: Sendable, Hashable {
         case email
         case phone
         case federated(ProviderID)
     }
 
-    /// The tables in which rows may be left behind. Raw values are names of tables.
+    /// Tables that may have orphaned rows. Raw values are names of tables.
     package enum OrphanTable: String, Sendable, Hashable, CaseIterable {
         case linkedProviders = "linked_providers"
         case signInMethods = "sign_in_methods"
@@ -44,13 +44,13 @@ package enum Repair: Sendable, Hashable {
     package enum OverdueRecords: Sendable, Hashable {
         case codes(EmailCodeRecord.Kind)
         case conflicts
-        /// Sessions of an epoch that is over; the time is that of what ended them.
+        /// Sessions of an earlier epoch. They ended at `validSince`.
         case sessions
     }
 }
 
 extension Repair {
-    /// The description of the repair for people; names no value that identifies a person.
+    /// The description for people. It has no value that identifies a person.
     package var words: String {
         switch self {
         case .claim(.email): "reserve the account's address for it"
@@ -89,8 +89,8 @@ extension Repair {
         }
     }
 
-    /// True if the change can be undone. Rows without their account cannot be restored, and no undo restores sessions,
-    /// codes or conflicts: they would let their holder sign in without a new proof.
+    /// True if the repair can be undone. Rows need their account to be restored. An undo restores no sessions, codes or
+    /// conflicts, because they would let their holder sign in without a new proof.
     package var canBeUndone: Bool {
         switch self {
         case .deleteRecords, .voidCodes, .deleteOverdue: false
@@ -122,13 +122,13 @@ extension Repair {
 }
 
 extension UserRecord {
-    /// The record as `repair` leaves it. Pure.
+    /// The record after `repair`. Pure.
     package func repaired(by repair: Repair, at now: Timestamp) -> UserRecord {
         var user = applying(repair.change, ChangeContext(now: now, methodProof: .administrator))
         switch repair {
         case .forgetMethod(let method): user.methodProofs[method] = nil
         case .recordMethod(let method):
-            // The known time of the method; a number has no separate time.
+            // A number has no separate time.
             let since: Timestamp? =
                 switch method {
                 case .password: passwordUpdatedAt

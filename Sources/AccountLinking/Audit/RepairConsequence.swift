@@ -1,4 +1,4 @@
-/// A consequence of repairs that an operator must know before agreeing to a plan.
+/// A consequence of repairs that an operator must see before applying a plan.
 package enum RepairConsequence: Sendable, Hashable {
     case verifiedAddressLost
     case methodSuspended(SignInMethod)
@@ -11,7 +11,7 @@ package enum RepairConsequence: Sendable, Hashable {
 }
 
 extension Repair {
-    /// The consequences for the account's user, or for others. The one table behind questions, dry runs and JSON.
+    /// The consequences for the account's user, or for others. Questions, dry runs and JSON use this table.
     package var consequences: [RepairConsequence] {
         switch self {
         case .unproveAddress: [.verifiedAddressLost]
@@ -28,7 +28,7 @@ extension Repair {
 }
 
 extension RepairConsequence {
-    /// The method that stops working; `nil` where none does.
+    /// The method that stops working; `nil` if none does.
     package var method: SignInMethod? {
         switch self {
         case .methodSuspended(let method): method
@@ -38,7 +38,7 @@ extension RepairConsequence {
         }
     }
 
-    /// Returns true if each operation counts. Otherwise a user counts once, for any number of operations.
+    /// True if each operation counts. Otherwise a user counts once for any number of operations.
     fileprivate var countsOperations: Bool {
         switch self {
         case .identifierFreed, .recordsCorrected: true
@@ -47,7 +47,7 @@ extension RepairConsequence {
         }
     }
 
-    /// The place in a list: the gravest first.
+    /// The place in a list, the most severe first.
     fileprivate var rank: Int {
         switch self {
         case .verifiedAddressLost: 0
@@ -66,9 +66,9 @@ extension RepairConsequence {
 package struct ConsequenceTally: Sendable {
     package struct Entry: Sendable, Hashable {
         package var consequence: RepairConsequence
-        /// Users; operations for consequences that concern no user.
+        /// Number of users; of operations if the consequence concerns no user.
         package var count: Int64
-        /// Users among them who get a mail about it.
+        /// Number of users among them who get a mail.
         package var mailed: Int64
 
         package init(_ consequence: RepairConsequence, count: Int64, mailed: Int64 = 0) {
@@ -93,10 +93,10 @@ package struct ConsequenceTally: Sendable {
 
     package init() {}
 
-    /// Counts an operation. A plan keeps the operations of an account together, so remembering the last user of each
-    /// consequence is enough to count no user twice.
+    /// Counts an operation. A plan lists the operations of an account together, so the last user of each consequence is
+    /// enough to count no user twice.
     ///
-    /// - `isMailed`: the owner gets a mail about it.
+    /// - `isMailed`: true if the owner gets a mail.
     package mutating func count(_ repair: Repair, of user: UserID, in tenant: TenantID, isMailed: Bool) {
         let person = Person(tenant: tenant, user: user)
         for consequence in repair.consequences {
@@ -109,7 +109,7 @@ package struct ConsequenceTally: Sendable {
         }
     }
 
-    /// The gravest first.
+    /// The most severe first.
     package var entries: [Entry] {
         counted.map { Entry($0.key, count: $0.value.count, mailed: $0.value.mailed) }
             .sorted { left, right in

@@ -30,8 +30,7 @@ extension LinkPolicy {
             of: provider,
             issuer: linked?.issuer ?? registeredIssuers[provider],
             for: email.address,
-            // The hosted domain of a Google account is not stored: any holder of such an address may have been its
-            // user.
+            // The hosted domain of a Google account is not stored. Assume that the address belonged to one.
             hostedDomain: String(email.address.domain)
         )
     }

@@ -18,7 +18,7 @@ extension AuditRule {
             case .emailLink?: prover = .emailLink
             case .passwordReset?: prover = .password
             case .provider(let provider)?: prover = .provider(provider)
-            // Requested by the account itself, or without a proof.
+            // The account requested the code, or there is no proof.
             case .emailCode?, .administrator?, nil: return []
             }
             return snapshot.methodProofs.filter { $0.key != prover && $0.value.provenAt < provenAt }

@@ -26,7 +26,7 @@ extension AuditRule {
             for conflict in snapshot.conflicts where conflict.firstExpiry < cutoff {
                 found.append(Evidence(["record": .text("conflict"), "expired": .instant(conflict.firstExpiry)]))
             }
-            // What ends sessions says when, in the same write.
+            // Every write that ends sessions also sets `validSince`.
             if let epoch = snapshot.account?.sessionEpoch, snapshot.validSince < cutoff {
                 let ended = snapshot.sessions.reduce(0) { $1.epoch == epoch ? $0 : $0 + $1.count }
                 if ended > 0 {

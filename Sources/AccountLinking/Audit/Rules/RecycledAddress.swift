@@ -14,12 +14,11 @@ extension AuditRule {
             guard !snapshot.conflicts.isEmpty, snapshot.account?.hasEmail == true else { return [] }
             let linked = Set(snapshot.linkedProviders.map(\.identity.provider))
             return snapshot.conflicts.compactMap { conflict in
-                // One that was settled was about the identity that is linked.
+                // A resolved conflict linked its identity, so it has no `lastOpenedAt`.
                 guard conflict.kind == .accountExistsWithDifferentCredential, linked.contains(conflict.provider),
                     let lastOpenedAt = conflict.lastOpenedAt
                 else { return nil }
-                // An address that was proven since is another one, or its owner has shown since to have it: one that is
-                // proven is not proven again.
+                // A proof after the conflict shows that the address is another one, or that its owner still has it.
                 if let provenAt = snapshot.emailProvenAt, provenAt > lastOpenedAt { return nil }
                 return Evidence([
                     "provider": .text(conflict.provider.rawValue), "conflicts": .count(conflict.unresolvedCount),

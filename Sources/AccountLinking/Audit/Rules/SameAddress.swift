@@ -18,11 +18,11 @@ extension AuditRule {
         )
     )
 
-    /// The detail of an account's own address, as opposed to a provider's.
+    /// The detail of an account's own address. Other details name a provider.
     static let ownAddress = "account"
 
-    /// Every address that an account names, its own or that of a linked provider, each once: as its own if it is, else as that
-    /// of the last provider.
+    /// Each address of the account or its linked providers, once. The detail is the account if it has the address,
+    /// otherwise the last provider with the address.
     package static func addressTraits(of snapshot: AccountSnapshot) -> [Trait] {
         var traits: [Trait] = []
         if let own = snapshot.account?.email?.address.canonical { traits.append(Trait(key: own, detail: ownAddress)) }

@@ -8,7 +8,7 @@ extension AuditRule {
         reason: "The holder of the phone receives the codes of all these accounts.",
         repair: "Find the current holder, and remove the number from the other accounts.",
         remedy: .group { members in
-            // Who signs in with it, or is asked for it, needs it: only data that was left over goes.
+            // Delete only leftover data: a number for sign-in or a second factor is in use.
             let leftOver = members.filter { $0.detail == leftOverUse }
             guard members.count - leftOver.count <= 1 else {
                 return .person("several accounts use it for sign-in or as a second factor: find the holder")

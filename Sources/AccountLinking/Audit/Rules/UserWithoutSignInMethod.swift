@@ -17,8 +17,8 @@ extension AuditRule {
 }
 
 extension Account {
-    /// Returns true if the user cannot sign in by accident. Anonymous users and users of custom tokens have no method
-    /// by design, and disabled users are locked out on purpose.
+    /// Returns `true` if the user has no working sign-in method by accident. Anonymous users and users of custom tokens
+    /// have none by design, and disabled users are locked out on purpose.
     fileprivate func isLockedOut(under terms: AuditTerms) -> Bool {
         !isDisabled && !isAnonymous && !usesCustomTokens
             && !hasWorkingMethod(self, policy: terms.policy, isEnabled: terms.isEnabled)

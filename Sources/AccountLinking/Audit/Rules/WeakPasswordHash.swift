@@ -1,5 +1,5 @@
 extension AuditRule {
-    /// The prefix of new hashes; others are replaced at the next sign-in.
+    /// The prefix of new hashes. A sign-in replaces any other hash.
     package static let currentPasswordScheme = "$argon2id$v=19$m=19456,t=2,p=1$"
 
     static let weakPasswordHash = AuditRule(
@@ -10,7 +10,7 @@ extension AuditRule {
         repair:
             "Concord replaces it when the user next signs in with the password. If they never do, delete the password.",
         remedy: .account { snapshot, _, terms in
-            // Who signs in replaces it by doing so.
+            // A sign-in replaces the hash.
             guard terms.now.seconds(since: snapshot.lastUsedAt) > terms.dormantSeconds else {
                 return .person("Concord replaces it when the user next signs in")
             }
@@ -22,7 +22,7 @@ extension AuditRule {
         }
     )
 
-    /// The text between the first two dollar signs, without any part of the hash.
+    /// The text between the first two dollar signs, which holds no part of the hash.
     private static func schemeName(_ hash: String) -> String {
         let parts = hash.split(separator: "$", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].utf8.count <= 32 else { return "unknown" }
