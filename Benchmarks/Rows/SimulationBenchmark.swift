@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Benchmark {
-    /// What a simulation over all accounts takes, against a full audit of the same accounts in the same minute.
+    /// Measures a simulation over all accounts, relative to a full audit of the same accounts.
     static let simulation = Benchmark(
         name: "simulate",
         summary: "concord policy simulate, a rule of trust that reaches every account, over the accounts of `audit`"
@@ -53,7 +53,7 @@ extension Benchmark {
         ]
     }
 
-    /// Every account loses Google, and those without GitHub would be linked where it is a conflict now.
+    /// Disables Google for every account, and links GitHub where the current policy opens a conflict.
     private static let proposal = """
         concord:
           emailTrust:

@@ -1,7 +1,7 @@
 /// The rows of a query, read one at a time by `COPY … TO STDOUT (FORMAT binary)`.
 ///
-/// The server starts at once and waits while nobody reads, so memory holds one row. After `next`, read the columns of `row`
-/// in the order of the query.
+/// The server waits when the client does not read, so memory holds one row. After `next`, read the columns of `row` in
+/// the order of the query.
 package final class CopyReader {
     private let connection: PostgresConnection
     private let check: () throws -> Void
@@ -14,7 +14,7 @@ package final class CopyReader {
     ///
     /// - Parameters:
     ///   - query: its values become literals (`SQL.textWithLiterals`).
-    ///   - connection: has no other use until the last row was read.
+    ///   - connection: must have no other use until the last row is read.
     ///   - check: called while the server has nothing to send; throws to stop.
     /// - Throws: `.misuse`, `.connectionLost`.
     package init(
@@ -33,16 +33,16 @@ package final class CopyReader {
         isOver = true
     }
 
-    /// Goes to the next row. Returns false after the last one.
+    /// Moves to the next row. Returns `false` after the last one.
     ///
-    /// - Throws: `.server`, `.connectionLost`; `.decoding` if the server sends no such rows; the error of `check`.
+    /// - Throws: `.server`, `.connectionLost`; `.decoding` if a message is malformed; the error of `check`.
     package func next() throws -> Bool {
         if isOver { return false }
         if !hasBegun { try connection.waitForCopy(check) }
         try readMessage()
         if !hasBegun {
             hasBegun = true
-            // Rows follow the head in its message or in the next one.
+            // The first row is in the message of the head or in the next one.
             if try !row.skipHead() { try readMessage() }
         }
         if try row.begin() { return true }
@@ -60,25 +60,26 @@ package final class CopyReader {
     }
 }
 
-/// One row of a copy. Its columns are read in order; the format names no types, so query and reader must agree on them.
+/// One row of a copy. Read its columns in order. The format has no types, so query and reader must agree on them.
 package struct CopiedRow {
     private static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
 
-    /// The number of columns in two bytes; then for each its length in four bytes, -1 for NULL, and its bytes.
+    /// The number of columns in 2 bytes. Then for each column its length in 4 bytes (-1 for NULL) and its bytes.
     private var bytes: [UInt8] = []
     private var place = 0
     private var columnsLeft = 0
 
     init() {}
 
-    /// Replaces the row by a message of the server, and keeps the memory.
+    /// Replaces the row by a message of the server, in the same buffer.
     mutating func replace(with message: some Sequence<UInt8>) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(contentsOf: message)
         place = 0
     }
 
-    /// Skips the head of a copy: the signature, flags, and an extension with its length. Returns true if a row follows.
+    /// Skips the head of a copy: the signature, flags, and an extension with its length. Returns `true` if a row
+    /// follows.
     mutating func skipHead() throws(PostgresError) -> Bool {
         guard bytes.starts(with: Self.signature) else { throw PostgresError(.decoding, "not a copy in binary format") }
         place = Self.signature.count + 4
@@ -88,7 +89,7 @@ package struct CopiedRow {
         return place < bytes.count
     }
 
-    /// Begins to read the columns. Returns false if this is the end of the copy.
+    /// Begins to read the columns. Returns `false` at the end of the copy.
     mutating func begin() throws(PostgresError) -> Bool {
         columnsLeft = Int(try integer(Int16.self))
         return columnsLeft >= 0
@@ -96,7 +97,7 @@ package struct CopiedRow {
 
     // MARK: The next column
 
-    // Not generic, because other targets cannot specialize what is.
+    // Not generic, because other targets cannot specialize a generic function.
     package mutating func next() throws(PostgresError) -> String { try required() }
     package mutating func next() throws(PostgresError) -> String? { try optional() }
     package mutating func next() throws(PostgresError) -> Bool { try required() }
@@ -104,7 +105,7 @@ package struct CopiedRow {
     package mutating func next() throws(PostgresError) -> Int64 { try required() }
     package mutating func next() throws(PostgresError) -> PostgresTimestamp { try required() }
     package mutating func next() throws(PostgresError) -> PostgresTimestamp? { try optional() }
-    /// As it was sent, for what is compared by its bytes.
+    /// The bytes of the next column as they were sent.
     package mutating func nextBytes() throws(PostgresError) -> ArraySlice<UInt8> {
         guard let range = try nextRange() else { throw PostgresError(.decoding, "column of a copy is NULL") }
         return bytes[range]

@@ -1,15 +1,15 @@
 package import AccountLinking
 package import AccountStore
 
-/// Asks rules about accounts, many at once, and repairs nothing. Writes nothing to the database either.
+/// Checks accounts by rules. Repairs nothing, and writes nothing to the database.
 package struct Audit: Sendable {
-    /// How far a run has come.
+    /// The progress of a run.
     package struct Progress: Sendable, Hashable {
         package var accounts: Int64 = 0
         package var findings: [String: Int64] = [:]
-        /// The accounts, where some were named.
+        /// The accounts that were found, if the selection names users.
         package var users: Set<UserID> = []
-        /// A later run continues after it; `nil` before the first account, and once all accounts were read.
+        /// The place after which a later run continues; `nil` before the first account and after the last one.
         package var place: AccountSnapshots.Place?
 
         package init() {}
@@ -18,7 +18,7 @@ package struct Audit: Sendable {
     private let snapshots: AccountSnapshots
     private let rules: [AuditRule]
     private let terms: AuditTerms
-    /// Accounts between two reports without a finding.
+    /// Number of accounts between reports if there is no finding.
     private let reportInterval: Int64
 
     package init(
@@ -33,23 +33,23 @@ package struct Audit: Sendable {
         self.reportInterval = reportInterval
     }
 
-    /// The rules that a selection cannot answer: those about several accounts need all of them.
+    /// The rules that a selection cannot answer. A rule about several accounts needs all of them.
     package static func unanswered(_ rules: [AuditRule], by selection: AccountSnapshots.Selection) -> [AuditRule] {
         if case .all = selection { return [] }
         return rules.filter(\.isAboutSeveral)
     }
 
-    /// Reads the accounts of `selection` and reports every finding: first those about one account, in the order of the
-    /// accounts, then those about several, in an order that is the same for the same accounts.
+    /// Reads the accounts of `selection` and reports every finding. Findings about one account come first, in the order
+    /// of accounts. Findings about several accounts follow, in the same order every time.
     ///
     /// - Parameters:
-    ///   - selection: the accounts.
-    ///   - tenant: one tenant; `nil` for all of them.
-    ///   - start: where an earlier run ended. Its findings about single accounts are not repeated; those about several are.
+    ///   - tenant: one tenant; `nil` for all tenants.
+    ///   - start: the place where an earlier run ended. Its findings about one account are not repeated; those about
+    ///     several are.
     ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
     ///   - onFinding: called for each finding.
-    ///   - report: called after the findings of an account, and from time to time; throws to stop.
-    /// - Returns: what this run read and found.
+    ///   - report: called after the findings of an account, and every `reportInterval` accounts; throws to stop.
+    /// - Returns: the accounts and findings of this run.
     /// - Throws: `PostgresError`, `TemporaryFileFailure`; the error of `check`, `onFinding` or `report`.
     package func run(
         _ selection: AccountSnapshots.Selection,
@@ -66,10 +66,10 @@ package struct Audit: Sendable {
         }
     }
 
-    /// Like `run`, and says for each finding what a plan does about it. The proposals for one account come together, except
-    /// those about several accounts.
+    /// Reads accounts like `run`, and reports what a plan does about each finding. The proposals for one account follow
+    /// each other, except those of rules about several accounts.
     ///
-    /// - `planned`: the ids of the rules whose findings are planned; `nil` for all rules. Findings of the other rules are only
+    /// - `planned`: ids of the rules whose findings are planned; `nil` for all rules. Findings of other rules are only
     ///   counted.
     package func plan(
         _ selection: AccountSnapshots.Selection,
@@ -148,7 +148,7 @@ extension Audit.Progress {
 }
 
 extension AccountSnapshots.Place {
-    /// In the order of the database, which compares bytes.
+    /// Returns `true` if the place is before `snapshot` in the order of the database, which compares bytes.
     func precedes(_ snapshot: AccountSnapshot) -> Bool {
         if tenant != snapshot.tenant {
             return tenant.rawValue.utf8.lexicographicallyPrecedes(snapshot.tenant.rawValue.utf8)

@@ -2,15 +2,15 @@ package import AccountLinking
 package import AccountStore
 import JSON
 
-/// One step of a plan, as somebody reviewed it.
+/// One step of a reviewed plan.
 package struct PlannedStep: Sendable, Hashable {
-    /// From 1; a plan's steps come in the order of their numbers.
+    /// From 1, in the order of the plan.
     package var number: Int64
-    /// Of the audit.
+    /// The id of the audit rule.
     package var rule: String
     package var tenant: TenantID
     package var user: UserID
-    /// Of the account when the plan was made; `nil` where there was none.
+    /// The account's version when the plan was made; `nil` if there was no account.
     package var version: Int64?
     package var repair: Repair
 
@@ -31,14 +31,14 @@ package struct PlannedStep: Sendable, Hashable {
     }
 }
 
-/// What became of a step, or would.
+/// The outcome of a step, or the expected outcome in a rehearsal.
 package enum StepOutcome: Sendable, Hashable {
     case applied
     case appliedBefore
-    /// Applied once, and taken back: it is not applied again.
+    /// The step was applied and undone. It is not applied again.
     case undoneBefore
     case skipped(RepairRefusal)
-    /// The account holds what cannot be read.
+    /// The account holds an unreadable value.
     case unreadable
 }
 
@@ -48,17 +48,17 @@ package struct StepResult: Sendable, Hashable {
     package var isOwnerMailed: Bool
 }
 
-/// Applies the plans of audits to accounts, step by step, and takes them back.
+/// Applies the steps of audit plans to accounts.
 ///
-/// Each step is judged by the rules again, on the account as it is, and guarded by its version. So any number of processes
-/// may apply one plan, and be ended at any point: a step is applied once.
+/// Each step is decided again on the current account, and guarded by the account's version. Any number of processes may
+/// apply a plan and stop at any point: each step is applied once.
 package struct AuditRepairs: Sendable {
-    /// What steps are judged by.
+    /// The settings by which steps are decided.
     package struct Terms: Sendable {
         package var settings: ProjectSettings
-        /// Whether somebody can be signed in by a provider now.
+        /// Returns `true` if users can sign in with a provider now.
         package var isEnabled: @Sendable (ProviderID) -> Bool
-        /// How long what is applied can be undone.
+        /// Seconds that an applied step can be undone.
         package var undoSeconds: Int64
 
         package init(
@@ -72,7 +72,7 @@ package struct AuditRepairs: Sendable {
         }
     }
 
-    /// Steps that are judged and applied together.
+    /// Maximum number of steps of one call.
     package static let stepsMax = 50
 
     private let store: AccountStore
@@ -88,22 +88,23 @@ package struct AuditRepairs: Sendable {
         self.effects = effects
     }
 
-    /// What applying the steps would do now. Reads only.
+    /// Returns what `apply` would do now. Writes nothing.
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
     package func rehearse(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
         try await retrying(effects) { try await judge(steps, of: plan).results }
     }
 
-    /// Applies the steps, in one transaction where nobody interferes, else each in its own.
+    /// Applies the steps in one transaction. If another request changes one of the accounts meanwhile, applies each step
+    /// in a separate transaction.
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
-    /// - Throws: `Contention`, or what the database could not do; each step is applied whole or not at all then.
+    /// - Throws: `Contention`, `PostgresError`. Each step is then applied completely or not at all.
     package func apply(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> [StepResult] {
         do {
             return try await attempt(steps, of: plan)
         } catch is FactsMoved {
-            // Another request changed one of the accounts: all others need not wait for that one to be judged again.
+            // Another request changed one of the accounts. Do not repeat the steps of the others with it.
             var results: [StepResult] = []
             for step in steps { results += try await retrying(effects) { try await attempt([step], of: plan) } }
             return results
@@ -116,16 +117,16 @@ package struct AuditRepairs: Sendable {
         return judged.results
     }
 
-    /// Notes that the plan is applied from now on.
+    /// Records that the application of the plan begins.
     ///
-    /// - `steps`: as the plan was made.
+    /// - `steps`: number of steps when the plan was made.
     package func begin(_ plan: AppliedPlan.ID, madeAt: Timestamp, steps: Int64) async throws {
         let now = effects.now()
         let end = now.adding(seconds: terms.undoSeconds)
         try await store.beginPlan(plan, madeAt: madeAt, steps: steps, at: now, retainedUntil: end)
     }
 
-    /// Notes that the plan was applied to its end.
+    /// Records that the plan was applied completely.
     package func finish(_ plan: AppliedPlan.ID, skipped: Int64) async throws {
         try await store.finishPlan(plan, skipped: skipped, at: effects.now())
     }
@@ -139,7 +140,7 @@ package struct AuditRepairs: Sendable {
         }
     }
 
-    /// - Throws: `FactsMoved` if another request applies the plan right now, and was faster than the reading.
+    /// - Throws: `FactsMoved` if another process applied a step of the plan during the reads.
     private func judge(_ steps: [PlannedStep], of plan: AppliedPlan.ID) async throws -> Judged {
         var users: [TenantID: Set<UserID>] = [:]
         for step in steps { users[step.tenant, default: []].insert(step.user) }
@@ -159,7 +160,7 @@ package struct AuditRepairs: Sendable {
             let last = situation.last[step.tenant]?[step.user]
             if let user, let version = last?.version, version > user.version { throw FactsMoved() }
             let owner = try await owner(of: step, user)
-            // It may own that by this very step, applied by somebody else since.
+            // Another process may have applied this step since, so that the account owns the identifier.
             if owner != nil, owner == user?.id, try await isApplied(step, of: plan) { throw FactsMoved() }
             let verdict = decideRepair(
                 step.repair,
@@ -176,7 +177,7 @@ package struct AuditRepairs: Sendable {
                 let write = try self.write(step, of: plan, user, change, verdict.rule, at: now)
                 judged.append(.applied, isOwnerMailed: write.account?.ownerMail != nil)
                 judged.writes.append(write)
-                // The plan's next step of the same account meets what this one leaves.
+                // The next step of the same account is decided on the result of this one.
                 guard var next = write.account?.user else { continue }
                 next.version += 1
                 situation.accounts[step.tenant, default: [:]][step.user] = next
@@ -186,7 +187,7 @@ package struct AuditRepairs: Sendable {
         return judged
     }
 
-    /// Whose it is that the step claims.
+    /// The owner of the identifier that the step claims; `nil` if there is none or the step claims none.
     private func owner(of step: PlannedStep, _ user: UserRecord?) async throws -> UserID? {
         guard case .claim(let claimed) = step.repair, let identifier = user?.account.identifier(claimed) else {
             return nil
@@ -231,28 +232,28 @@ package struct AuditRepairs: Sendable {
     }
 }
 
-/// The fate of a mail about something that was undone.
+/// The state of the mail that reported an undone step.
 package enum WithdrawnMail: Sendable, Hashable {
-    /// It never leaves.
+    /// The mail will not be sent.
     case withdrawn
-    /// It was sent, or a worker had it.
+    /// The mail was sent, or a worker is sending it.
     case hadLeft
 }
 
-/// What became of a step that was to be taken back.
+/// The outcome of an undo.
 package enum UndoOutcome: Sendable, Hashable {
-    /// - `mail`: the fate of the mail that told the owner; `nil` where there was none.
+    /// - `mail`: the state of the mail that notified the owner; `nil` if there was none.
     case undone(mail: WithdrawnMail?)
     case undoneBefore
-    /// Somebody has changed since what it had changed, here; it stays.
+    /// Another request changed these values after the step. Nothing was undone.
     case clashes([JournalClash])
-    /// Its time is over.
+    /// The retention of the step has ended.
     case expired
-    /// What it deleted the database would not take back.
+    /// The step cannot be undone (`Repair.canBeUndone`).
     case final
 }
 
-/// Takes steps of plans back that were applied.
+/// Undoes applied steps of plans.
 package struct RepairUndo: Sendable {
     private let store: AccountStore
     private let effects: Effects
@@ -262,12 +263,12 @@ package struct RepairUndo: Sendable {
         self.effects = effects
     }
 
-    /// Puts back what `step` has changed, in one transaction, unless somebody has changed it since.
+    /// Restores everything that `step` changed, in one transaction, unless it changed again since.
     ///
-    /// A plan's steps are taken back the newest first: what an earlier one has left is there again then. Of any number that
-    /// undo one step at once, one does. The mail that told the owner of the step is withdrawn in the same transaction, unless a
-    /// worker has it.
-    /// - Throws: `Contention`, or what the database could not do.
+    /// Undo the steps of a plan newest first, so that each finds the state that it left. If several processes undo one
+    /// step at once, one succeeds. The same transaction withdraws the mail that notified the owner, unless a worker is
+    /// sending it.
+    /// - Throws: `Contention`, `PostgresError`.
     package func undo(_ step: AppliedStep, of plan: AppliedPlan.ID) async throws -> UndoOutcome {
         if step.isUndone { return .undoneBefore }
         guard step.canUndo else { return .final }
@@ -299,14 +300,14 @@ package struct RepairUndo: Sendable {
 }
 
 extension RepairUndo {
-    /// What became of the mail about a step that was undone.
+    /// The state of the mail about an undone step; `nil` if there was none.
     private func fate(of step: AppliedStep) async throws -> WithdrawnMail? {
         guard let mail = step.mail else { return nil }
         return try await store.messageState(mail, tenant: step.tenant) == .discarded ? .withdrawn : .hadLeft
     }
 }
 
-/// What an event says of a repair.
+/// The details of an event about a repair.
 private func repairDetails(of plan: AppliedPlan.ID, _ number: Int64, _ rule: String) -> JSONValue {
     .object(["plan": .string(plan.text), "step": .integer(number), "auditRule": .string(rule)])
 }

@@ -1,7 +1,7 @@
 import Glibc
 import HeapModule
 
-/// A temporary file could not be made, written or read.
+/// A failure to make, write or read a temporary file.
 package struct TemporaryFileFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -10,16 +10,16 @@ package struct TemporaryFileFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Sorts more records than memory holds, by a number that comes with each.
+/// Sorts more records than memory holds, by a numeric key.
 ///
-/// Records that fill the memory are sorted and written behind one another into a file: a run. At the end all runs are merged.
-/// The file has no name, so nothing of it remains after the process.
+/// When the records fill the memory, they are sorted and appended to a file as a run. At the end all runs are merged. The
+/// file has no name, so it disappears with the process.
 struct ExternalSort: ~Copyable {
     private let file: TemporaryFile
-    /// Bytes of records in a run.
+    /// Maximum bytes of records in a run.
     private let runBytes: Int
     private var runs: [Range<Int>] = []
-    /// The records of the next run, one behind the other.
+    /// The concatenated records of the next run.
     private var records: [UInt8] = []
     private var entries: [(key: UInt64, record: Range<Int>)] = []
 
@@ -38,7 +38,7 @@ struct ExternalSort: ~Copyable {
         records += record
     }
 
-    /// Each record in a file is preceded by its key, in 8 bytes, and its length, in 4.
+    /// Writes each record after its key in 8 bytes and its length in 4.
     private mutating func writeRun() throws(TemporaryFileFailure) {
         entries.sort { $0.key < $1.key }
         var run: [UInt8] = []
@@ -53,7 +53,7 @@ struct ExternalSort: ~Copyable {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Calls `body` with all records of each key that several have, in the order of keys.
+    /// Calls `body` with the records of each key that several records have, in the order of keys.
     consuming func forEachRepeatedKey(_ body: ([[UInt8]]) throws -> Void) throws {
         try writeRun()
         var readers = runs.map { RunReader($0, file) }
@@ -74,7 +74,7 @@ struct ExternalSort: ~Copyable {
         if same.count > 1 { try body(same) }
     }
 
-    /// The key of the next record of a run. Equal keys come in the order of runs, so the result is the same every time.
+    /// The key of the next record of a run. Equal keys are in the order of runs, so the result is the same every time.
     private struct Head: Comparable {
         let key: UInt64
         let run: Int
@@ -83,7 +83,7 @@ struct ExternalSort: ~Copyable {
     }
 }
 
-/// Reads the records of a run, some at once.
+/// Reads the records of a run through a buffer.
 private struct RunReader {
     private static let bufferBytes = 16_384
 
@@ -96,7 +96,7 @@ private struct RunReader {
         self.file = file
     }
 
-    /// Goes to the next record; `nil` after the last one.
+    /// Moves to the next record and returns its key; `nil` after the last one.
     mutating func nextKey() throws(TemporaryFileFailure) -> UInt64? {
         if buffer.isEmpty, rest.isEmpty { return nil }
         return try integer(UInt64.self)
@@ -121,7 +121,7 @@ private struct RunReader {
     }
 }
 
-/// A file without a name.
+/// A temporary file, normally without a name.
 final class TemporaryFile {
     private let descriptor: Int32
     private var length = 0
@@ -133,7 +133,7 @@ final class TemporaryFile {
         unlink(path)
     }
 
-    /// A file that has a name.
+    /// Opens a named file.
     init(path: String) throws(TemporaryFileFailure) {
         descriptor = open(path, O_RDWR)
         guard descriptor >= 0 else { throw TemporaryFileFailure("opened at \(path)") }
@@ -143,7 +143,7 @@ final class TemporaryFile {
         close(descriptor)
     }
 
-    /// Returns the place of the bytes.
+    /// Appends `bytes` and returns their place in the file.
     func append(_ bytes: [UInt8]) throws(TemporaryFileFailure) -> Range<Int> {
         let start = length
         var rest = bytes

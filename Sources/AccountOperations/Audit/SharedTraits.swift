@@ -1,6 +1,6 @@
 import AccountLinking
 
-/// Accounts that contributed the same trait to a rule.
+/// Accounts with the same trait for a rule.
 struct TraitGroup: Sendable {
     var rule: Int
     var tenant: TenantID
@@ -9,7 +9,7 @@ struct TraitGroup: Sendable {
     var members: [AuditRule.Member]
 }
 
-/// Finds the accounts that share a trait, among more accounts than memory holds.
+/// Finds accounts that share a trait, among more accounts than memory holds.
 struct SharedTraits: ~Copyable {
     private var sort: ExternalSort
 
@@ -18,11 +18,11 @@ struct SharedTraits: ~Copyable {
         sort = try ExternalSort(in: folder)
     }
 
-    /// Adds what an account contributes to a rule.
+    /// Adds a trait of an account for a rule.
     mutating func append(_ trait: AuditRule.Trait, rule: Int, of snapshot: AccountSnapshot) throws(TemporaryFileFailure)
     {
         var record: [UInt8] = []
-        // PostgreSQL's texts cannot hold U+0000, so it separates them.
+        // U+0000 separates the texts, because PostgreSQL's texts cannot hold it.
         for text in [String(rule), snapshot.tenant.rawValue, trait.key] {
             record += text.utf8
             record.append(0)
@@ -35,11 +35,11 @@ struct SharedTraits: ~Copyable {
         try sort.append(record, key: key)
     }
 
-    /// Calls `body` for each trait that several accounts share, or one account has several times. The order is the same in
-    /// every run.
+    /// Calls `body` for each trait that several accounts share, or that one account has several times. The order is the
+    /// same in every run.
     consuming func groups(_ body: (TraitGroup) throws -> Void) throws {
         try sort.forEachRepeatedKey { records in
-            // Different traits may have one hash.
+            // Different traits may have the same hash.
             let groups = Dictionary(grouping: records.map(Self.texts)) { $0.prefix(3) }
                 .sorted { $0.key.lexicographicallyPrecedes($1.key) }
             for (trait, records) in groups where records.count > 1 {
@@ -58,7 +58,7 @@ struct SharedTraits: ~Copyable {
         record.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// FNV-1a, which is the same in every run. Colliding traits only cost time.
+    /// FNV-1a, which is the same in every run. Collisions only cost time.
     private static func hash(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

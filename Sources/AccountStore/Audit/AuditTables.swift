@@ -1,14 +1,14 @@
 import AccountLinking
 import Postgres
 
-/// The tables that audits read. A fact for a rule is added here and in `AccountSnapshot`.
+/// The tables that audits read. To add a fact for a rule, change this and `AccountSnapshot`.
 ///
-/// Values are read as they are stored, because one that Concord cannot read is a finding and not an error.
+/// Columns are read as stored text, because an unreadable value is a finding and not an error.
 enum AuditTables {
     typealias Table = AccountTable<AccountSnapshot>
 
     static func all(_ extent: AccountSnapshots.Extent, at now: Timestamp) -> [Table] {
-        // Accounts are put together beginning with their own rows.
+        // `users` is first: the rows of other tables complete its account.
         let judged = [users, passwords, providers, methods, factors, conflicts(at: now)]
         switch extent {
         case .judged: return judged
@@ -65,7 +65,7 @@ enum AuditTables {
             AccountSnapshot.LinkedProvider(
                 identity: identity,
                 issuer: issuer,
-                // A provider may report anything.
+                // Not a finding: a provider may report any text.
                 email: email.flatMap(EmailAddress.init),
                 linkedAt: try row.next()
             )
@@ -165,8 +165,8 @@ enum AuditTables {
         }
     }
 
-    /// Every claim of the account, until `AccountSnapshot.matchClaims` removes those on what the account shows. A reserved
-    /// address is none, because its account does not show it.
+    /// All claims of the account, until `AccountSnapshot.matchClaims` removes those that match its identifiers. Skips
+    /// addresses that are reserved for a recovery, which the account does not have.
     private static let claims = Table(
         "identifiers",
         "kind, value",
@@ -177,7 +177,7 @@ enum AuditTables {
 }
 
 extension AccountSnapshot {
-    /// A stored text as a value. Notes the column if the text is none.
+    /// Parses a stored text. Adds the column to `unreadable` if that fails.
     fileprivate mutating func reading<Value>(_ column: String, _ text: String?, _ parse: (String) -> Value?) -> Value? {
         guard let text else { return nil }
         let value = parse(text)
@@ -185,7 +185,7 @@ extension AccountSnapshot {
         return value
     }
 
-    /// Completes an account whose rows were all read. The result does not depend on the order of the rows.
+    /// Completes the snapshot after its last row. The result does not depend on the order of the rows.
     mutating func finishReading() {
         linkedProviders.sort { $0.identity.provider < $1.identity.provider }
         linkAccount()
@@ -196,8 +196,8 @@ extension AccountSnapshot {
         unreadable.sort()
     }
 
-    /// Compares the claims of the account with what it shows, and leaves what does not match: stray claims, and identifiers
-    /// without a claim of the account.
+    /// Compares the claims of the account with its identifiers. Leaves only claims without an identifier, and
+    /// identifiers without a claim.
     mutating func matchClaims() {
         for identifier in account?.identifiers ?? [] {
             let claim = OrphanedIdentifier(kind: identifier.kind, value: identifier.value)

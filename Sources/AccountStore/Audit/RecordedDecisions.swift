@@ -1,16 +1,15 @@
 package import AccountLinking
 package import Postgres
 
-/// Reads what was decided about all accounts since some instant, page by page, as of one instant, without writing
-/// anything. Memory is that of a page.
+/// Reads the recorded decisions about all accounts since an instant, in pages from one snapshot. Memory holds one page.
 package struct RecordedDecisions: Sendable {
-    /// Events in one page.
+    /// Number of events in a page.
     package static let pageSize = 500
 
     private let configuration: PostgresConfiguration
     private let pageSize: Int
 
-    /// - `applicationName`: what the database calls the connection.
+    /// - `applicationName`: the name of the connection in the database.
     package init(_ configuration: PostgresConfiguration, applicationName: String, pageSize: Int = Self.pageSize) {
         var configuration = configuration
         configuration.applicationName = applicationName
@@ -18,13 +17,13 @@ package struct RecordedDecisions: Sendable {
         self.pageSize = pageSize
     }
 
-    /// Hands every event that keeps a question to `take`, the oldest first.
+    /// Calls `take` with every event that stores a question, oldest first.
     ///
     /// - Parameters:
-    ///   - since: when the first happened at the earliest.
-    ///   - tenant: one tenant; all of them where it is `nil`.
-    ///   - take: never called twice at once; on a thread that may block.
-    /// - Throws: what `take` throws, at once; `PostgresError`.
+    ///   - since: skips events before this instant.
+    ///   - tenant: one tenant; `nil` for all tenants.
+    ///   - take: called for one page at a time, on a thread that may block.
+    /// - Throws: `PostgresError`; the error of `take`.
     package func read(
         since: Timestamp,
         tenant: TenantID?,
@@ -40,7 +39,7 @@ package struct RecordedDecisions: Sendable {
                 ).map(\.event)
                 guard let newest = events.last else { break }
                 last = newest.id
-                // An id has the time when it was made, which is a little before the event's.
+                // An id holds the time when it was made, which is shortly before the event.
                 try take(events.filter { $0.occurredAt >= since })
                 if events.count < pageSize { break }
             }

@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// An account as an export shows it, put together from the rows of its tables.
+/// An account of an export, made from the rows of its tables.
 struct StoredAccount {
     let id: String
     /// `nil` if rows name an account that does not exist.
@@ -18,7 +18,7 @@ struct StoredAccount {
         factors.append((slot, factor))
     }
 
-    /// Completes an account whose rows were all read.
+    /// Completes the account after its last row.
     mutating func finishReading() {
         shown?.providers.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         shown?.secondFactors = factors.sorted { $0.slot < $1.slot }.map(\.factor)
@@ -29,7 +29,7 @@ struct StoredAccount {
 enum ExportTables {
     typealias Table = AccountTable<StoredAccount>
 
-    /// - `withHashes`: without, no hash leaves the database.
+    /// - `withHashes`: if false, PostgreSQL sends no password hash.
     static func all(tenant: TenantID, withHashes: Bool) -> [Table] {
         [users(tenant), passwords(withHashes), providers, emailLinks, factors]
     }
@@ -92,7 +92,7 @@ enum ExportTables {
             ShownAccount.Provider(
                 id: try readName(row.next(), "linked_providers.provider_id"),
                 subject: try readName(row.next(), "linked_providers.subject"),
-                // A provider may report anything.
+                // Not an error: a provider may report any text.
                 email: try (row.next() as String?).flatMap { EmailAddress($0)?.lowercased },
                 displayName: try row.next(),
                 photoURL: try row.next(),
@@ -101,7 +101,7 @@ enum ExportTables {
         )
     }
 
-    /// Sign-in links. The other methods show in the tables of their credentials.
+    /// Sign-in links. Other methods have rows in the tables of their credentials.
     private static let emailLinks = Table(
         "sign_in_methods",
         "method",
@@ -127,7 +127,7 @@ enum ExportTables {
     }
 }
 
-/// A text that names something. A constraint of the table limits its length.
+/// Checks an id: not empty, and without control characters. A constraint of the table limits its length.
 private func readName(_ text: String, _ column: StaticString) throws(PostgresError) -> String {
     guard !text.isEmpty, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .unreadable(column) }
     return text

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// One step of a change of accounts that can be undone, by name.
+/// The key of one step of an undoable change of accounts.
 package struct JournalStep: Sendable, Hashable {
     package let tenant: TenantID
     package let change: PostgresUUID
@@ -20,11 +20,11 @@ package struct JournalStep: Sendable, Hashable {
 /// The transaction of the change takes the images: `opening` locks the users and comes first, `closing` comes last.
 package struct JournalEntry: Sendable {
     package let step: JournalStep
-    /// The ids whose rows are looked at, whether or not there is an account.
+    /// The user ids whose rows are journaled. An id may have no account.
     package let users: [String]
     /// The keys of `identifiers` whose rows are journaled, with any owner.
     package let claims: [Claim]
-    /// From then on it cannot be undone.
+    /// The step cannot be undone from then on.
     package let retainedUntil: Timestamp
 
     package struct Claim: Sendable, Hashable {
@@ -49,7 +49,7 @@ package struct JournalEntry: Sendable {
     }
 
     var opening: [SQL] {
-        // So that nothing comes to hang off the users meanwhile.
+        // The lock stops other transactions from adding dependent rows.
         [UserRow.hold(users, tenant: step.tenant), AccountJournalRow.insertBefore(self)]
     }
 
@@ -80,7 +80,7 @@ extension JournalClash: RowDecodable {
     }
 }
 
-/// An account as the undo of a step would leave it, as far as a mail to its owner needs it.
+/// The properties for a mail to the owner of an account, as the undo of a step would leave them.
 package struct RestoredOwner: Sendable, Hashable {
     package let user: UserID
     /// The version that the account has now; `nil` for an account that the step deleted.
@@ -103,7 +103,7 @@ extension RestoredOwner: RowDecodable {
     }
 }
 
-/// A table whose rows hang off accounts.
+/// A table whose rows belong to accounts.
 struct JournaledTable: Sendable {
     let name: SQL
     /// The key of a row `t` within its tenant, as text.
@@ -112,7 +112,7 @@ struct JournaledTable: Sendable {
     let volatile: SQL
     /// False for rows that expire. An undo restores them if it can, and they never clash.
     let isLasting: Bool
-    /// False for rows that let their holder in: an undo deletes those that the step made, and restores none.
+    /// False for rows that let their holder sign in. An undo deletes those that the step made, and restores none.
     var comesBack = true
     /// True if each row needs its user.
     var needsUser = true
@@ -171,10 +171,9 @@ struct JournaledTable: Sendable {
         ),
     ]
 
-    /// Tables that hang off accounts and are not journaled: a session, a sign-in that waits for a second factor, a
-    /// conflict with its pending credential and a kept answer with its tokens let their holder in without a new proof.
-    /// Older versions journaled them; an undo leaves those images alone. Counts of refused sign-ins are the past of an
-    /// account that went.
+    /// Tables of accounts that are not journaled. Sessions, sign-ins that wait for a second factor, conflicts with
+    /// pending credentials and stored answers with tokens let their holder sign in without a new proof. An undo ignores
+    /// the images that older versions journaled. Counts of refused sign-ins are not restored either.
     static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers", "sign_in_refusals"]
 
     /// Journaled tables of which an undo only deletes the rows that the step made.
@@ -195,8 +194,7 @@ enum JournaledUser {
     }
     .filter { !(["tenant_id", "user_id"] + columnsThatOnlyGrow).contains($0.name) }
 
-    /// The columns among them that own something, or say when: none of these can stay as it is while the others go
-    /// back.
+    /// The restored columns about ownership or time. If one of them clashes, the undo cannot restore the others alone.
     static let columnsThatDecide = [
         "email", "email_proof", "email_proven_at", "phone_number", "created_at", "last_login_at", "last_refresh_at",
     ]
@@ -206,7 +204,7 @@ enum JournaledUser {
         ["email", "email_proof", "email_proven_at"], ["phone_number", "unproven_phone_number"],
     ]
 
-    /// `column` and those that say something only together with it, each as `expression` has it.
+    /// `column` and the columns that form a value with it, each through `expression`.
     static func value(of column: String, _ expression: (SQL) -> SQL) -> SQL {
         let names = columnsOfOneValue.first { $0.contains(column) } ?? [column]
         var value: SQL = "("
@@ -218,7 +216,7 @@ enum JournaledUser {
         return value
     }
 
-    /// The columns that an undo never puts back: what servers remember users by, and what ended sessions.
+    /// The columns that an undo never restores. Caches depend on the version, and ended sessions must stay ended.
     static let columnsThatOnlyGrow = ["version", "session_epoch", "valid_since", "session_ended_at"]
 }
 
@@ -240,7 +238,7 @@ struct AccountJournalRow: RowDecodable {
 
     private static let rowKey: SQL = "tenant_id, change_id, step, table_name, row_key"
 
-    /// Every row of what the entry is about, as it is now.
+    /// Selects the current image of every row that the entry journals.
     private static func images(_ entry: JournalEntry) -> SQL {
         let tenant = entry.step.tenant.rawValue
         var images: SQL = """
@@ -287,9 +285,7 @@ struct AccountJournalRow: RowDecodable {
         "\(insertImages(entry, into: "after"))\nON CONFLICT (\(rowKey)) DO UPDATE SET after = excluded.after"
     }
 
-    /// Forgets the rows that the step left as they were.
-    ///
-    /// Also forgets the codes that were there before: no undo restores them.
+    /// Deletes the images of rows that the step did not change, and of earlier codes, which no undo restores.
     static func deleteUnchanged(_ entry: JournalEntry) -> SQL {
         """
         DELETE FROM account_journal AS j WHERE \(ofStep(entry.step)) AND (
@@ -363,7 +359,7 @@ struct AccountJournalRow: RowDecodable {
                 """
             )
         }
-        // A place or a number that another second factor has by now, one that would stay.
+        // Another second factor, which would stay, has the slot or the number by now.
         clashes.append(
             """
 
@@ -410,7 +406,7 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    // MARK: Putting back
+    // MARK: Restoring
 
     /// The accounts of the step as an undo would leave them, in the order of their ids.
     static func restoredOwners(_ step: JournalStep) -> Query<RestoredOwner> {
@@ -433,14 +429,14 @@ struct AccountJournalRow: RowDecodable {
             """
     }
 
-    /// Takes the step for this transaction; one that is gone raises 22012.
+    /// Locks the step for this transaction. Raises 22012 (division by zero) if it does not exist.
     static func hold(_ step: JournalStep) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM (SELECT FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
         """
     }
 
-    /// Takes the users of the step for this transaction.
+    /// Locks the users of the step for this transaction.
     static func lockUsers(_ step: JournalStep) -> SQL {
         """
         SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(step.tenant) AND t.user_id IN (
@@ -449,7 +445,7 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Raises 22012 unless the step clashes with `clashes`, in their order, and nothing else.
+    /// Raises 22012 (division by zero) unless the clashes of the step are `clashes`, in the same order.
     static func assertClashes(_ clashes: [JournalClash], _ step: JournalStep) -> SQL {
         """
         SELECT 1 / (ARRAY(
@@ -484,13 +480,12 @@ struct AccountJournalRow: RowDecodable {
         return statements
     }
 
-    /// Puts the columns of users back that are as the step left them.
+    /// Restores the columns of users that did not change after the step.
     ///
-    /// The version grows, because servers remember users by it (ADR 0030). Where the step ended sessions, those since
-    /// then are ended in turn: an epoch that came back would revive what was ended under it. What was revoked stays
-    /// revoked. Where sessions end, tokens issued before `now` are revoked as well: a backend may compare `valid_since`
-    /// alone.
-    /// - `endingSessions`: whether all sessions end in any case.
+    /// The version grows, because caches depend on it (ADR 0030). If the step ended sessions, the undo ends the sessions
+    /// that began since, because the earlier epoch would revive ended sessions. If sessions end, tokens that were issued
+    /// before `now` are also revoked, because a backend may compare only `valid_since`.
+    /// - `endingSessions`: true to end all sessions in any case.
     static func restoreUsers(_ step: JournalStep, endingSessions: Bool, at now: Timestamp) -> SQL {
         var columns: SQL = """
             version = u.version + 1,
@@ -518,9 +513,9 @@ struct AccountJournalRow: RowDecodable {
             """
     }
 
-    /// Brings users back that the step deleted, with a version and a session epoch that none of theirs has had.
+    /// Restores deleted users with a version and a session epoch that they never had.
     ///
-    /// An epoch that came back would revive every session and ID token from before the step, a stolen one too.
+    /// The earlier epoch would revive every session and ID token from before the step, including stolen ones.
     static func insertUsers(_ step: JournalStep, at now: Timestamp) -> SQL {
         """
         INSERT INTO users SELECT r.* FROM account_journal AS j, LATERAL jsonb_populate_record(
@@ -534,7 +529,7 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Takes users off that the step made.
+    /// Deletes the users that the step created.
     static func deleteUsers(_ step: JournalStep) -> SQL {
         """
         DELETE FROM users AS u USING account_journal AS j
@@ -543,8 +538,8 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
-    /// Restores the rows that the step changed or removed, unless another row has their key. Images of tables that are
-    /// not restored stay unread.
+    /// Restores the rows that the step changed or deleted, unless another row has their key. Images of tables that an
+    /// undo does not restore are ignored.
     static func restoreRows(_ step: JournalStep) -> [SQL] {
         (JournaledTable.ofUsers.filter(\.comesBack) + [.identifiers]).map { table in
             var statement: SQL = """
@@ -566,7 +561,7 @@ struct AccountJournalRow: RowDecodable {
         }
     }
 
-    /// Forgets the step.
+    /// Deletes the journal of the step.
     static func delete(_ step: JournalStep) -> SQL {
         "DELETE FROM account_journal AS j WHERE \(ofStep(step))"
     }

@@ -6,10 +6,10 @@ package struct AppliedPlan: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
     package let id: ID
-    /// When the accounts were looked at.
+    /// When the audit read the accounts.
     package let madeAt: Timestamp
     package let beganAt: Timestamp
-    /// When it was last applied to the end; `nil` while it was not.
+    /// When the plan was last applied completely; `nil` if it never was.
     package let finishedAt: Timestamp?
     package let steps: Int64
     /// Number of steps that the last complete run skipped.
@@ -51,7 +51,7 @@ struct AuditPlanRow: RowDecodable {
         Query("\(select) ORDER BY began_at DESC, plan_id LIMIT \(countMax)")
     }
 
-    /// A second begin extends the retention of the plan.
+    /// Records the begin of an application. A later begin extends the retention of the plan.
     static func begin(
         _ plan: AppliedPlan.ID,
         madeAt: Timestamp,
@@ -72,7 +72,7 @@ struct AuditPlanRow: RowDecodable {
         """
     }
 
-    /// Plans without steps: these go first.
+    /// Deletes expired plans without steps. Steps are deleted before their plan.
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
         DELETE FROM audit_plans WHERE plan_id IN (
@@ -94,7 +94,7 @@ package struct AppliedStep: Sendable, Hashable {
     package let rule: String
     /// The account's version after the step; `nil` if there is no account.
     package let version: Int64?
-    /// The method that it took off; `nil` for none.
+    /// The method that the step suspended; `nil` if none.
     package let suspendedMethod: SignInMethod?
     package let canUndo: Bool
     package let isUndone: Bool
@@ -133,7 +133,7 @@ struct AuditStepRow: RowDecodable {
         Query("\(select) WHERE plan_id = \(plan) AND step = ANY(\(numbers))")
     }
 
-    /// The last step that was applied to each of these users, and is not undone.
+    /// The last step that was applied to each user and not undone.
     static func last(of plan: AppliedPlan.ID, users: [UserID], tenant: TenantID) -> Query<AuditStepRow> {
         """
         SELECT DISTINCT ON (user_id) \(columns) FROM \(table: "audit_steps")
@@ -143,7 +143,7 @@ struct AuditStepRow: RowDecodable {
         """
     }
 
-    /// The applied steps before `step`, the newest first.
+    /// The steps before `step` that are applied and not undone, newest first.
     static func applied(_ plan: AppliedPlan.ID, before step: Int64, countMax: Int64) -> Query<AuditStepRow> {
         """
         \(select) WHERE plan_id = \(plan) AND step < \(step) AND undone_at IS NULL
@@ -151,7 +151,7 @@ struct AuditStepRow: RowDecodable {
         """
     }
 
-    /// Raises 23505 when the step was applied before.
+    /// Raises 23505 if the step was applied before.
     static func insert(_ plan: AppliedPlan.ID, _ step: AppliedStep, at now: Timestamp, retainedUntil: Timestamp) -> SQL
     {
         """
@@ -163,7 +163,7 @@ struct AuditStepRow: RowDecodable {
         """
     }
 
-    /// Raises 22012 (division by zero) unless it was applied, and not undone yet.
+    /// Raises 22012 (division by zero) unless the step is applied and not undone.
     static func markUndone(_ plan: AppliedPlan.ID, _ number: Int64, at now: Timestamp) -> SQL {
         """
         WITH marked AS (
@@ -176,7 +176,7 @@ struct AuditStepRow: RowDecodable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Notes that a step of a plan was taken back, which happens once.
+    /// Records that a step was undone. If another process undid it, the whole write is undone.
     package static func undone(_ step: AppliedStep, of plan: AppliedPlan.ID, at now: Timestamp) -> Self {
         Self(
             [AuditStepRow.markUndone(plan, step.number, at: now)],

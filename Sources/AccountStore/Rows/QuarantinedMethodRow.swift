@@ -1,14 +1,14 @@
 package import AccountLinking
 package import Postgres
 
-/// A method that was taken off an account and may come back.
+/// A suspended sign-in method, which the owner can restore.
 package struct QuarantinedMethod: Sendable, Hashable {
     package let method: SignInMethod
-    /// The decision that took it off.
+    /// The decision that suspended the method.
     package let event: AccountEvent.ID
     package let rule: Rule
     package let quarantinedAt: Timestamp
-    /// From then on it is gone.
+    /// The method cannot be restored from then on.
     package let expiresAt: Timestamp
 }
 
@@ -26,11 +26,11 @@ extension QuarantinedMethod: RowDecodable {
 /// The facts for judging a suspended password.
 package struct QuarantinedPassword: Sendable {
     package let hash: String
-    /// The wrong passwords that were counted for the account's address.
+    /// Counts of wrong passwords for the account's address.
     package let counts: FailedAttemptCounts
 }
 
-/// A method with the account that it was taken off.
+/// A suspended method with its account.
 struct QuarantinedMethodRow {
     fileprivate let record: QuarantinedMethod
     private let tenant: TenantID
@@ -59,7 +59,7 @@ struct QuarantinedMethodRow {
         """
     }
 
-    /// The hash of the suspended password, while its time is not over.
+    /// The hash of the suspended password, unless it has expired at `now`.
     static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<String> {
         """
         SELECT password_hash FROM \(table: "quarantined_methods")
@@ -68,7 +68,7 @@ struct QuarantinedMethodRow {
         """
     }
 
-    /// Suspends what `user` has of `method`, a provider or a number, in place of what was suspended under that name.
+    /// Suspends `method` of `user`, a provider or a number. Replaces a suspended method of the same name.
     static func insert(_ method: SignInMethod, of user: UserRecord, by event: AccountEvent, until end: Timestamp) -> SQL
     {
         let subject: String? =
@@ -88,7 +88,7 @@ struct QuarantinedMethodRow {
         return columns.insert(row, replaces: true)
     }
 
-    /// Suspends the password of `user`, which has to be there still, in place of one that was suspended before.
+    /// Suspends the password of `user` and replaces a suspended one. Must run before the password is deleted.
     static func insertPassword(of user: UserRecord, by event: AccountEvent, until end: Timestamp) -> SQL {
         """
         \(columns.into)
@@ -100,7 +100,7 @@ struct QuarantinedMethodRow {
         """
     }
 
-    /// Forgets what is suspended under these names.
+    /// Deletes the suspended methods with these names.
     static func delete(_ methods: [SignInMethod], of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM quarantined_methods
@@ -117,8 +117,8 @@ struct QuarantinedMethodRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Discards a suspended method of `user`, and raises the account's version: if another request changes the method
-    /// at the same time, one of the two is decided again.
+    /// Discards a suspended method of `user` and raises the account's version. If another request changes the method at
+    /// the same time, one of the two is decided again.
     package static func discardQuarantined(_ method: SignInMethod, of user: UserRecord) -> Self {
         Self([
             UserRow.update(user, epoch: user.sessionEpoch),
@@ -129,7 +129,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The suspended methods of an account whose time is not over at `now`, by name. One round trip.
+    /// The suspended methods of an account that have not expired at `now`, by name. One round trip.
     package func quarantinedMethods(
         of id: UserID,
         tenant: TenantID,
@@ -138,7 +138,7 @@ extension AccountStore {
         try await client.read(QuarantinedMethodRow.of(id, tenant: tenant, at: now))
     }
 
-    /// The suspended password of an account; `nil` when there is none at `now`. One round trip.
+    /// The suspended password of an account; `nil` if there is none at `now`. One round trip.
     package func quarantinedPassword(
         of id: UserID,
         address: EmailAddress,

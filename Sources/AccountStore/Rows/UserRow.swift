@@ -1,13 +1,13 @@
 package import AccountLinking
 import Postgres
 
-/// One row of `users` with the password's time and one of the linked providers, one of the sign-in methods and one of
-/// the second factors: a user has a row for each combination of them, at least one. `records` puts the rows of a user together.
+/// One row of `users`, joined with the password's time, a linked provider, a sign-in method and a second factor. A user
+/// has a row for each combination of these, at least one. `records` groups the rows of a user.
 ///
-/// Not arrays, although this repeats what is joined: twelve aggregates cost the server a third of a lookup.
+/// Arrays would avoid the repetition, but twelve aggregates cost the server a third of a lookup.
 struct UserRow: RowDecodable {
     fileprivate let record: UserRecord
-    /// The place of its second factor, if there is one.
+    /// The slot of the second factor, if there is one.
     fileprivate let slot: Int32?
     fileprivate let origin: UserOrigin
 
@@ -41,7 +41,7 @@ struct UserRow: RowDecodable {
             Column("created_at", { $0.createdAt }, { $0.createdAt = $1 }),
         ]
 
-    /// The times that are written behind, and with a new account.
+    /// The times that `ActivityBuffer` writes later, and an insert at once.
     private static let times: [Column<UserRecord>] = [
         Column("last_login_at", { $0.lastLoginAt }, { $0.lastLoginAt = $1 }),
         Column("last_refresh_at", { $0.lastRefreshAt }, { $0.lastRefreshAt = $1 }),
@@ -74,8 +74,8 @@ struct UserRow: RowDecodable {
 
         """
 
-    /// `OFFSET 0` keeps each a subquery, which is run by its key for each user. Plain joins the planner would rather hash
-    /// where it takes the users for many, as it does for a page whose limit it does not know.
+    /// `OFFSET 0` keeps each subquery, so that PostgreSQL looks up each user's rows by key. The planner would hash plain
+    /// joins if it expects many users, as it does for a page whose limit is a parameter.
     private static let joins: SQL = """
         LEFT JOIN LATERAL (
             SELECT * FROM password_credentials AS own
@@ -103,12 +103,12 @@ struct UserRow: RowDecodable {
         """
     }
 
-    /// As `withID`, as a lookup: the same statement as `withIDs`, which answers many callers at once.
+    /// Like `withID`, as a lookup: one statement answers many callers at once.
     static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
         Query(keyColumn: 1, withIDs([id], tenant: tenant).sql)
     }
 
-    /// In no particular order; unknown ids have no row.
+    /// Users in no particular order. An unknown id has no row.
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM \(table: "users") \(joins)
@@ -116,8 +116,7 @@ struct UserRow: RowDecodable {
         """
     }
 
-    /// As `withIDs`, for a thousand at once: one by one, because `= ANY` may be planned as all users, each compared with
-    /// every id.
+    /// Like `withIDs`, for 1,000 ids. Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of all users.
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
@@ -169,8 +168,8 @@ extension [UserRow] {
     }
 }
 
-/// Where a user was read from: when PostgreSQL was started, and which table it was by the number that PostgreSQL gave it. A server
-/// that took over was started at another time; a table that was put back, in another database too, has another number.
+/// The source of a cached user: the start time of the PostgreSQL server and the OID of its table. After a failover the
+/// start time differs. After a restore of the table, also into another database, the OID differs.
 struct UserOrigin: Hashable, Sendable {
     private let serverStart: PostgresTimestamp
     private let table: Int64
@@ -188,7 +187,7 @@ struct UserOrigin: Hashable, Sendable {
     }
 }
 
-/// A user as it was read, and what tells whether it still is so. A class, so that it is kept and handed out as a whole.
+/// A user as it was read, with its source. A class, so that the cache shares it without a copy.
 final class CachedUser: Sendable {
     let record: UserRecord
     let origin: UserOrigin
@@ -207,11 +206,11 @@ extension [UserRow] {
     }
 }
 
-/// Whether a user that was read before is still the same, and the times that are written behind.
+/// The version of a user, to validate a cached one, and the times that `ActivityBuffer` writes later.
 ///
-/// Whatever changes of a user and of what hangs off its row raises the version in the same transaction, and an account that
-/// takes the id of a deleted one has another epoch. Where a server took over, or data were put back, the same versions may be
-/// counted again for other changes; they come from elsewhere then (`UserOrigin`).
+/// Every change of a user or of its dependent rows raises the version in the same transaction. A new account under a
+/// deleted account's id has another epoch. After a failover or a restore, PostgreSQL may assign a version again to
+/// another change. Then `UserOrigin` differs.
 struct UserVersionRow: RowDecodable {
     private let version: Int64
     private let sessionEpoch: Int64
@@ -239,7 +238,7 @@ struct UserVersionRow: RowDecodable {
         origin = try UserOrigin(&row)
     }
 
-    /// The user that was `known` as it is now; `nil` when it has to be read again.
+    /// The cached user `known` with current times; `nil` if it must be read again.
     func updating(_ known: CachedUser) -> UserRecord? {
         var user = known.record
         guard user.version == version, user.sessionEpoch == sessionEpoch, known.origin == origin else {
@@ -258,11 +257,11 @@ extension UserRow {
 
     /// Replaces the row by `record` and raises the version.
     ///
-    /// A row that no longer holds `record.version` sets NULL and raises 23502. A row that is gone changes nothing, which
-    /// aborts nothing: `assertRaised` must follow.
+    /// Raises 23502 if the row has another version or epoch. If the row was deleted, the statement changes nothing and
+    /// raises nothing: `assertRaised` must follow.
     ///
-    /// - `epoch`: the one that was read. Versions begin anew where an account is made again under its id; epochs begin at
-    ///   random.
+    /// - `epoch`: the epoch that was read. A new account under the same id may repeat a version, but begins with a random
+    ///   epoch.
     static func update(_ record: UserRecord, epoch: Int64) -> SQL {
         """
         UPDATE users SET
@@ -280,8 +279,8 @@ extension UserRow {
         """
     }
 
-    /// Raises 22012 (division by zero) unless the user exists, and is the one that `update` or `lock` made of `record`:
-    /// not another that was made under its id since.
+    /// Raises 22012 (division by zero) unless `update` or `lock` raised the version of `record`. A new account under the
+    /// same id has another epoch, and does not count.
     static func assertRaised(_ record: UserRecord) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM users
@@ -290,7 +289,8 @@ extension UserRow {
         """
     }
 
-    /// Raises 22012 (division by zero) unless the row is as it was read; no other transaction changes it before this one ends.
+    /// Raises 22012 (division by zero) unless the row is as it was read. Locks the row against changes until the
+    /// transaction ends.
     static func assertUnchanged(_ record: UserRecord) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM (
@@ -302,7 +302,7 @@ extension UserRow {
         """
     }
 
-    /// Takes the rows of several users for this transaction, in the order of their ids.
+    /// Locks the rows of several users for this transaction, in the order of their ids.
     static func hold(_ ids: [String], tenant: TenantID) -> SQL {
         """
         SELECT FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
@@ -310,7 +310,7 @@ extension UserRow {
         """
     }
 
-    /// Takes the row for this transaction by raising its version; one that is not as it was read raises 23502.
+    /// Locks the row for this transaction by raising its version. Raises 23502 if the row has another version or epoch.
     /// `assertRaised` must follow, as after `update`.
     static func lock(_ user: UserRecord) -> SQL {
         """
@@ -319,15 +319,16 @@ extension UserRow {
         """
     }
 
-    /// Deletes the user and everything that hangs off the row; its claims go separately. Only after `lock`.
+    /// Deletes the user and its dependent rows. Claims are deleted separately. Only after `lock`.
     static func delete(_ id: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)"
     }
 
-    /// Merges many sign-in and refresh times into one statement. Times never move backwards; unknown users are skipped, and
-    /// accounts that were made under the uid of one that was used.
+    /// Writes many sign-in and refresh times in one statement. Times never move backwards. Skips deleted users, and new
+    /// accounts under their ids.
     ///
-    /// - `epochs`: of the accounts that were used, at most `ActivityBuffer.epochRiseMax` below those of now.
+    /// - `epochs`: the epochs at the time of use. Skips a user whose epoch rose by more than
+    ///   `ActivityBuffer.epochRiseMax`.
     static func touch(
         tenants: [String],
         ids: [String],
@@ -348,14 +349,15 @@ extension UserRow {
 }
 
 extension UserRow {
-    /// As `insert`, of many.
+    /// Like `insert`, for many users.
     static func insertMany(_ records: [UserRecord], tenant: TenantID) -> SQL {
         inserted.insertMany(records, tenant: tenant)
     }
 
-    /// As `update`, of many, and the time of the last sign-in where it is later. `assertAllRaised` must follow.
+    /// Like `update`, for many users. Also sets the time of the last sign-in if it is later. `assertAllRaised` must
+    /// follow.
     ///
-    /// - `epochs`: those that were read, in the order of `records`.
+    /// - `epochs`: the epochs that were read, in the order of `records`.
     static func updateMany(_ records: [UserRecord], epochs: [Int64], tenant: TenantID) -> SQL {
         """
         UPDATE users SET
@@ -368,7 +370,7 @@ extension UserRow {
         """
     }
 
-    /// As `assertRaised`, of each of many.
+    /// Like `assertRaised`, for many users.
     static func assertAllRaised(_ records: [UserRecord], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = \(Int64(records.count)))::integer
@@ -384,9 +386,9 @@ extension UserRow {
 }
 
 extension UserRow {
-    /// In the order of their ids.
+    /// Users after `id`, in the order of their ids.
     static func after(_ id: UserID?, limit: Int64, tenant: TenantID) -> Query<UserRow> {
-        // No id is empty, so every id comes after the empty text.
+        // Every id is after the empty text, because no id is empty.
         """
         \(select) FROM (
             SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id > \(id?.rawValue ?? "")
@@ -421,7 +423,7 @@ extension UserRow {
         """
     }
 
-    /// Sets the time of the last sign-in to whatever an administrator says, also to an earlier one.
+    /// Sets the time of the last sign-in, also to an earlier one.
     static func setLastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE users SET last_login_at = \(instant)
@@ -431,13 +433,15 @@ extension UserRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// The time of the last sign-in, which is otherwise written behind.
+    /// Sets the time of the last sign-in at once. Otherwise `ActivityBuffer` writes it later.
     package static func lastLogin(_ instant: Timestamp, of id: UserID, tenant: TenantID) -> Self {
         Self([UserRow.setLastLogin(instant, of: id, tenant: tenant)])
     }
 
-    /// Undoes a write that changes nothing of the account if the account is not as it was read. What ends sessions raises its version,
-    /// so it comes before the write, which is undone, or after it, and finds what it wrote.
+    /// Undoes the whole write if the account is not as it was read. For writes that do not change the account itself.
+    ///
+    /// Ending the sessions raises the version. If it commits before this write, the write is undone. Otherwise it also
+    /// ends what this write added.
     package static func requireUnchanged(_ user: UserRecord) -> Self {
         Self([UserRow.assertUnchanged(user)])
     }

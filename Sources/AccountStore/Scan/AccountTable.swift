@@ -1,14 +1,14 @@
 import AccountLinking
 import Postgres
 
-/// A table as audits or exports read it: its columns, and what one of its rows adds to the record of an account.
+/// A table that audits or exports read: its columns, and the function that adds a row to the record of an account.
 struct AccountTable<Record>: Sendable {
-    /// Takes the columns in the order in which `columns` names them.
+    /// Reads the columns in the order of `columns`.
     typealias Read = @Sendable (inout CopiedRow, inout Record) throws(PostgresError) -> Void
 
     let name: StaticString
     let columns: SQL
-    /// The rows that are read; all by default.
+    /// A condition on the rows that are read; `nil` for all rows.
     let filter: SQL?
     let read: Read
 
@@ -32,7 +32,7 @@ struct AccountTable<Record>: Sendable {
 struct AccountScope {
     let tenant: TenantID
     var selection = AccountSnapshots.Selection.all
-    /// Accounts up to this id are left out.
+    /// Skips accounts up to and including this id.
     var after: String?
 
     /// A condition on any table with a `user_id`.
