@@ -9,7 +9,7 @@ package struct AccountEvent: Sendable {
         /// A refusal of a caller who presented a provider's credential, a mailed link, a session or a proof.
         case refused
         case userCreated = "user-created"
-        /// Made, or replaced, by an import.
+        /// An import created or replaced the account.
         case userImported = "user-imported"
         case signedIn = "signed-in"
         case methodLinked = "method-linked"
@@ -24,21 +24,21 @@ package struct AccountEvent: Sendable {
         case secondFactorsChanged = "second-factors-changed"
         case methodRestored = "method-restored"
         case quarantineDiscarded = "quarantine-discarded"
-        /// One of several, or all but one.
+        /// One session, or all but one.
         case sessionEnded = "session-ended"
         case sessionsRevoked = "sessions-revoked"
         case userDeleted = "user-deleted"
-        /// Another account is to become part of this one.
+        /// A merge of another account into this one is prepared.
         case mergePrepared = "merge-prepared"
         case mergeAborted = "merge-aborted"
-        /// Another account has become part of this one.
+        /// Another account was merged into this one.
         case accountsMerged = "accounts-merged"
-        /// The account has become part of another.
+        /// The account was merged into another.
         case mergedAway = "merged-away"
         case mergeUndone = "merge-undone"
         /// A repair from the plan of an audit.
         case accountRepaired = "account-repaired"
-        /// A repair was taken back.
+        /// A repair was undone.
         case repairUndone = "repair-undone"
     }
 
@@ -76,7 +76,7 @@ struct AccountEventRow {
     fileprivate let user: UserID
     fileprivate let event: AccountEvent
 
-    // What another version wrote is read by name.
+    // A kind of another version is read by name.
     fileprivate var kind: String { event.kind.rawValue }
     fileprivate var rule: String { event.rule.rawValue }
     fileprivate var policyVersion: Int64? { event.decisions.first?.policy.version }
@@ -131,20 +131,19 @@ struct AccountEventRow {
 }
 
 extension AccountEvent.ID {
-    /// An id begins with its time, in milliseconds (RFC 9562 §5.7), so that what is old stands first in the index by
-    /// id.
+    /// An id begins with its time in milliseconds (RFC 9562 §5.7), so that the index by id is in the order of time.
     init(firstAt instant: Timestamp) {
         self.init(high: UInt64(max(0, instant.millisecondsSinceEpoch)) << 16, low: 0)
     }
 }
 
-/// An event as it is read back, to be explained.
+/// A stored event, as explanations and lists read it.
 package struct StoredEvent: Sendable, Hashable {
     package let tenant: TenantID
     package let user: UserID
     package let id: AccountEvent.ID
     package let occurredAt: Timestamp
-    /// A name of `AccountEvent.Kind`, or one that only another version knows.
+    /// A name of `AccountEvent.Kind`, or the name of a kind from another version.
     package let kind: String
     package let rule: String
     /// The plan, its step and the audit rule of a repair.
@@ -153,7 +152,7 @@ package struct StoredEvent: Sendable, Hashable {
     /// The stored questions, also those that this version cannot read.
     package let decisions: [JSONValue]
 
-    /// The questions, as far as this version knows them.
+    /// The questions that this version can read.
     package var records: [DecisionRecord] {
         guard let policyVersion else { return [] }
         return decisions.compactMap { DecisionRecord(stored: $0, policyVersion: policyVersion) }
@@ -198,7 +197,7 @@ struct StoredEventRow: RowDecodable {
         """
     }
 
-    /// The newest first; with `before`, those that are older than that one.
+    /// The events of an account, newest first. `before` limits them to older events.
     static func of(_ user: UserID, tenant: TenantID, before: PostgresUUID?, rowsMax: Int64) -> Query<StoredEventRow> {
         """
         \(select) WHERE tenant_id = \(tenant) AND user_id = \(user)
@@ -209,13 +208,13 @@ struct StoredEventRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// An event by its id alone; `nil` when there is none. One round trip.
+    /// The event with an id; `nil` if there is none. One round trip.
     package func event(_ id: AccountEvent.ID) async throws(PostgresError) -> StoredEvent? {
         try await client.read(StoredEventRow.withID(id)).first?.event
     }
 
-    /// The newest `countMax` events of an account, which may be deleted, the newest first. `before` limits them to
-    /// events that are older than that one. One round trip.
+    /// The newest `countMax` events of an account, also of a deleted one, newest first. `before` limits them to older
+    /// events. One round trip.
     package func events(
         of user: UserID,
         tenant: TenantID,
@@ -226,7 +225,7 @@ extension AccountStore {
             .map(\.event)
     }
 
-    /// Keeps an event that changed nothing: a "no".
+    /// Stores the event of a refusal, which changed nothing else.
     package func keep(_ event: AccountEvent, of user: UserID, tenant: TenantID) async throws(PostgresError) {
         try await client.write(WriteBatch("event", [AccountEventRow.insert(event, of: user, tenant: tenant)]))
     }

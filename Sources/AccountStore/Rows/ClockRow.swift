@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// PostgreSQL's clock. Behind it is no table.
+/// PostgreSQL's clock. It has no table.
 enum ClockRow {
     /// The time at which the statement runs.
     static let current = Query<SingleValueRow<Timestamp>>(

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// A code that brings sign-in methods back, with the methods as they were.
+/// A code that restores sign-in methods, with the methods as they were.
 package struct MethodRevert: Sendable, Hashable {
     package let code: EmailCodeRecord
     package let methods: [MethodSnapshot]
@@ -12,17 +12,17 @@ package struct MethodRevert: Sendable, Hashable {
     }
 }
 
-/// The methods that a code brings back.
+/// The methods that a code restores.
 package struct RevertibleMethods: Sendable {
     /// By name.
     package let methods: [MethodSnapshot]
-    /// The hash of the password, where that is one of them and was asked for.
+    /// The hash of the password, if it is one of them and was requested.
     package let passwordHash: String?
 
     package static let none = RevertibleMethods(methods: [], passwordHash: nil)
 }
 
-/// A method of a code that brings it back.
+/// A method that a code restores.
 struct CodeMethodRow {
     let method: MethodSnapshot
     let passwordHash: String?
@@ -90,7 +90,7 @@ struct CodeMethodRow {
         """
     }
 
-    /// `method` of a code that was stored, as it was; the password of the account has to be there still.
+    /// Stores `method` with its code, as it was. The password of the account must still exist.
     static func insert(_ method: MethodSnapshot, of revert: EmailCodeRecord, user: UserID) -> SQL {
         if method.method == .password, method.wasThere { return insertPassword(method, of: revert, user: user) }
         return columns.insert(CodeMethodRow(method: method, passwordHash: nil, code: revert))
@@ -107,7 +107,7 @@ struct CodeMethodRow {
         """
     }
 
-    /// From then on no code of these accounts brings anything back.
+    /// Stops all codes of these accounts from restoring methods.
     static func settleAll(of users: [UserID], tenant: TenantID) -> SQL {
         """
         DELETE FROM code_methods AS m USING one_time_codes AS c
@@ -116,9 +116,9 @@ struct CodeMethodRow {
         """
     }
 
-    /// From then on no code of the account brings these methods back.
+    /// Stops codes of the account from restoring these methods.
     ///
-    /// `mailbox`: only the codes that went there; `nil`: all.
+    /// `mailbox`: only codes that were sent there; `nil` for all codes.
     static func settle(
         _ methods: [SignInMethod],
         of user: UserID,
@@ -134,7 +134,7 @@ struct CodeMethodRow {
             """
     }
 
-    /// Uses up the codes of the account that undo changes after that of `code`.
+    /// Uses the codes of the account that undo later changes than `code`.
     static func voidLater(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -180,8 +180,8 @@ extension CodeMethodRow: RowDecodable {
 }
 
 extension CodeMethodRow {
-    /// Uses up the codes of the account that went neither to `address` nor to a mailbox to which a live code brings the
-    /// account's address back: that one has the better claim.
+    /// Uses the account's codes, except those sent to `address` or to a mailbox for which a live code restores the
+    /// account's address. That mailbox has the better claim.
     static func voidElsewhere(
         of user: UserID,
         than address: EmailAddress?,
@@ -216,10 +216,10 @@ struct LiveRevertsRow: RowDecodable {
     }
 }
 
-/// The live codes of an account that bring sign-in methods back.
+/// The live codes of an account that restore sign-in methods.
 package struct LiveReverts: Sendable {
     private let counts: [String: Int64]
-    /// Time of the newest; `nil` where there is none.
+    /// Time of the newest code; `nil` if there is none.
     package let newest: Timestamp?
 
     fileprivate init(_ rows: [LiveRevertsRow]) {
@@ -232,9 +232,9 @@ package struct LiveReverts: Sendable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Makes `methods` of an account ones that no mailed code brings back.
+    /// Stops mailed codes from restoring `methods` of an account.
     ///
-    /// `mailbox`: only the codes that went there; `nil`: all.
+    /// `mailbox`: only codes that were sent there; `nil` for all codes.
     package static func settleReverts(
         of methods: [SignInMethod],
         of user: UserID,
@@ -244,13 +244,13 @@ extension AccountWrite.SideWrite {
         Self([CodeMethodRow.settle(methods, of: user, sentTo: mailbox, tenant: tenant)])
     }
 
-    /// Uses up the codes that undo changes after that of `code`. After `useUp` of `code` itself.
+    /// Uses the codes that undo later changes than `code`. Must follow `useUp` of `code`.
     package static func voidLaterReverts(than code: EmailCodeRecord, of user: UserID, at now: Timestamp) -> Self {
         Self([CodeMethodRow.voidLater(than: code, of: user, at: now)])
     }
 
-    /// Uses up the codes of `user` that undo changes and went neither to `address`, where the account is now, nor to a
-    /// mailbox to which a live code brings it back.
+    /// Uses the codes of `user` that undo changes, except those sent to `address`, the current one, or to a mailbox for
+    /// which a live code restores the address.
     package static func voidReverts(
         of user: UserID,
         tenant: TenantID,
@@ -269,9 +269,9 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The methods that `code`, of `user`, brings back at `now`. One round trip.
+    /// The methods that `code` of `user` restores at `now`. One round trip.
     ///
-    /// `withHash`: whether the hash of a password is read, which only using the code needs.
+    /// `withHash`: true to read the hash of a password, which only the use of the code needs.
     package func revertibleMethods(
         of code: EmailCodeRecord,
         user: UserID,
@@ -282,7 +282,7 @@ extension AccountStore {
         return RevertibleMethods(methods: rows.map(\.method), passwordHash: rows.lazy.compactMap(\.passwordHash).first)
     }
 
-    /// The codes of `user` that bring sign-in methods back at `now`. One round trip.
+    /// The codes of `user` that restore sign-in methods at `now`. One round trip.
     ///
     /// - `mailbox`: codes that went there are counted.
     /// - `until`: codes that live until then and longer are counted.

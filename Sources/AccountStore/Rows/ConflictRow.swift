@@ -3,14 +3,14 @@ package import Postgres
 
 /// A stored conflict: a verified provider credential that waits for its owner.
 package struct ConflictRecord: Sendable, Hashable {
-    /// The proof that was asked for last.
+    /// The last requested proof.
     package struct Proof: Sendable, Hashable {
         package var facts: ConflictProofFacts
         /// SHA-256 of the secret in the mailed link.
         package var linkHash: [UInt8]?
-        /// The code that was mailed with it, sealed: its hash could be searched through.
+        /// The code in the same mail, sealed. A hash of such a short code could be reversed by trying all codes.
         package var sealedCode: [UInt8]?
-        /// SHA-256 of the token that the giver of the proof got; `nil` before the proof.
+        /// SHA-256 of the token that the prover got; `nil` before the proof.
         package var tokenHash: [UInt8]?
 
         package init(facts: ConflictProofFacts, linkHash: [UInt8]? = nil, sealedCode: [UInt8]? = nil) {
@@ -32,7 +32,7 @@ package struct ConflictRecord: Sendable, Hashable {
     package var provider: ProviderID
     /// SHA-256 over provider, issuer and subject.
     package var identityDigest: [UInt8]
-    /// SHA-256 of each token the credential came with.
+    /// SHA-256 of each token of the credential.
     package var tokenDigests: [[UInt8]]
     package var sealedCredential: [UInt8]
     /// The class of sign-in method that the account had when the conflict was opened.
@@ -40,7 +40,7 @@ package struct ConflictRecord: Sendable, Hashable {
     package var openedAt: Timestamp
     package var expiresAt: Timestamp
     package var closedAt: Timestamp?
-    /// Proofs asked for so far.
+    /// Number of proofs requested so far.
     package var proofsStarted: Int32 = 0
     package var proof: Proof?
 
@@ -76,7 +76,7 @@ package struct ConflictRecord: Sendable, Hashable {
     }
 }
 
-/// A place in the list of conflicts, which begins with the one that was opened last.
+/// A place in the list of conflicts, which is in descending order of opening.
 package struct ConflictCursor: Sendable, Hashable {
     package var openedAt: Timestamp
     package var user: UserID
@@ -143,7 +143,7 @@ struct ConflictRow: RowDecodable {
         record.version = try values(\.version)
         record.closedAt = try values(\.closedAt)
         record.proofsStarted = try values(\.proofsStarted)
-        // No kind before the first proof was asked for.
+        // No kind before the first request for a proof.
         if let kind = try values(\.proof?.facts.binding.kind),
             let sessionEpoch = try values(\.proof?.facts.binding.sessionEpoch),
             let policyVersion = try values(\.proof?.facts.binding.policyVersion),
@@ -173,7 +173,7 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// The conflicts of a filter, the ones opened last first, after `place`; at most `rowsMax`.
+    /// The conflicts of a filter after `place`, last opened first; at most `rowsMax`.
     ///
     /// With a user it reads that user's rows. Without one it is an operator's scan, in the order of
     /// `conflicts_by_time`.
@@ -213,7 +213,7 @@ struct ConflictRow: RowDecodable {
         }
     }
 
-    /// The live conflict of `user` that came with a token of one of these digests; the newest, should there be several.
+    /// The newest live conflict of `user` with a token of one of these digests.
     static func live(carrying digests: [[UInt8]], of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
         """
         \(columns.select)
@@ -223,7 +223,7 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// The conflict of `user` that was proven and whose proof still holds; the newest, should there be several.
+    /// The newest conflict of `user` with a valid proof.
     static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
         """
         \(columns.select)
@@ -233,9 +233,9 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Opens a conflict, or joins the one that lives for this account and identity: that one gets the newer credential
-    /// and the later expiry, and keeps its id, so that handles given out before stay good, and its proof, which is
-    /// bound to the same identity.
+    /// Opens a conflict, or joins the live conflict of the same account and identity. The joined conflict gets the newer
+    /// credential and the later expiry. It keeps its id, so that earlier handles stay valid, and its proof, which is bound
+    /// to the same identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
         \(opened.insert(conflict))
@@ -248,10 +248,10 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Replaces what may change of a conflict by `record`, and raises the version.
+    /// Replaces the changeable columns of a conflict by `record`, and raises the version.
     ///
-    /// A row that no longer holds `record.version`, or whose time is over, sets NULL and raises 23502; `assertVersion`
-    /// must follow, for one that is gone.
+    /// Raises 23502 if the row has another version or has expired. A deleted row changes nothing: `assertVersion` must
+    /// follow.
     static func update(_ record: ConflictRecord, at now: Timestamp) -> SQL {
         """
         UPDATE conflicts SET
@@ -271,8 +271,8 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Marks at most `rowsMax` ended conflicts as counted, those that ended first, and returns them. Skips rows that
-    /// another transaction holds.
+    /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. Skips rows that another
+    /// transaction holds.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
         """
         UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
@@ -300,9 +300,9 @@ struct ConflictRow: RowDecodable {
     }
 }
 
-/// A conflict at its end, as it is counted.
+/// An ended conflict, for the metrics.
 package struct EndedConflict: Sendable, Hashable, RowDecodable {
-    /// Open or proven: its time ended first.
+    /// The last state; open or proven if the conflict expired.
     package let state: ConflictFacts.State
     package let provider: ProviderID
     package let accountMethod: MethodClass
@@ -319,7 +319,7 @@ package struct EndedConflict: Sendable, Hashable, RowDecodable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Replaces a conflict by `record`, if it is still the one that was loaded; otherwise the write is stopped.
+    /// Replaces a conflict by `record`. If it changed since it was loaded, the write is stopped.
     package static func update(_ record: ConflictRecord, at now: Timestamp) -> Self {
         Self(
             [
@@ -330,19 +330,20 @@ extension AccountWrite.SideWrite {
         )
     }
 
-    /// Uses up the conflict whose credential this write applies; one that is not as it was loaded stops the write.
+    /// Resolves the conflict whose credential this write applies. If it changed since it was loaded, the write is
+    /// stopped.
     package static func resolve(_ conflict: ConflictRecord, at now: Timestamp) -> Self {
         update(conflict.closed(as: .resolved, at: now), at: now)
     }
 
-    /// Voids every live conflict of a user whose account changed hands.
+    /// Voids every live conflict of a user after a takeover.
     package static func supersedeLiveConflicts(of user: UserID, tenant: TenantID, at now: Timestamp) -> Self {
         Self([ConflictRow.supersedeLive(of: user, tenant: tenant, at: now)])
     }
 }
 
 extension ConflictRecord {
-    /// The same conflict at the end of its life: nothing of its proof can be used any more.
+    /// The ended conflict. Its proof can no longer be used.
     package func closed(as state: ConflictFacts.State, at now: Timestamp) -> ConflictRecord {
         var record = self
         record.state = state
@@ -375,9 +376,10 @@ extension AccountStore {
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner)
     }
 
-    /// The same, with the answer that is kept for `key`. One round trip.
+    /// The same facts, with the answer that is stored for `key`. One round trip.
     ///
-    /// The answer is read after the conflict: who sees a conflict as a repeated request left it sees its answer too.
+    /// Reads the answer after the conflict. If the conflict already shows the effect of the repeated request, its answer
+    /// is read too.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,
@@ -397,8 +399,7 @@ extension AccountStore {
         return (conflicts.first?.record, users.records.first.map(activity.overlay), owners.first?.owner, answers.first)
     }
 
-    /// Changes a conflict that was loaded, with what else belongs to that and the event that says so, in one
-    /// transaction.
+    /// Changes a loaded conflict, with side writes and the event, in one transaction.
     package func change(
         _ record: ConflictRecord,
         at now: Timestamp,
@@ -415,7 +416,7 @@ extension AccountStore {
         return try await run(batch, event: event, of: record.user, tenant: record.tenant)
     }
 
-    /// The conflicts of a filter, the ones opened last first, after `place`; at most `countMax`. One round trip.
+    /// The conflicts of a filter after `place`, last opened first; at most `countMax`. One round trip.
     package func conflicts(
         _ filter: ConflictFilter,
         after place: ConflictCursor?,
@@ -427,7 +428,7 @@ extension AccountStore {
         return try await client.read(query).map(\.record)
     }
 
-    /// A conflict by its key; `nil` when there is none. One round trip.
+    /// The conflict with a key; `nil` if there is none. One round trip.
     package func conflict(
         _ id: [UInt8],
         of user: UserID,
@@ -436,7 +437,7 @@ extension AccountStore {
         try await client.read(ConflictRow.withID(id, of: user, tenant: tenant)).first?.record
     }
 
-    /// The live conflict of `user` that came with one of these tokens. One round trip.
+    /// The live conflict of `user` with one of these tokens. One round trip.
     package func liveConflict(
         carrying tokenDigests: [[UInt8]],
         of user: UserID,
@@ -455,18 +456,18 @@ extension AccountStore {
         try await client.read(ConflictRow.proven(of: user, tenant: tenant, at: now)).first?.record
     }
 
-    /// Takes note that conflicts have ended, settled or not: each is returned once, whichever server asks.
+    /// Marks ended conflicts as counted and returns them. Each is returned once, to one server.
     package func countEndedConflicts(at now: Timestamp, rowsMax: Int) async throws(PostgresError) -> [EndedConflict] {
         let batch = WriteBatch("conflict-count", [ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax))])
         return try await client.write(batch).rows(0)
     }
 
-    /// Keeps a conflict, with the event that says so, and counts it, in one transaction.
+    /// Stores a conflict with its event, and counts it, in one transaction.
     ///
-    /// If many open the same at once, one makes the row and the others join it: all get its id. Each counts, because
-    /// each has an event.
-    /// - Returns: the id of the open conflict; `nil` when the account is gone or a limit was reached, so that facts
-    ///   moved.
+    /// If many requests open the same conflict at once, one makes the row and the others join it. All get its id. Each
+    /// counts, because each has an event.
+    /// - Returns: the id of the open conflict; `nil` if the facts have changed: the account was deleted or a limit was
+    ///   reached.
     package func open(
         _ conflict: ConflictRecord,
         event: AccountEvent,
@@ -484,7 +485,7 @@ extension AccountStore {
             observer?.applied(event)
             return id
         } catch {
-            // If the answer was lost, the next attempt joins the conflict that may have been written.
+            // If the database's answer is lost, the next attempt joins the conflict that may have been written.
             if error.saysFactsMoved || error.code == .commitOutcomeUnknown { return nil }
             throw error
         }

@@ -112,7 +112,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Codes that revert an intruder's changes stay.
+    /// Keeps codes that revert an intruder's changes.
     static func voidAllButRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -121,7 +121,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Sign-in methods from before a takeover never come back, even if the address was proven then.
+    /// Sign-in methods from before a takeover are never restored, even if the address was proven then.
     static func voidAllButProvenRecovery(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -139,7 +139,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Codes that were sent to `address` stay.
+    /// Keeps codes that were sent to `address`.
     static func voidElsewhere(of user: UserID, than address: EmailAddress, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
@@ -148,7 +148,7 @@ struct EmailCodeRow: RowDecodable {
         """
     }
 
-    /// Drops the codes of deleted accounts.
+    /// Deletes the codes of deleted accounts.
     static func deleteOrphans(tenant: TenantID) -> SQL {
         """
         DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND NOT EXISTS (
@@ -277,7 +277,7 @@ extension AccountStore {
     }
 
     /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
-    /// - Returns: `.factsMoved` when a limit was reached, or a guard of `sideWrites` stopped it.
+    /// - Returns: `.factsMoved` if a limit was reached, or a guard of `sideWrites` stopped it.
     package func issue(
         _ code: EmailCodeRecord,
         message: OutboxMessage?,
@@ -291,7 +291,7 @@ extension AccountStore {
         if let message { batch.append(OutboxRow.insert(message)) }
         if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }
         batch.append(limits.map { MessageCountRow.count($0, tenant: code.tenant, at: code.createdAt) })
-        // All went in together, so the code's presence answers for the rest.
+        // One transaction wrote everything, so the code's presence shows the rest.
         return try await applying(batch) { () throws(PostgresError) in
             try await emailCode(code.hash, tenant: code.tenant) == nil ? nil : .applied
         }

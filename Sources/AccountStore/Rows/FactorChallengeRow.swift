@@ -62,8 +62,8 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// Uses up what was shown for a sign-in that comes to nothing: in one transaction, all or none of it.
-    /// - Returns: `.factsMoved` when a guard of `sideWrites` stopped it.
+    /// Uses everything that was presented for a refused sign-in, in one transaction.
+    /// - Returns: `.factsMoved` if a guard of `sideWrites` stopped it.
     package func spend(_ sideWrites: [AccountWrite.SideWrite]) async throws(PostgresError) -> Applied {
         try await applying(WriteBatch("factor-spend", sideWrites.flatMap(\.statements)))
     }
@@ -77,8 +77,8 @@ extension AccountStore {
         try await client.read(FactorChallengeRow.withID(id, of: user, tenant: tenant)).first?.record
     }
 
-    /// Stores a challenge together with what else the first factor wrote, in one transaction.
-    /// - Returns: `.factsMoved` when a guard of `sideWrites` stopped it, or the user is gone.
+    /// Stores a challenge with the side writes of the first factor, in one transaction.
+    /// - Returns: `.factsMoved` if a guard of `sideWrites` stopped it, or the user was deleted.
     package func begin(
         _ challenge: FactorChallenge,
         sideWrites: [AccountWrite.SideWrite] = []
@@ -86,7 +86,7 @@ extension AccountStore {
         var batch = WriteBatch("factor-challenge")
         batch.append(FactorChallengeRow.insert(challenge))
         batch.append(sideWrites.flatMap(\.statements))
-        // All went in together, so the challenge's presence answers for the rest.
+        // One transaction wrote everything, so the challenge's presence shows the rest.
         return try await applying(batch) { () throws(PostgresError) in
             let stored = try await factorChallenge(challenge.id, of: challenge.user, tenant: challenge.tenant)
             return stored == nil ? nil : .applied
@@ -105,7 +105,7 @@ extension AccountStore {
         let batch = WriteBatch("factor-attempt", [OneTimeSecret.of(challenge).countAttempt()])
         guard try await client.write(batch).affectedRows(0) == 1 else { return false }
         guard let key else { return true }
-        // Only what was compared counts against the user.
+        // Only a compared code counts against the user.
         let count = PasswordAttemptRow.count(key, tenant: challenge.tenant, at: now)
         return try await client.write(WriteBatch("password-attempt", [count])).affectedRows(0) == 1
     }

@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// Guards that stop a write whose facts have moved. `PostgresError.saysFactsMoved` recognises them all.
+/// Guards that stop a write if its facts have changed. `PostgresError.saysFactsMoved` recognises them all.
 extension SQL {
     /// Selected, raises 22012 (division by zero) if the statement finds no row.
     static let assertExists: SQL = "1 / count(*)"
@@ -31,7 +31,7 @@ extension SQL {
     }
 
     /// Raises the version of a row that holds `version` and meets `condition`. For any other row it sets NULL, which
-    /// raises 23502. A row that is gone changes nothing: an assertion must follow.
+    /// raises 23502. A deleted row changes nothing: an assertion must follow.
     static func guardVersion(_ version: Int64, and condition: SQL) -> SQL {
         "version = CASE WHEN version = \(version) AND \(condition) THEN version + 1 END"
     }

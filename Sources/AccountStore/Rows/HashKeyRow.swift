@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// Names a secret that imported password hashes share: 16 hexadecimal digits, made at random.
+/// The id of a secret that imported password hashes share: 16 random hexadecimal digits.
 package struct HashKeyID: Sendable, Hashable {
     package let rawValue: String
 
@@ -19,7 +19,7 @@ package struct HashKeyRecord: Sendable, Hashable {
     /// Maximum number of stored secrets: the places of the table.
     package static let countMax = 100
 
-    /// Its place, from 1.
+    /// From 1.
     package var slot: Int32
     package var id: HashKeyID
     package var sealedKey: [UInt8]
@@ -60,23 +60,23 @@ struct HashKeyRow: RowDecodable {
         "\(columns.select) WHERE key_id = \(id)"
     }
 
-    /// Raises 23505 when the place is taken.
+    /// Raises 23505 if the slot is taken.
     static func insert(_ key: HashKeyRecord) -> SQL { columns.insert(key) }
 }
 
 extension AccountStore {
-    /// Every secret, by its place.
+    /// Every secret, by slot.
     package func hashKeys() async throws(PostgresError) -> [HashKeyRecord] {
         try await client.read(HashKeyRow.all).map(\.record)
     }
 
-    /// `nil` when there is none. One round trip.
+    /// A secret; `nil` if there is none. One round trip.
     package func hashKey(_ id: HashKeyID) async throws(PostgresError) -> HashKeyRecord? {
         try await client.read(HashKeyRow.withID(id)).first?.record
     }
 
-    /// Stores a secret in its place.
-    /// - Returns: `true` if the place was free.
+    /// Stores a secret in its slot.
+    /// - Returns: `true` if the slot was free.
     package func addHashKey(_ key: HashKeyRecord) async throws(PostgresError) -> Bool {
         var batch = WriteBatch("hash-key-add")
         batch.append(HashKeyRow.insert(key))

@@ -7,7 +7,7 @@ struct IdentifierRow: RowDecodable {
     let value: String
     /// The account that has the identifier, or that an address is reserved for.
     let holder: UserID
-    /// The end of the reservation; `nil` where the holder has the identifier.
+    /// The end of the reservation; `nil` if the holder has the identifier.
     let reservedUntil: Timestamp?
 
     /// The account that has the identifier; `nil` for an address that is reserved.
@@ -49,9 +49,8 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// The same as `owners`, for a thousand values at once.
-    ///
-    /// PostgreSQL searches them one by one: it may plan `= ANY` as a scan of all identifiers of the kind.
+    /// Like `owners`, for 1,000 values. Looks up each by key, because PostgreSQL may run `= ANY` as a scan of all
+    /// identifiers of the kind.
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
         """
         SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
@@ -86,7 +85,7 @@ struct IdentifierRow: RowDecodable {
         columns.insert(Claim(tenant: tenant, identifier: identifier, holder: id), isShared: true)
     }
 
-    /// Inserts many claims, as `claim`. They are sorted, so that two writers cannot deadlock.
+    /// Inserts many claims, like `claim`. They are sorted, so that two writers cannot deadlock.
     static func claimMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
         columns.insertMany(
             claims.sorted { ($0.0.kind, $0.0.value) < ($1.0.kind, $1.0.value) }
@@ -95,7 +94,7 @@ struct IdentifierRow: RowDecodable {
         )
     }
 
-    /// Releases many claims, as `release`.
+    /// Releases many claims, like `release`.
     static func releaseMany(_ claims: [(Identifier, UserID)], tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -106,7 +105,7 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Frees what deleted accounts claimed.
+    /// Releases the claims of deleted accounts.
     static func releaseOrphans(tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers WHERE tenant_id = \(tenant) AND NOT EXISTS (
@@ -136,7 +135,7 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Frees an address whose reservation is as it was read. A claim on it that follows raises 23505 where it is not.
+    /// Releases a reserved address if the reservation is as it was read. Otherwise a following claim raises 23505.
     static func clear(_ reserved: ReservedAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -145,7 +144,7 @@ struct IdentifierRow: RowDecodable {
         """
     }
 
-    /// Frees an address, by its key, that is reserved for an account, with any end.
+    /// Releases an address that is reserved for an account, with any end.
     static func clearAny(_ key: String, of holder: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -168,15 +167,15 @@ package struct FederatedCursor: Sendable, Hashable {
     let provider: ProviderID
     let value: String
 
-    /// Before the first: no subject is empty.
+    /// The place before the first identity, because no subject is empty.
     package static func beginning(of provider: ProviderID) -> FederatedCursor {
         FederatedCursor(provider: provider, value: provider.rawValue + "\u{1F}")
     }
 }
 
 extension AccountStore {
-    /// The users that own the next `countMax` identities of a provider after `place`, and where to go on; `next` is
-    /// `nil` after the last. Two round trips.
+    /// The users that own the next `countMax` identities of a provider after `place`, and the next place, which is `nil`
+    /// after the last. Two round trips.
     package func users(
         linkedTo place: FederatedCursor,
         tenant: TenantID,
@@ -192,7 +191,7 @@ extension AccountStore {
     }
 }
 
-/// The account that a mail to an address is about.
+/// The account that a mail to an address concerns.
 struct MailRecipientRow: RowDecodable {
     /// The account that has the address, or that it is reserved for; `nil` if there is none.
     let holder: UserID?
@@ -206,7 +205,7 @@ struct MailRecipientRow: RowDecodable {
         email = try row.next()
     }
 
-    /// One row, and the same work with and without an account: the response time must not reveal it.
+    /// Returns one row, with the same work with and without an account, so that the response time reveals nothing.
     static func of(_ address: EmailAddress, tenant: TenantID) -> Query<MailRecipientRow> {
         """
         SELECT identifiers.user_id, identifiers.reserved_until, users.email

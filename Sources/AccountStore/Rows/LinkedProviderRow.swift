@@ -30,7 +30,7 @@ struct LinkedProviderRow {
         return columns.insert(row, replaces: true, isShared: true)
     }
 
-    /// The issuers under which linked identities of a provider were verified. Of imported ones none is known.
+    /// The issuers under which linked identities of a provider were verified. Imported identities have none.
     static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<String?> {
         """
         SELECT DISTINCT issuer FROM \(table: "linked_providers")
@@ -71,7 +71,7 @@ extension UserRecord {
         linkedProviders[id] = LinkedProvider(
             identity: identity,
             issuer: try values(\.provider.issuer),
-            // What a provider said may be anything.
+            // A provider may report any text.
             email: try values(\.provider.email?.raw).flatMap(EmailAddress.init),
             displayName: try values(\.provider.displayName),
             photoURL: try values(\.provider.photoURL),

@@ -1,9 +1,9 @@
 package import AccountLinking
 package import Postgres
 
-/// A session as its user is shown it. Nothing in here helps to refresh it.
+/// A session for the list that its user sees. It holds nothing that can refresh the session.
 package struct ListedSession: Sendable, Hashable {
-    /// 16 random bytes. The refresh token contains them too, and a secret that is not here.
+    /// 16 random bytes. The refresh token also contains them, and a secret that is not listed.
     package let id: [UInt8]
     package let startedAt: Timestamp
     package let times: SessionTimes
@@ -52,20 +52,20 @@ struct ListedSessionRow: RowDecodable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Deletes one session. `AccountWrite.raisesVersion` has to be set: of many callers, one is the first.
+    /// Deletes one session. `AccountWrite.raisesVersion` must be set, so that only one of many callers succeeds.
     package static func endSession(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
         Self([SessionRow.delete(id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
     }
 
-    /// Deletes all sessions but one; `raisesVersion` as above.
+    /// Deletes all sessions but one. `AccountWrite.raisesVersion` must be set.
     package static func endSessions(otherThan id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
         Self([SessionRow.deleteOthers(than: id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
     }
 }
 
 extension AccountStore {
-    /// The sessions of `user` that its epoch has not ended, in the order of their ids, at most `countMax`; with
-    /// `after`, those behind that one. One round trip.
+    /// The sessions of `user` in its current epoch, in the order of their ids, at most `countMax`, after `after`. One
+    /// round trip.
     package func sessions(
         of user: UserRecord,
         after id: [UInt8],

@@ -2,7 +2,7 @@ package import AccountLinking
 import JSON
 package import Postgres
 
-/// Two accounts that are to be one, are, or were.
+/// A merge of two accounts: prepared, committed, aborted or undone.
 package struct MergeRecord: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
@@ -13,14 +13,14 @@ package struct MergeRecord: Sendable, Hashable {
     package let state: MergeState
     package let choices: [MergeField: MergeSide]
     package let requestedBy: MergeRequesterKind
-    /// An administrator's, 1 to 500 characters.
+    /// The administrator's reason, 1 to 500 characters.
     package let reason: String?
     /// The versions of the accounts when the merge was prepared.
     package let survivorVersion: Int64
     package let absorbedVersion: Int64
     package let preparedAt: Timestamp
     package let deadlineAt: Timestamp
-    /// When it was committed or aborted.
+    /// When the merge was committed or aborted.
     package let endedAt: Timestamp?
     package let abortReason: MergeAbortReason?
     package let undoUntil: Timestamp?
@@ -143,7 +143,7 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// The account that `id` is now, over all merges since.
+    /// The account that now has the data of `id`, through all later merges.
     static func current(_ id: UserID, tenant: TenantID) -> Query<SingleValueRow<UserID>> {
         """
         WITH RECURSIVE path (user_id, step) AS (
@@ -162,7 +162,7 @@ struct MergeRow: RowDecodable {
         columns.insert(merge)
     }
 
-    /// Raises 22012 where one of the accounts is in another merge that waits. Only while the rows of both are held.
+    /// Raises 22012 (division by zero) if one of the accounts is in another prepared merge. Lock the rows of both first.
     static func assertAlone(_ merge: MergeRecord) -> SQL {
         let users = [merge.survivor.rawValue, merge.absorbed.rawValue]
         return """
@@ -172,8 +172,9 @@ struct MergeRow: RowDecodable {
             """
     }
 
-    /// Raises 22012 where an account of one of these ids was merged into another: after the row was written that would
-    /// take its place. A merge that is under way holds the old row, so either this sees it or the id was taken.
+    /// Raises 22012 (division by zero) if an account of one of these ids was merged into another. Must follow the insert
+    /// of the new row. A merge in progress holds the old row, so either this sees the merge or the insert finds the id
+    /// taken.
     static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = 0)::integer FROM merges
@@ -199,7 +200,7 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// Raises 23502 for one that is not committed.
+    /// Raises 23502 if the merge is not committed.
     static func undo(_ merge: MergeRecord, at now: Timestamp) -> SQL {
         """
         UPDATE merges SET state = CASE WHEN state = 'committed' THEN 'undone' END, undone_at = \(now)
@@ -224,7 +225,7 @@ struct MergeRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// `nil` when there is none. One round trip.
+    /// A merge; `nil` if there is none. One round trip.
     package func merge(_ id: PostgresUUID, tenant: TenantID) async throws(PostgresError) -> MergeRecord? {
         try await client.read(MergeRow.withID(id, tenant: tenant)).first?.record
     }
@@ -243,12 +244,12 @@ extension AccountStore {
         return (merges.map(\.record), current.first?.value)
     }
 
-    /// A merge that waits and has to do with one of the accounts.
+    /// A prepared merge of one of the accounts.
     package func liveMerge(of users: [UserID], tenant: TenantID) async throws(PostgresError) -> MergeRecord? {
         try await client.read(MergeRow.live(users, tenant: tenant)).first?.record
     }
 
-    /// The oldest `countMax` merges that wait.
+    /// The oldest `countMax` prepared merges.
     package func waitingMerges(countMax: Int) async throws(PostgresError) -> [MergeRecord] {
         try await client.read(MergeRow.waiting(rowsMax: Int64(countMax))).map(\.record)
     }

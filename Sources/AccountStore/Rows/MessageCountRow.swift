@@ -1,10 +1,10 @@
 package import AccountLinking
 package import Postgres
 
-/// A limit, and what exactly is counted against it.
+/// A limit and the key that is counted against it.
 package struct CountedLimit: Sendable, Hashable {
     package let limit: MessageLimit
-    /// SHA-256 over both.
+    /// SHA-256 of both.
     let digest: [UInt8]
 
     package init(_ limit: MessageLimit, digest: [UInt8]) {
@@ -13,14 +13,14 @@ package struct CountedLimit: Sendable, Hashable {
     }
 }
 
-/// The number of messages that left, or of rows that strangers made, within a window.
+/// The number of messages sent, or of rows made by anonymous callers, within a window.
 enum MessageCountRow {
-    /// The digests of those of `limits` that are reached at `now`.
+    /// The digests of the limits that are reached at `now`.
     static func reached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Query<[UInt8]> {
         Query("SELECT count_digest FROM \(table: "message_counts") WHERE \(isReached(limits, tenant: tenant, at: now))")
     }
 
-    /// Raises 22012 (division by zero) where one of `limits` is reached.
+    /// Raises 22012 (division by zero) if one of `limits` is reached.
     static func assertNoneReached(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> SQL {
         """
         SELECT \(SQL.assertNone) FROM message_counts WHERE \(isReached(limits, tenant: tenant, at: now))
@@ -37,7 +37,7 @@ enum MessageCountRow {
         """
     }
 
-    /// Raises 23502 (NULL in `messages`) where the limit is reached.
+    /// Raises 23502 (NULL in `messages`) if the limit is reached.
     static func count(_ counted: CountedLimit, tenant: TenantID, at now: Timestamp) -> SQL {
         let endsAt = now.adding(seconds: counted.limit.windowSeconds)
         return """
@@ -59,10 +59,9 @@ extension [CountedLimit] {
 }
 
 extension AccountWrite.SideWrite {
-    /// Counts the account that the write makes against all of `limits`; one that is reached stops the write.
+    /// Counts the account that the write creates against all of `limits`. A reached limit stops the write.
     ///
-    /// The write stays one that can be applied together with others: they follow each other in the order of the counts,
-    /// which are the only rows that two of them may both update.
+    /// The write can still be batched with others: they lock the counts in one order, and share no other rows.
     package static func count(_ limits: [CountedLimit], tenant: TenantID, at now: Timestamp) -> Self {
         Self(
             limits.map { MessageCountRow.count($0, tenant: tenant, at: now) },
@@ -82,9 +81,9 @@ extension AccountStore {
         limits.limits(named: try await client.read(MessageCountRow.reached(limits, tenant: tenant, at: now)))
     }
 
-    /// Counts what is about to happen, against all of `limits` or none.
+    /// Counts an action in advance, against all of `limits` or none.
     ///
-    /// - Returns: `.factsMoved` when a limit was reached by now.
+    /// - Returns: `.factsMoved` if a limit is reached.
     package func count(
         _ limits: [CountedLimit],
         tenant: TenantID,

@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// A stored secret that works once and dies after some wrong attempts: a mailed code, a code sent to a number, a
+/// A stored secret that works once and is locked after some wrong attempts: a mailed code, a code sent to a number, a
 /// challenge.
 struct OneTimeSecret: Sendable {
     let table: SQL
@@ -20,7 +20,7 @@ struct OneTimeSecret: Sendable {
         """
     }
 
-    /// Raises 22012 (division by zero) unless `use` is what used the secret.
+    /// Raises 22012 (division by zero) unless `use` used the secret.
     func assertUsed(by use: PostgresUUID) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM \(table)

@@ -1,11 +1,11 @@
 package import AccountLinking
 package import Postgres
 
-/// A message on its way out. Its content is sealed.
+/// A message to be sent. Its content is sealed.
 package struct OutboxMessage: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
-    /// The way out.
+    /// The channel of the message.
     package enum Kind: String, Sendable, CaseIterable {
         case mail
         case sms
@@ -17,15 +17,15 @@ package struct OutboxMessage: Sendable, Hashable {
     package enum State: String, Sendable, CaseIterable {
         case pending
         case sent
-        /// Given up. What it says is kept until it expires, so that it can be sent after all.
+        /// Sending failed finally. The content is stored until it expires, so that an operator can retry.
         case failed
-        /// Deleted by the worker that claimed it: it was never meant to be sent.
+        /// A decoy that was not to be sent. The worker that claimed it deleted its content.
         case withheld
-        /// Withdrawn before it left, by an operator or by the undo of what it was about. Its content is gone.
+        /// Withdrawn before it was sent, by an operator or by the undo of its subject. Its content is deleted.
         case discarded
     }
 
-    /// The reason that is kept with a discarded message.
+    /// The stored reason of a discarded message.
     package enum DiscardReason: String, Sendable {
         case `operator`
         case undone
@@ -36,7 +36,7 @@ package struct OutboxMessage: Sendable, Hashable {
     package var kind: Kind
     package var sealedPayload: [UInt8]
     package var createdAt: Timestamp
-    /// Not worth sending any more from then on.
+    /// The message is not sent from then on.
     package var expiresAt: Timestamp
     /// True if there is nothing to send. The message is written and claimed like any other, so that the request costs
     /// the same; the worker that claims it deletes it.
@@ -70,9 +70,9 @@ package struct ClaimedMessage: Sendable, Hashable {
     package let expiresAt: Timestamp
     /// Attempts begun, this one included.
     package let attempts: Int32
-    /// Names the claim: each is over later than the one before.
+    /// Identifies the claim: each claim ends later than the one before.
     package let leasedUntil: Timestamp
-    /// To be thrown away.
+    /// True if the message must be discarded.
     package let isWithheld: Bool
 }
 
@@ -97,7 +97,7 @@ package enum MessageAttempt: Sendable, Hashable {
     case givenUp(reason: String)
     /// It expired before a worker claimed it. Its content is deleted.
     case expired
-    /// It was never meant to be sent. Nothing of it is kept.
+    /// The message was not to be sent. Its content is deleted.
     case withheld
 }
 
@@ -114,7 +114,7 @@ package struct OutboxEntry: Sendable, Hashable {
     package let attempts: Int32
     /// The time of the next attempt; while a worker has the message, the end of the claim.
     package let nextAttemptAt: Timestamp
-    /// Why the last attempt failed.
+    /// The failure of the last attempt.
     package let reason: String?
 }
 
@@ -136,7 +136,7 @@ extension OutboxEntry: RowDecodable {
 
 /// The messages that an operator wants to discard.
 package enum OutboxSelection: Sendable {
-    /// By their ids: those that wait, and those that were given up.
+    /// Waiting and failed messages with these ids.
     case named([PostgresUUID])
     /// The waiting messages of one kind or of all, written at or before a time.
     case pending(OutboxMessage.Kind?, writtenUntil: Timestamp)
@@ -144,9 +144,9 @@ package enum OutboxSelection: Sendable {
 
 /// The number of messages of a selection that can be discarded.
 package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
-    /// No worker has them.
+    /// Messages that no worker has claimed.
     package let unclaimed: Int64
-    /// A worker is sending them.
+    /// Messages that a worker is sending.
     package let claimed: Int64
 
     package static let nothing = Self(unclaimed: 0, claimed: 0)
@@ -162,10 +162,10 @@ package struct DiscardableMessages: Sendable, Hashable, RowDecodable {
     }
 }
 
-/// The messages of one kind that wait.
+/// The waiting messages of one kind.
 package struct WaitingMessages: Sendable, Hashable {
     package let count: Int64
-    /// When the oldest was written; `nil` where none waits.
+    /// When the oldest was written; `nil` if none waits.
     package let oldest: Timestamp?
 }
 
@@ -247,7 +247,7 @@ struct OutboxRow {
         """
     }
 
-    /// Takes at most `countMax` messages that are due, and keeps the others' hands off them until `until`.
+    /// Claims at most `countMax` due messages until `until`.
     static func claim(_ kind: OutboxMessage.Kind, at now: Timestamp, until: Timestamp, countMax: Int64) -> SQL {
         """
         WITH due AS (
@@ -269,7 +269,7 @@ struct OutboxRow {
         """
     }
 
-    /// Throws a message away that was never meant to be sent.
+    /// Discards a message that was not to be sent.
     static func discard(_ message: ClaimedMessage) -> SQL {
         """
         UPDATE outbox SET state = 'withheld', sealed_payload = NULL, reason = NULL
@@ -278,7 +278,7 @@ struct OutboxRow {
         """
     }
 
-    /// Puts a message off, unless another has taken it since.
+    /// Postpones a message, unless another worker has claimed it since.
     static func postpone(_ message: ClaimedMessage, until: Timestamp, reason: String) -> SQL {
         """
         UPDATE outbox SET next_attempt_at = \(until), postponed_until = \(until), reason = \(reason)
@@ -287,7 +287,7 @@ struct OutboxRow {
         """
     }
 
-    /// Gives a message up, unless another has taken it since.
+    /// Marks a message as failed, unless another worker has claimed it since.
     static func giveUp(_ message: ClaimedMessage, reason: String, keepsContent: Bool) -> SQL {
         """
         UPDATE outbox SET state = 'failed', reason = \(reason),
@@ -297,8 +297,7 @@ struct OutboxRow {
         """
     }
 
-    /// Holds for a message that no worker has, at `now`: never claimed, given back, or claimed for longer than claims
-    /// last.
+    /// Holds for a message that no worker has at `now`: it was never claimed, was released, or its claim has ended.
     ///
     /// A claim is over only if PostgreSQL's clock says so too: the clock of an operator's machine may be ahead.
     ///
@@ -311,7 +310,7 @@ struct OutboxRow {
         """
     }
 
-    /// Withdraws a message and blanks it, unless it has left or a worker has it.
+    /// Withdraws a message and deletes its content, unless it was sent or a worker has claimed it.
     ///
     /// If a worker is claiming the message, waits for it and judges the result.
     static func discard(
@@ -329,8 +328,8 @@ struct OutboxRow {
         """
     }
 
-    /// Holds for the messages that an operator selects and that still have a content. Those that are not meant to be
-    /// sent are none of an operator's business.
+    /// Holds for selected messages that still have a content. Decoys, which are not to be sent, are hidden from
+    /// operators.
     private static func isSelected(_ selection: OutboxSelection) -> SQL {
         switch selection {
         case .named(let ids):
@@ -381,7 +380,7 @@ struct OutboxRow {
         Query("SELECT state FROM \(table: "outbox") WHERE tenant_id = \(tenant) AND message_id = \(id)")
     }
 
-    /// Gives back what was taken and not tried, as if it had not been taken.
+    /// Releases claimed messages that were not tried, as if they had not been claimed.
     static func release(
         tenants: [String],
         ids: [PostgresUUID],
@@ -398,7 +397,7 @@ struct OutboxRow {
         """
     }
 
-    /// The oldest `countMax` messages in a state, the oldest first. None of those that are not meant to be sent.
+    /// The oldest `countMax` messages in a state, oldest first, without decoys.
     static func entries(_ state: OutboxMessage.State, countMax: Int64) -> Query<OutboxEntry> {
         """
         \(entry.select) WHERE state = \(state) AND NOT is_withheld
@@ -406,8 +405,7 @@ struct OutboxRow {
         """
     }
 
-    /// Has messages that were given up sent after all, unless they have expired: at most `countMax` of those named, or
-    /// of all where none is.
+    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed messages.
     static func retry(_ ids: [PostgresUUID]?, at now: Timestamp, countMax: Int64) -> SQL {
         """
         WITH given_up AS (
@@ -445,7 +443,7 @@ extension AccountWrite.SideWrite {
         Self([OutboxRow.insert(message)])
     }
 
-    /// Withdraws a message that has not left; one that a worker has counts as one that has.
+    /// Withdraws a message, unless it was sent or a worker has claimed it.
     package static func withdraw(
         _ message: PostgresUUID,
         tenant: TenantID,
@@ -475,9 +473,7 @@ extension AccountStore {
         try await client.read(OutboxRow.newest(kind, countMax: countMax, tenant: tenant)).reversed()
     }
 
-    /// Takes messages that are due, the longest due first, and keeps other workers' hands off them until `until`.
-    ///
-    /// Those that have expired are among them: they are to be ended.
+    /// Claims due messages until `until`, the longest due first. Includes expired messages, which must be ended.
     package func claimMessages(
         _ kind: OutboxMessage.Kind,
         at now: Timestamp,
@@ -488,7 +484,7 @@ extension AccountStore {
         return try await client.write(WriteBatch("outbox-claim", [statement])).rows(0)
     }
 
-    /// Keeps what came of an attempt. Nothing but a delivery counts once another worker has taken the message.
+    /// Stores the result of an attempt. If another worker has claimed the message since, only a delivery counts.
     package func finish(_ message: ClaimedMessage, _ attempt: MessageAttempt) async throws(PostgresError) {
         var batch = WriteBatch("outbox-finish")
         switch attempt {
@@ -523,9 +519,9 @@ extension AccountStore {
         try await client.read(OutboxRow.entries(state, countMax: Int64(countMax)))
     }
 
-    /// Has messages that were given up sent after all: at most `countMax` of those named, or of all where `ids` is
-    /// `nil`.
-    /// - Returns: how many. None of those that have expired.
+    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed messages
+    /// if `ids` is `nil`.
+    /// - Returns: the number of messages.
     package func retryMessages(
         _ ids: [PostgresUUID]?,
         at now: Timestamp,
@@ -552,10 +548,10 @@ extension AccountStore {
         try await client.read(OutboxRow.countDiscardable(selection, at: now)).first
     }
 
-    /// Withdraws at most `countMax` messages of a selection that no worker has, and blanks them.
+    /// Withdraws at most `countMax` messages of a selection that no worker has, and deletes their content.
     ///
     /// If a worker claims a message at the same time, one of the two wins: a message is sent or discarded, never both.
-    /// - Returns: how many.
+    /// - Returns: the number of messages.
     package func discardMessages(
         _ selection: OutboxSelection,
         at now: Timestamp,
@@ -565,7 +561,7 @@ extension AccountStore {
         return try await client.write(batch).affectedRows(0)
     }
 
-    /// The state of a message; `nil` for one that is gone.
+    /// The state of a message; `nil` if it does not exist.
     package func messageState(
         _ id: PostgresUUID,
         tenant: TenantID

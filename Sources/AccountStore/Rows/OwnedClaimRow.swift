@@ -13,7 +13,7 @@ struct OwnedClaimRow: RowDecodable {
         user = try row.next()
     }
 
-    /// The claims on `identifiers`, of any account; one by one, as `IdentifierRow.owned`.
+    /// The claims on `identifiers`, of any account. Looks up each by key, like `IdentifierRow.owned`.
     static func on(_ identifiers: [Identifier], tenant: TenantID) -> Query<OwnedClaimRow> {
         """
         SELECT owned.kind, owned.value, owned.user_id

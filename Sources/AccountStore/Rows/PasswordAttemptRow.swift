@@ -1,20 +1,20 @@
 package import AccountLinking
 package import Postgres
 
-/// The facts for judging a password.
+/// The facts to check a password.
 package struct PasswordFacts: Sendable {
     /// The account that owns the address.
     package var user: UserRecord?
-    /// `nil` when the account has no password.
+    /// `nil` if the account has no password.
     package var passwordHash: String?
     package var counts = FailedAttemptCounts()
 }
 
-/// The wrong passwords that were counted for an address and bear on one client.
+/// Counts of wrong passwords for an address that apply to one client.
 package struct FailedAttemptCounts: Sendable {
     /// The network that an account was signed in to from.
     package struct KnownNetwork: Sendable, Hashable {
-        /// The epoch of the account's sessions then: with them the network is known no more.
+        /// The account's session epoch then. When those sessions end, the network is no longer known.
         package var epoch: Int64
         package var until: Timestamp
     }
@@ -35,10 +35,10 @@ package struct FailedAttemptCounts: Sendable {
     }
 }
 
-/// A client that gives passwords, as they are counted by: digests, made with a secret.
+/// A client that presents passwords, as keyed digests for the counts.
 package struct AttemptSource: Sendable, Hashable {
     package var network: String
-    /// The device whose secret it shows.
+    /// The device whose secret the client presents.
     package var device: String?
 
     package init(network: String, device: String? = nil) {
@@ -47,18 +47,18 @@ package struct AttemptSource: Sendable, Hashable {
     }
 }
 
-/// A secret that a client may guess at. Wrong guesses are counted and lock it.
+/// A secret that a client may guess. Wrong guesses are counted and lock it.
 package enum ThrottleKey: Sendable, Hashable {
-    /// The password of the address, with or without an account, guessed by all strangers.
+    /// The password of an address, with or without an account, guessed by unknown clients together.
     case password(of: EmailAddress)
     /// The same, from one network.
     case passwordFrom(network: String, of: EmailAddress)
     /// The same, on one known device.
     case passwordOn(device: String, of: EmailAddress)
-    /// The code of an app that is a second factor of the user: of any of them.
+    /// The code of any authenticator app of the user.
     case totpCode(of: UserID)
-    /// The code of a message to a number that is a second factor of the user: to any of them. Apart from an app's, so
-    /// that who guesses at one keeps the owner from one alone.
+    /// The code sent to any second-factor number of the user. Separate from apps, so that guesses lock only one of the
+    /// two.
     case messageCode(of: UserID)
 
     /// The secret that a count of `address` counts for `source`; `nil` for a device if the client shows none.
@@ -129,7 +129,7 @@ struct FailedAttemptsRow: RowDecodable {
         knownNetwork = epoch.flatMap { epoch in until.map { .init(epoch: epoch, until: $0) } }
     }
 
-    /// The counts of `address` that bear on `source`.
+    /// The counts of `address` that apply to `source`.
     static func of(
         _ address: EmailAddress,
         by source: AttemptSource,
@@ -162,14 +162,14 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
-    /// Counts a wrong password, unless the address is locked: then nothing changes. One statement, so that of many at
-    /// once each is counted; where the address stands afterwards is looked up in `PasswordThrottling`.
+    /// Counts a wrong password, unless the address is locked. One statement counts each of many concurrent attempts.
+    /// `PasswordThrottling` defines the resulting lock.
     static func count(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         counting(key, if: "true", tenant: tenant, at: now)
     }
 
-    /// Counts a wrong password in both, or raises 22012 (division by zero) where one of them is locked. Whichever
-    /// writer needs both locks the row of `first` first.
+    /// Counts a wrong password in both, or raises 22012 (division by zero) if one of them is locked. Every writer that
+    /// needs both locks the row of `first` first.
     static func countBoth(_ first: ThrottleKey, _ second: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         WITH first AS (
@@ -217,7 +217,7 @@ struct PasswordAttemptRow: RowDecodable {
         """
     }
 
-    /// Forgets every network and device of the address.
+    /// Deletes every known network and device of the address.
     static func clearSources(of address: EmailAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts
@@ -229,7 +229,7 @@ struct PasswordAttemptRow: RowDecodable {
         "DELETE FROM password_attempts WHERE tenant_id = \(tenant) AND of_address IS NOT NULL"
     }
 
-    /// Remembers that an account was signed in to from a network; what is counted for the network stays.
+    /// Records a sign-in from a network. The count of the network stays.
     static func remember(
         _ network: String,
         of address: EmailAddress,
@@ -248,8 +248,7 @@ struct PasswordAttemptRow: RowDecodable {
             """
     }
 
-    /// Forgets the networks of the address beyond those that it was signed in to from last. What another writer holds
-    /// is left to it.
+    /// Deletes all networks of the address but the most recent ones. Skips rows that another writer holds.
     static func forgetOldNetworks(of address: EmailAddress, tenant: TenantID) -> SQL {
         """
         DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
@@ -273,17 +272,17 @@ struct PasswordAttemptRow: RowDecodable {
 }
 
 extension AccountWrite.SideWrite {
-    /// Undoes the write if nothing is tried now: a right guess that came too late.
+    /// Undoes the write if the password is locked by now, although the guess was right.
     package static func requireUnlocked(_ keys: [ThrottleKey], tenant: TenantID, at now: Timestamp) -> Self {
         Self([PasswordAttemptRow.assertUnlocked(keys, tenant: tenant, at: now)])
     }
 
-    /// Counting wrong guesses begins anew.
+    /// Resets the counts of wrong guesses.
     package static func resetFailedAttempts(at key: ThrottleKey, tenant: TenantID) -> Self {
         Self([PasswordAttemptRow.clear(key, tenant: tenant)])
     }
 
-    /// Remembers that `user` was signed in to with `address` from the network of `source`.
+    /// Records a sign-in to `user` with `address` from the network of `source`.
     package static func remember(
         _ source: AttemptSource,
         of address: EmailAddress,
@@ -302,7 +301,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The wrong guesses that were counted. One round trip.
+    /// The counts of wrong guesses. One round trip.
     package func failedAttempts(
         at key: ThrottleKey,
         tenant: TenantID,
@@ -311,7 +310,7 @@ extension AccountStore {
         try await client.read(PasswordAttemptRow.of(key, tenant: tenant, at: now)).first?.attempts ?? .none
     }
 
-    /// The wrong passwords that were counted for `address` and bear on `source`. One round trip.
+    /// The counts of wrong passwords for `address` that apply to `source`. One round trip.
     package func passwordCounts(
         of address: EmailAddress,
         by source: AttemptSource,
@@ -322,7 +321,7 @@ extension AccountStore {
     }
 
     /// Counts a wrong password in each of `keys`, in their order: one or two counts.
-    /// - Returns: `false` when one of them is locked: the password counts for nothing then.
+    /// - Returns: `false` if one of them is locked. The password is then ignored.
     package func countWrongPassword(
         _ keys: [ThrottleKey],
         tenant: TenantID,

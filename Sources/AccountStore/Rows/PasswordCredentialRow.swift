@@ -26,8 +26,8 @@ struct PasswordCredentialRow {
         return columns.insert(row, replaces: true, isShared: true)
     }
 
-    /// Puts another hash of the same password in place of `old`; changes nothing where the hash is another by now. It
-    /// is no change of the password, so its time stays.
+    /// Replaces the hash `old` by another hash of the same password, unless the hash has changed. The time of the
+    /// password stays.
     static func replace(_ old: String, by new: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         UPDATE password_credentials SET hash = \(new)
@@ -35,7 +35,7 @@ struct PasswordCredentialRow {
         """
     }
 
-    /// Stores the hashes of many users, as `put`.
+    /// Stores the hashes of many users, like `put`.
     static func putMany(_ hashes: [(UserID, String, Timestamp)], tenant: TenantID) -> SQL {
         let rows = hashes.map { PasswordCredentialRow(tenant: tenant, user: $0, hash: $1, updatedAt: $2) }
         return "\(columns.insertMany(rows, tenant: tenant))\n\(columns.orReplace)"
@@ -54,8 +54,7 @@ struct PasswordCredentialRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Another hash of the same password, unless it was changed meanwhile: then the newer one stays. Never stops a
-    /// write.
+    /// Stores another hash of the same password. If the password changed meanwhile, the change wins. Never stops a write.
     package static func replacePasswordHash(_ old: String, by new: String, of user: UserID, tenant: TenantID) -> Self {
         Self([PasswordCredentialRow.replace(old, by: new, of: user, tenant: tenant)])
     }
@@ -72,7 +71,7 @@ struct PasswordHashRow: RowDecodable {
     }
 
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<PasswordHashRow> {
-        // One by one: `= ANY` may be planned as the whole table, each row compared with every id.
+        // Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of the whole table.
         """
         SELECT own.user_id, own.hash FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
             SELECT password_credentials.user_id, password_credentials.hash FROM \(table: "password_credentials")

@@ -24,7 +24,7 @@ struct PhoneVerificationRow {
         """
     }
 
-    /// The one that later requests for the number may join.
+    /// True if later requests for the number may join the verification.
     static func current(
         _ purpose: PhoneVerificationRecord.Purpose,
         of number: PhoneNumber,
@@ -54,7 +54,7 @@ struct PhoneVerificationRow {
         """
     }
 
-    /// Raises 23505 where it is to be the current one of its number and there is another.
+    /// Raises 23505 if it should be the current verification of its number and there is another.
     static func insert(_ record: PhoneVerificationRecord, isCurrent: Bool) -> SQL {
         columns.insert(PhoneVerificationRow(record: record, isCurrent: isCurrent))
     }
@@ -67,7 +67,7 @@ struct PhoneVerificationRow {
         """
     }
 
-    /// Changes nothing when it is used or locked, or has all the sessions there may be.
+    /// Adds a session. Changes nothing if the verification is used or locked, or has the maximum of sessions.
     static func join(_ id: [UInt8], tenant: TenantID, sessionDigest: [UInt8]) -> SQL {
         """
         UPDATE phone_verifications SET session_digests = session_digests || \(sessionDigest)
@@ -180,7 +180,7 @@ extension AccountStore {
         batch.append(PhoneVerificationRow.insert(verification, isCurrent: isCurrent))
         if let message { batch.append(OutboxRow.insert(message)) }
         batch.append(limits.map { MessageCountRow.count($0, tenant: verification.tenant, at: now) })
-        // All went in together, so the verification's presence answers for the rest.
+        // One transaction wrote everything, so the verification's presence shows the rest.
         return try await applying(batch) { () throws(PostgresError) in
             try await phoneVerification(verification.id, tenant: verification.tenant) == nil ? nil : .applied
         }

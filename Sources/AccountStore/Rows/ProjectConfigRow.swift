@@ -5,10 +5,10 @@ package import Postgres
 /// The one project this database serves.
 package struct ProjectRecord: Sendable, Hashable {
     package var projectID: String
-    /// Google's form of a project number; the audience of nothing, but clients read it as `projectId`.
+    /// A project number in Google's form. It is no token's audience; clients read it as `projectId`.
     package var projectNumber: Int64
-    /// The stored settings, in the shape of the wire (docs/reference/project-configuration.md). Absent members have
-    /// their defaults.
+    /// The stored settings, in the wire format (docs/reference/project-configuration.md). Absent members have their
+    /// defaults.
     package var settings: JSONValue
     /// Raised by every change of the settings.
     package var version: Int64
@@ -60,7 +60,7 @@ struct ProjectConfigRow: RowDecodable {
 
     static let only = Query<ProjectConfigRow>(columns.select)
 
-    /// Holds off other changes until the transaction ends.
+    /// Locks the project against other changes until the transaction ends.
     static let locked: Query<ProjectConfigRow> = "\(columns.select) FOR UPDATE"
 
     /// Replaces the settings of a project that was `locked` in the same transaction.
@@ -98,7 +98,7 @@ struct ProjectConfigRow: RowDecodable {
         """
     }
 
-    /// Does nothing when a project exists.
+    /// Does nothing if a project exists.
     static func insertIfAbsent(_ record: ProjectRecord) -> SQL {
         "\(columns.insert(record))\nON CONFLICT (singleton) DO NOTHING"
     }
@@ -203,14 +203,14 @@ enum APIKeyRow {
 }
 
 extension AccountStore {
-    /// The project and its API keys; `nil` when none was initialised. One round trip.
+    /// The project and its API keys; `nil` before the project is initialised. One round trip.
     package func project() async throws(PostgresError) -> (project: ProjectRecord, apiKeys: Set<String>)? {
         let (projects, keys) = try await client.read(ProjectConfigRow.only, APIKeyRow.all)
         guard let project = projects.first else { return nil }
         return (project.record, Set(keys))
     }
 
-    /// The settings as they were at `version`; `nil` where there never was such a version. One round trip.
+    /// The settings of `version`; `nil` if there never was such a version. One round trip.
     package func projectSettings(at version: Int64) async throws(PostgresError) -> JSONValue? {
         try await client.read(ProjectConfigVersionRow.numbered(version)).first?.value
     }
@@ -249,13 +249,13 @@ extension AccountStore {
 /// The result of a change of the project's settings.
 package enum ProjectSettingsChange: Sendable, Hashable {
     case written(ProjectRecord)
-    /// All of it is so already: nothing was written.
+    /// The settings were already the same: nothing was written.
     case unchanged(ProjectRecord)
-    /// A number that the change would make fictional is an account's, or a second factor of one.
+    /// An account has the number that would become fictional, for sign-in or as a second factor.
     case phoneNumberOwned(PhoneNumber)
-    /// The caller has seen another version than the one in force.
+    /// The caller read another version than the current one.
     case otherVersion
-    /// A provider that was to be changed is not registered.
+    /// A provider to change is not registered.
     case providerNotRegistered(ProviderID)
     /// The database holds no project.
     case missing
@@ -265,26 +265,24 @@ package enum ProjectSettingsChange: Sendable, Hashable {
 package enum ProviderSwitch: Sendable, Hashable {
     case on
     case off
-    /// Taken back; linked identities stay, and cannot be used until it is registered again.
+    /// The registration is removed. Linked identities stay, and cannot be used until the provider is registered again.
     case removed
 }
 
 extension AccountStore {
     /// Changes the settings under a lock, so that of two changes at once the second sees the first.
     ///
-    /// Settings that stay as they are are not written, and raise no version. `change` gives the new settings and the
-    /// numbers that no account may have for them; it may run again.
+    /// Unchanged settings are not written, and raise no version. `change` returns the new settings and the numbers that
+    /// no account may have. It may run again.
     ///
     /// - Parameters:
     ///   - now: the time of the change.
     ///   - attribution: stored with the new version.
-    ///   - expectedVersion: the version that the caller has seen; `nil` for any.
-    ///   - expectedProviders: the registrations that the caller has seen, by provider id; `nil` for any.
-    ///   - providers: what becomes of registrations in the same transaction; where one of them changes, the version is
-    ///     raised as well.
-    ///   - change: gives the new settings for those in force.
-    /// - Returns: what became of it.
-    /// - Throws: as `PostgresClient.transaction`.
+    ///   - expectedVersion: the version that the caller read; `nil` for any.
+    ///   - expectedProviders: the registrations that the caller read, by provider id; `nil` for any.
+    ///   - providers: changes of registrations in the same transaction. If one of them changes, the version also grows.
+    ///   - change: returns the new settings for the current ones.
+    /// - Throws: like `PostgresClient.transaction`.
     package func changeProjectSettings(
         at now: Timestamp,
         by attribution: Attribution,
@@ -308,7 +306,7 @@ extension AccountStore {
             }
             var switched: [SQL] = []
             var changes: [ProviderID: ProviderStateChange] = [:]
-            // In one order, so that two changes do not wait for each other.
+            // In one order, so that two changes cannot deadlock.
             for (provider, state) in providers.sorted(by: { $0.key < $1.key }) {
                 let found = try tx.fetch(ProviderConfigRow.locked(provider, tenant: .project)).first?.record
                 guard let record = found else { return .providerNotRegistered(provider) }
@@ -328,8 +326,8 @@ extension AccountStore {
 }
 
 extension AccountStore {
-    /// The first of `numbers` that an account or a second factor has; shows what `changeProjectSettings` would refuse.
-    /// A round trip for each number.
+    /// The first of `numbers` that an account has, for sign-in or as a second factor: `changeProjectSettings` would refuse
+    /// it. One round trip for each number.
     package func ownedNumber(among numbers: Set<PhoneNumber>) async throws(PostgresError) -> PhoneNumber? {
         for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
             let (owners, isFactor) = try await client.read(
@@ -355,7 +353,7 @@ extension ProviderSwitch {
 extension ProviderConfigRecord {
     fileprivate var state: ProviderState { isEnabled ? .enabled : .disabled }
 
-    /// The statement that makes the registration that; `nil` where it is so already.
+    /// The statement for the change of the registration; `nil` if it is already the same.
     fileprivate func changed(to state: ProviderSwitch, at now: Timestamp) -> SQL? {
         var record = self
         switch state {

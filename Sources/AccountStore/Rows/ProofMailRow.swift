@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// A place among the mails about one account that was taken.
+/// A used place among the limited mails about one account.
 struct ProofMailRow: RowDecodable {
     let place: Int
     let freeAt: Timestamp
@@ -18,7 +18,7 @@ struct ProofMailRow: RowDecodable {
         """
     }
 
-    /// Makes room at a place whose time is over; nothing at one that is taken.
+    /// Frees a place that has expired. Changes nothing at any other place.
     static func deleteOver(_ place: Int32, of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         DELETE FROM proof_mails
@@ -27,7 +27,7 @@ struct ProofMailRow: RowDecodable {
         """
     }
 
-    /// Raises 23505 at a place that is taken.
+    /// Raises 23505 if the place is taken.
     static func insert(_ place: Int32, of user: UserID, tenant: TenantID, until freeAt: Timestamp) -> SQL {
         """
         INSERT INTO proof_mails (tenant_id, user_id, place, free_at)
@@ -50,7 +50,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The mails that were sent about conflicts of an account, as far as they still count. One round trip.
+    /// The mails about conflicts of an account that still count. One round trip.
     package func proofMails(of user: UserID, tenant: TenantID) async throws(PostgresError) -> ProofMails {
         let rows = try await client.read(ProofMailRow.all(of: user, tenant: tenant))
         return ProofMails(freeAt: Dictionary(rows.map { ($0.place, $0.freeAt) }) { first, _ in first })

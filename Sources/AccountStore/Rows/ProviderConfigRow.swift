@@ -2,7 +2,7 @@ package import AccountLinking
 import JSON
 package import Postgres
 
-/// An identity provider as an administrator registered it. Secrets stay sealed in here.
+/// A registered identity provider. Its secrets are sealed.
 package struct ProviderConfigRecord: Sendable, Hashable {
     package var provider: ProviderID
     package var isEnabled: Bool
@@ -19,7 +19,7 @@ package struct ProviderConfigRecord: Sendable, Hashable {
     package var sealedAppleKey: [UInt8]?
     /// The provider's addresses, by their names, if they differ from the public ones.
     package var addresses: [String: String] = [:]
-    /// `oidc.*` only: the domains whose mailboxes the provider gives out, in canonical form.
+    /// `oidc.*` only: the domains whose mailboxes the provider assigns, in canonical form.
     package var emailDomains: [String] = []
 
     package init(provider: ProviderID, isEnabled: Bool) {
@@ -74,15 +74,15 @@ struct ProviderConfigRow: RowDecodable {
         """
     }
 
-    /// Every registration; holds off changes of them until the transaction ends. In one order, so that two of them do
-    /// not wait for each other.
+    /// Every registration, locked against changes until the transaction ends. In one order, so that two transactions
+    /// cannot deadlock.
     static func allLocked(tenant: TenantID) -> Query<ProviderConfigRow> {
         """
         \(all(tenant: tenant).sql) FOR UPDATE
         """
     }
 
-    /// The registration of one provider; holds off other changes of it until the transaction ends.
+    /// The registration of one provider, locked against changes until the transaction ends.
     static func locked(_ provider: ProviderID, tenant: TenantID) -> Query<ProviderConfigRow> {
         """
         \(columns.select)
@@ -90,7 +90,7 @@ struct ProviderConfigRow: RowDecodable {
         """
     }
 
-    /// Raises 23505 when the provider is registered already.
+    /// Raises 23505 if the provider is already registered.
     static func insert(_ record: ProviderConfigRecord, tenant: TenantID, at now: Timestamp) -> SQL {
         """
         INSERT INTO provider_configs (tenant_id, \(columns.writtenNames), created_at, updated_at)
@@ -113,12 +113,12 @@ struct ProviderConfigRow: RowDecodable {
     }
 }
 
-/// A provider as it stands before its registration is changed or made.
+/// A provider before its registration is changed or made.
 package struct StoredProvider: Sendable {
-    /// Its registration, locked; `nil` when there is none.
+    /// The registration, locked; `nil` if there is none.
     package let present: ProviderConfigRecord?
-    /// The issuers under which accounts are linked to identities of the provider: the registered one, where there are
-    /// any; of a provider without a registration, those that linked identities were verified under.
+    /// The issuers of linked identities: the registered issuer if any identity is linked. Without a registration, the
+    /// issuers under which linked identities were verified.
     package let issuersInUse: Set<String?>
 
     fileprivate init(_ provider: ProviderID, tenant: TenantID, _ tx: inout Transaction) throws(PostgresError) {
@@ -137,7 +137,7 @@ package struct StoredProvider: Sendable {
 package enum ProviderDisabling: Sendable, Hashable {
     case disabled
     case notRegistered
-    /// A request of the same key did it before.
+    /// An earlier request with the same key did it.
     case answeredBefore([UInt8])
 }
 
@@ -149,8 +149,8 @@ extension AccountStore {
 
     /// Changes a registration under a lock, so that of two changes at once the second sees the first.
     ///
-    /// `change` gives the new registration. What it throws ends the change without a trace. It may run again. The
-    /// result is what it gave or threw; `nil` when the provider is not registered.
+    /// `change` returns the new registration. If it throws, nothing changes. It may run again. The result is its value or
+    /// error; `nil` if the provider is not registered.
     package func changeProviderConfig(
         _ provider: ProviderID,
         tenant: TenantID,
@@ -183,7 +183,7 @@ extension AccountStore {
                 written: [ProviderConfigRecord], output: Output
             )
     ) async throws(PostgresError) -> Result<Output, any Error> {
-        // In one order, so that two of them do not wait for each other.
+        // In one order, so that two transactions cannot deadlock.
         let ordered = providers.sorted { $0.rawValue < $1.rawValue }
         func once() async throws(PostgresError) -> Result<Output, any Error> {
             try await client.transaction("provider-configs-change") { tx throws(PostgresError) in
@@ -210,9 +210,9 @@ extension AccountStore {
         }
     }
 
-    /// Switches a provider off, unless that was done already by a request of the same key.
+    /// Disables a provider, unless an earlier request with the same key did.
     ///
-    /// Under the lock of the registration, so that of two such requests the second sees what the first kept.
+    /// Locks the registration, so that the second of two such requests sees what the first stored.
     package func disableProvider(
         _ provider: ProviderID,
         tenant: TenantID,
@@ -234,7 +234,7 @@ extension AccountStore {
         }
     }
 
-    /// - Returns: `false` when it is not registered.
+    /// - Returns: `false` if it is not registered.
     package func removeProviderConfig(_ provider: ProviderID, tenant: TenantID) async throws(PostgresError) -> Bool {
         let batch = WriteBatch("provider-config-remove", [ProviderConfigRow.delete(provider, tenant: tenant)])
         return try await client.write(batch).affectedRows(0) == 1

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// A sign-in that has begun on the page of a provider; what its answer will be judged by is sealed in here.
+/// A sign-in that was begun on a provider's page. The values to verify its answer are sealed.
 package struct ProviderFlowRecord: Sendable, Hashable {
     package var tenant: TenantID
     package var stateDigest: [UInt8]
@@ -27,7 +27,7 @@ package struct ProviderFlowRecord: Sendable, Hashable {
     }
 }
 
-/// A flow that was taken for the answer that came in.
+/// The flow of a received answer.
 package struct ConsumedProviderFlow: RowDecodable {
     package let provider: ProviderID
     package let sealedFlow: [UInt8]
@@ -59,8 +59,8 @@ enum ProviderFlowRow {
 }
 
 extension AccountStore {
-    /// Keeps a flow until its answer comes in or its time is over, and counts it, in one transaction.
-    /// - Returns: `.factsMoved` when a limit was reached by now.
+    /// Stores a flow until its answer is received or it expires, and counts it, in one transaction.
+    /// - Returns: `.factsMoved` if a limit is reached.
     package func begin(
         _ flow: ProviderFlowRecord,
         counting limits: [CountedLimit] = [],
@@ -72,9 +72,9 @@ extension AccountStore {
         return try await applying(batch)
     }
 
-    /// Takes the flow that a state names, once: of many that present the same, one gets it.
+    /// Takes the flow of a `state`. If many requests present the same state, one gets the flow.
     ///
-    /// If the database's answer is lost, the flow may be lost: the user begins again.
+    /// If the database's answer is lost, the flow may be lost. The user must then begin again.
     /// - Returns: `nil` if there is none, it has expired, or it belongs to another session, which leaves it there.
     package func takeFlow(
         state stateDigest: [UInt8],

@@ -1,9 +1,9 @@
 import AccountLinking
 import Postgres
 
-/// Statements of repairs on rows that no decision changes.
+/// Statements of repairs on rows that decisions do not change.
 enum RepairRow {
-    /// Raises 22012 (division by zero) where there is such a user.
+    /// Raises 22012 (division by zero) if the user exists.
     static func assertNoUser(_ id: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / (NOT EXISTS (
@@ -12,7 +12,7 @@ enum RepairRow {
         """
     }
 
-    /// Deletes what names a user that there is not.
+    /// Deletes rows that name a user who does not exist.
     static func deleteOrphans(in table: Repair.OrphanTable, of id: UserID, tenant: TenantID) -> SQL {
         let beginning: SQL =
             switch table {
@@ -31,7 +31,7 @@ enum RepairRow {
             """
     }
 
-    /// Frees a key as it is stored, whether or not it could be made of an identifier. A reservation stays.
+    /// Releases a stored key, even if it is no valid identifier. A reservation stays.
     static func release(kind: String, key: String, of id: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM identifiers
@@ -75,7 +75,7 @@ enum RepairRow {
 }
 
 extension Repair {
-    /// The statements beside those that follow from the account's record.
+    /// The statements in addition to those for the account's record.
     func statements(for user: UserRecord) -> [SQL] {
         let (id, tenant) = (user.id, user.tenant)
         switch self {

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// The secret of a factor that is enrolled, sealed, and the time step whose code showed that the app has it.
+/// The sealed secret of an enrolled factor, and the time step of the code that confirmed it.
 package struct NewTOTPSecret: Sendable, Hashable {
     package var sealed: [UInt8]
     package var acceptedStep: Int64
@@ -12,10 +12,10 @@ package struct NewTOTPSecret: Sendable, Hashable {
     }
 }
 
-/// A factor that comes from another account.
+/// A factor from another account.
 struct MovedFactor: Sendable, Hashable {
     let from: UserID
-    /// The secret of a factor without a number, sealed for the account that gets it.
+    /// The secret of a factor without a number, sealed for the receiving account.
     let sealedSecret: [UInt8]?
 }
 
@@ -37,12 +37,12 @@ struct TOTPSecretRow: RowDecodable {
     }
 }
 
-/// Second factors of a user. `UserRow` reads them; what they are checked by is read here, when it is needed.
+/// Second factors of a user. `UserRow` reads them; this reads their secrets when needed.
 struct SecondFactorRow {
     fileprivate let tenant: TenantID
     fileprivate let user: UserID
     fileprivate let factor: SecondFactor
-    /// The place among those of the user, from 1.
+    /// The slot among the user's factors, from 1.
     fileprivate let slot: Int32
     /// The secret of a factor without a number.
     fileprivate var secret: NewTOTPSecret?
@@ -69,7 +69,7 @@ struct SecondFactorRow {
     /// The columns that `readSecondFactor` reads.
     static var names: SQL { joined.qualifiedNames }
 
-    /// `slot`: its place among those of the user. `secret`: of a factor without a number.
+    /// `slot`: the slot among the user's factors. `secret`: for a factor without a number.
     static func insert(
         _ factor: SecondFactor,
         slot: Int32,
@@ -80,7 +80,7 @@ struct SecondFactorRow {
         inserted.insert(SecondFactorRow(tenant: tenant, user: id, factor: factor, slot: slot, secret: secret))
     }
 
-    /// Factors with numbers, of many users, each with its place.
+    /// Factors with numbers of many users, each with its slot.
     static func insertNumbers(_ factors: [(UserID, Int32, SecondFactor)], tenant: TenantID) -> SQL {
         withoutSecret.insertMany(
             factors.map { SecondFactorRow(tenant: tenant, user: $0, factor: $2, slot: $1) },
@@ -103,7 +103,7 @@ struct SecondFactorRow {
             """
     }
 
-    /// Makes a factor another account's, with what was accepted of it.
+    /// Moves a factor to another account, with its last accepted step.
     static func move(
         _ factor: SecondFactor,
         _ moved: MovedFactor,
@@ -135,7 +135,7 @@ struct SecondFactorRow {
         """
     }
 
-    /// No row for a factor that has a number, or is gone.
+    /// The secret of a factor. A factor with a number, or a deleted one, has no row.
     static func secret(of factor: SecondFactorID, of id: UserID, tenant: TenantID) -> Query<TOTPSecretRow> {
         """
         \(secrets.select)
@@ -144,8 +144,7 @@ struct SecondFactorRow {
         """
     }
 
-    /// Accepts the code of `step`, unless that of it or of a later one was accepted: then nothing changes, and
-    /// `assertAccepted` must follow.
+    /// Accepts the code of `step`, unless a code of that step or a later one was accepted. `assertAccepted` must follow.
     static func accept(
         _ step: Int64,
         of factor: SecondFactorID,
@@ -179,7 +178,7 @@ struct SecondFactorRow {
 extension UserRecord {
     /// Reads the second factor in the next columns of an outer join, if there is one.
     ///
-    /// - Returns: its place.
+    /// - Returns: the slot.
     mutating func readSecondFactor(_ row: inout RowDecoder) throws(PostgresError) -> Int32? {
         var values = SecondFactorRow.joined.values(&row)
         guard let id = try values.optional(\.factor.id) else { return nil }
@@ -195,8 +194,7 @@ extension UserRecord {
 }
 
 extension AccountWrite.SideWrite {
-    /// Accepts the code of a time step. Guarded: when that of it or of a later one was accepted, the whole write is
-    /// undone.
+    /// Accepts the code of a time step. If a code of that step or a later one was accepted, the whole write is undone.
     ///
     /// `use`: fresh for each request, the same on each of its attempts.
     package static func accept(
@@ -214,8 +212,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The secret of `factor`, `nil` if it has none, and the wrong codes that were counted for its user. One round
-    /// trip.
+    /// The secret of `factor`, `nil` if it has none, and the counts of wrong codes of its user. One round trip.
     package func totpFacts(
         of factor: SecondFactorID,
         of user: UserID,

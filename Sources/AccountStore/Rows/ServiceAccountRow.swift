@@ -3,7 +3,7 @@ package import Postgres
 
 /// A backend that acts as an administrator: the public half of its key.
 package struct ServiceAccountRecord: Sendable, Hashable {
-    /// Names the key in the header of what it signs (`kid`).
+    /// The `kid` in the header of tokens that the key signs.
     package var keyID: String
     /// The account's name, in the form of an address.
     package var email: String
@@ -44,7 +44,7 @@ struct ServiceAccountRow: RowDecodable {
         "\(columns.select) WHERE key_id = \(keyID)"
     }
 
-    /// The keys of one name, the newest first; no more than are tried on one token.
+    /// The keys of one name, newest first; at most as many as are tried on one token.
     static func newest(email: String) -> Query<ServiceAccountRow> {
         """
         \(columns.select)
@@ -54,7 +54,7 @@ struct ServiceAccountRow: RowDecodable {
 
     static let all: Query<ServiceAccountRow> = "\(columns.select) ORDER BY created_at, key_id"
 
-    /// Raises 23505 when the key is there already.
+    /// Raises 23505 if the key exists.
     static func insert(_ account: ServiceAccountRecord) -> SQL { columns.insert(account) }
 
     static func delete(_ keyID: String) -> SQL {
@@ -63,12 +63,12 @@ struct ServiceAccountRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The account whose key is `keyID`; `nil` when there is none (any more). One round trip.
+    /// The account whose key is `keyID`; `nil` if there is none. One round trip.
     package func serviceAccount(keyID: String) async throws(PostgresError) -> ServiceAccountRecord? {
         try await client.read(ServiceAccountRow.withKeyID(keyID)).first?.record
     }
 
-    /// The accounts called `email`, each with its key, the newest first: ten at most. One round trip.
+    /// The accounts named `email`, each with its key, newest first; at most ten. One round trip.
     package func newestServiceAccounts(email: String) async throws(PostgresError) -> [ServiceAccountRecord] {
         try await client.read(ServiceAccountRow.newest(email: email)).map(\.record)
     }
@@ -78,7 +78,7 @@ extension AccountStore {
         try await client.read(ServiceAccountRow.all).map(\.record)
     }
 
-    /// Registers a key. It is good from the moment this returns.
+    /// Registers a key. It is valid at once.
     package func addServiceAccount(_ account: ServiceAccountRecord) async throws(PostgresError) {
         try await client.write(WriteBatch("service-account-add", [ServiceAccountRow.insert(account)]))
     }

@@ -2,7 +2,7 @@ package import AccountLinking
 package import JSON
 import Postgres
 
-/// A session: the server side of one refresh token. It ends when the user's epoch moves on, or when its row is deleted.
+/// A session: the server side of one refresh token. It ends when the user's epoch is raised, or when its row is deleted.
 /// Only the time of its last use ever changes.
 package struct SessionRecord: Sendable, Hashable {
     package var tenant: TenantID
@@ -13,16 +13,15 @@ package struct SessionRecord: Sendable, Hashable {
     package var secretHash: [UInt8]
     /// The user's epoch that the sign-in decision saw.
     package var epoch: Int64
-    /// When the sign-in that started the session happened, at the provider if it was by one; refreshing does not move
-    /// it.
+    /// The time of the sign-in that started the session, at the provider if one was used. A refresh does not change it.
     package var authTime: Timestamp
-    /// When the session began, where the sign-in was earlier.
+    /// When the session began, if the sign-in was earlier.
     package var startedAt: Timestamp?
-    /// `SessionTimes.startedAt`, where the session goes on from an earlier one.
+    /// `SessionTimes.startedAt`, if the session continues an earlier one.
     package var lifetimeStart: Timestamp?
-    /// Written behind, up to a day too early; `nil` until the first refresh that counts.
+    /// Written later, and up to a day too early; `nil` until the first refresh that counts.
     package var lastUsedAt: Timestamp?
-    /// `User-Agent` of the sign-in. Written, and read by lists alone.
+    /// `User-Agent` of the sign-in. Only lists read it.
     package var device: String?
     /// `sign_in_provider` of the tokens: `password`, `anonymous`, `custom`, `phone` or a provider id.
     package var signInProvider: String
@@ -118,8 +117,8 @@ struct SessionRow: RowDecodable {
         self.record = record
     }
 
-    /// The session `id` of `user`, as a lookup: many are found by one statement. Its key is both in one, the session's
-    /// 16 bytes first.
+    /// The session `id` of `user`, as a lookup: one statement finds many. The key is the session's 16 bytes, then the
+    /// user id.
     static func lookup(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<SessionRow> {
         Query(
             keyColumn: 0,
@@ -132,12 +131,12 @@ struct SessionRow: RowDecodable {
         )
     }
 
-    /// Raises 23503 when the user is gone.
+    /// Raises 23503 if the user was deleted.
     static func insert(_ session: SessionRecord) -> SQL {
         columns.insert(session, isShared: true)
     }
 
-    /// Deletes the sessions an earlier epoch left behind.
+    /// Deletes the sessions of earlier epochs.
     static func deleteEnded(of user: UserID, tenant: TenantID, epoch: Int64) -> SQL {
         """
         DELETE FROM sessions
@@ -165,7 +164,7 @@ struct SessionRow: RowDecodable {
         """
     }
 
-    /// Merges many uses into one statement. Times never move backwards; sessions that are gone are skipped.
+    /// Writes many uses in one statement. Times never move backwards. Skips deleted sessions.
     static func touch(tenants: [String], users: [String], sessions: [[UInt8]], usedAt: [PostgresTimestamp]) -> SQL {
         """
         UPDATE sessions SET last_used_at = greatest(sessions.last_used_at, used.used_at)
@@ -194,7 +193,7 @@ struct SessionRow: RowDecodable {
         """
     }
 
-    /// Deletes those of the sessions that have ended.
+    /// Deletes the sessions that have ended.
     static func deleteAllEnded(at places: [AccountStore.SessionCursor], endedBy cutoffs: SessionCutoffs) -> SQL {
         """
         DELETE FROM sessions
@@ -208,7 +207,7 @@ struct SessionRow: RowDecodable {
     }
 }
 
-/// The times before which sessions are over by the project's lifetimes; `nil` where they are not limited.
+/// The times before which sessions have ended by the project's lifetimes; `nil` if they are not limited.
 package struct SessionCutoffs: Sendable, Hashable {
     package var startedBefore: Timestamp?
     package var usedBefore: Timestamp?
@@ -218,7 +217,7 @@ package struct SessionCutoffs: Sendable, Hashable {
         self.usedBefore = usedBefore
     }
 
-    /// True for a row of `table` that is over: `SessionRecord.times` in SQL.
+    /// True for a row of `table` that has ended: `SessionRecord.times` in SQL.
     fileprivate func isOver(_ table: SQL) -> SQL {
         """
         coalesce(coalesce(\(table).lifetime_start, \(table).started_at, \(table).auth_time) <= \(startedBefore)

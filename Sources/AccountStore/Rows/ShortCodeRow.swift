@@ -38,15 +38,14 @@ struct ShortCodeRow: RowDecodable {
         """
     }
 
-    /// Takes the place of what was there, its guesses too.
+    /// Replaces the row, including its count of guesses.
     static func replace(_ code: ShortCodeRecord) -> SQL {
         columns.insert(code, replaces: true)
     }
 
-    /// Counts a wrong guess. Changes nothing where there are as many as there may be, or another code than `code` by
-    /// now.
+    /// Counts a wrong guess. Changes nothing if the maximum is reached, or the code has changed since.
     ///
-    /// `code`: what was guessed at, as it was read; what is over counts as nothing.
+    /// `code`: the guessed code as it was read; `nil` if it has expired.
     static func countFailedAttempt(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
         """
         INSERT INTO short_codes AS known (tenant_id, kind, email_key, attempts, expires_at)
@@ -61,8 +60,8 @@ struct ShortCodeRow: RowDecodable {
         """
     }
 
-    /// Gives the link of the same mail another code, unless the link was used, or the short code guessed at too often:
-    /// then nothing changes, and `assertExchanged` must follow.
+    /// Gives the link of the same mail another code, unless the link is used or the short code is locked.
+    /// `assertExchanged` must follow.
     static func exchange(_ code: ShortCodeRecord, for hash: [UInt8], at now: Timestamp) -> SQL {
         """
         WITH guessed AS (
@@ -85,8 +84,8 @@ struct ShortCodeRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The short code of the newest mail of a kind to a mailbox, with the guesses at it; or the guesses alone. Both may
-    /// be over. One round trip.
+    /// The short code of the newest mail of a kind to a mailbox, with its count of guesses, or the count alone. Both may
+    /// have expired. One round trip.
     package func shortCode(
         _ kind: EmailCodeRecord.Kind,
         of mailbox: EmailAddress,

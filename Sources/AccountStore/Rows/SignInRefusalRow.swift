@@ -1,16 +1,16 @@
 package import AccountLinking
 package import Postgres
 
-/// The sign-ins to one account that were refused on one day for one reason.
+/// The number of sign-ins to one account that were refused on one day for one reason.
 package struct SignInRefusals: Sendable, Hashable {
     package enum Reason: Sendable, Hashable {
         /// The row of the decision tables, such as `S4`.
         case rule(Rule)
         case wrongSecondFactor
-        /// Too many wrong second factors before.
+        /// Too many wrong second factors were presented before.
         case lockedSecondFactor
 
-        /// Written once and never renamed.
+        /// The stored name, which never changes.
         package var name: String {
             switch self {
             case .rule(let rule): rule.rawValue
@@ -20,7 +20,7 @@ package struct SignInRefusals: Sendable, Hashable {
         }
     }
 
-    /// A name of `Reason`, or one that only another version knows.
+    /// A name of `Reason`, or the name of a reason from another version.
     package let reason: String
     package let count: Int64
     package let firstAt: Timestamp
@@ -48,8 +48,7 @@ struct SignInRefusalRow: RowDecodable {
         """
     }
 
-    /// Adds many counts at once; accounts that are gone are skipped. In the order of the keys, so that two servers that
-    /// add to the same rows never wait for each other in a circle.
+    /// Adds many counts. Skips deleted accounts. In the order of the keys, so that two servers cannot deadlock.
     static func add(
         tenants: [String],
         users: [String],
@@ -84,8 +83,7 @@ struct SignInRefusalRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The sign-ins to an account that were refused, the newest first, at most `countMax` days and reasons. One round
-    /// trip.
+    /// The refused sign-ins to an account, newest first, at most `countMax` days and reasons. One round trip.
     package func signInRefusals(
         of user: UserID,
         tenant: TenantID,

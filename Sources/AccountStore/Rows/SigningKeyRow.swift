@@ -10,7 +10,7 @@ package struct SigningKeyRecord: Sendable, Hashable {
 
     package var id: String
     package var purpose: Purpose
-    /// Counts from 1 within a purpose; unique, so that of two servers that make the same generation one wins.
+    /// Counts from 1 within a purpose. Unique: if two servers make the same generation, one wins.
     package var generation: Int64
     /// `ES256` or `RS256`.
     package var algorithm: String
@@ -18,9 +18,9 @@ package struct SigningKeyRecord: Sendable, Hashable {
     /// DER.
     package var certificate: [UInt8]
     package var createdAt: Timestamp
-    /// Published before, signs from here on.
+    /// The key signs from then on. It is published earlier.
     package var signsFrom: Timestamp
-    /// Taken out of the published set then; `nil` while it may still sign.
+    /// The end of publication; `nil` while the key may still sign.
     package var publishedUntil: Timestamp?
 
     package init(
@@ -97,7 +97,7 @@ extension AccountStore {
 
     /// Stores a key unless its generation already exists. The first server decides, the others read its key.
     ///
-    /// `previousPublishedUntil`: when the generation before it leaves the published set.
+    /// `previousPublishedUntil`: the end of publication of the previous generation.
     package func addSigningKey(
         _ key: SigningKeyRecord,
         previousPublishedUntil: Timestamp?

@@ -4,7 +4,7 @@ package import Postgres
 /// The key of a stored answer to a repeatable request.
 package struct StoredResponseKey: Sendable, Hashable {
     package var tenant: TenantID
-    /// The account the request is about; `nil` where it is about none.
+    /// The account that the request concerns; `nil` if none.
     package var user: UserID?
     /// SHA-256 over the caller's credential, the route and the key.
     package var digest: [UInt8]
@@ -19,8 +19,7 @@ package struct StoredResponseKey: Sendable, Hashable {
 }
 
 enum StoredResponseRow {
-    /// The request and its answer, sealed: the answer that is kept for `key` at `now`; one whose time is over counts as
-    /// none.
+    /// The sealed request and answer for `key`, unless they have expired at `now`.
     static func withKey(_ key: StoredResponseKey, at now: Timestamp) -> Query<Bytes> {
         """
         SELECT sealed_answer FROM \(table: "kept_answers")
@@ -29,7 +28,7 @@ enum StoredResponseRow {
         """
     }
 
-    /// Raises 23505 when an answer is kept for `key` already.
+    /// Raises 23505 if an answer is stored for `key`.
     static func insert(_ sealed: [UInt8], for key: StoredResponseKey, until expiry: Timestamp) -> SQL {
         """
         INSERT INTO kept_answers (tenant_id, user_id, key_digest, sealed_answer, expires_at)
@@ -37,7 +36,7 @@ enum StoredResponseRow {
         """
     }
 
-    /// Makes room for another answer where the one that is kept is over.
+    /// Deletes the stored answer if it has expired.
     static func deleteOver(_ key: StoredResponseKey, at now: Timestamp) -> SQL {
         """
         DELETE FROM kept_answers
@@ -69,7 +68,7 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// The answer that is kept for `key`, sealed; `nil` when there is none. One round trip.
+    /// The sealed answer for `key`; `nil` if there is none. One round trip.
     package func storedResponse(_ key: StoredResponseKey, at now: Timestamp) async throws(PostgresError) -> [UInt8]? {
         try await client.read(StoredResponseRow.withKey(key, at: now)).first
     }

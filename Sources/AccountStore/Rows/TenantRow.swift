@@ -12,7 +12,7 @@ enum TenantRow {
         )
     }
 
-    /// In order. Goes from each tenant to the next by the indexes, so the cost grows with tenants and not with rows.
+    /// The tenants in order. Jumps from each tenant to the next by index, so the cost grows with tenants, not with rows.
     static let all: Query<SingleValueRow<TenantID>> = """
         WITH RECURSIVE found AS (
             SELECT least((SELECT min(tenant_id) FROM users), (SELECT min(tenant_id) FROM identifiers)) AS tenant_id

@@ -1,9 +1,9 @@
 package import AccountLinking
 package import Postgres
 
-/// A use of a provider's ID token: it opens a session.
+/// A use of a provider's ID token to open a session.
 package struct IDTokenUse: Sendable, Hashable {
-    /// SHA-256 of what the provider signed.
+    /// SHA-256 of the signed content.
     package var digest: [UInt8]
     /// The time from which no server accepts the token.
     package var expiresAt: Timestamp
@@ -18,7 +18,7 @@ package struct IDTokenUse: Sendable, Hashable {
 }
 
 enum UsedIDTokenRow {
-    /// Raises 23505 for a token that was used before, where the use has to be the first; 23503 when the user is gone.
+    /// Raises 23505 if the token was used before and this must be the first use; 23503 if the user was deleted.
     static func insert(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> SQL {
         let values: SQL = "(\(tenant), \(user), \(use.digest), \(use.expiresAt))"
         let ending: SQL = use.isFirst ? "" : "\nON CONFLICT DO NOTHING"
@@ -49,8 +49,8 @@ extension AccountStore {
 }
 
 extension AccountWrite.SideWrite {
-    /// Remembers that the session of `user` that is opened with it was opened by an ID token. If that has to be the
-    /// first use and is not, nothing is written.
+    /// Records that an ID token opens a session of `user`. If this must be the first use and is not, the whole write is
+    /// undone.
     package static func use(_ use: IDTokenUse, of user: UserID, tenant: TenantID) -> Self {
         Self([UsedIDTokenRow.insert(use, of: user, tenant: tenant)], standsAlone: true)
     }

@@ -1,7 +1,7 @@
 import AccountLinking
 import Postgres
 
-/// The ids of accounts, found by what no identifier holds.
+/// The ids of accounts, found by properties that are not in `identifiers`.
 enum UserIDRow {
     /// The accounts whose first address is one of `emails`.
     static func withInitialEmails(_ emails: [String], tenant: TenantID) -> Query<SingleValueRow<UserID>> {

@@ -6,9 +6,9 @@ import Synchronization
 package struct WebhookEndpointRecord: Sendable, Hashable {
     package typealias ID = PostgresUUID
 
-    /// Why nothing is sent any more.
+    /// The reason why sending stopped.
     package enum DisabledReason: String, Sendable {
-        /// It said so itself (410).
+        /// The endpoint answered 410.
         case gone
         case failing
     }
@@ -16,7 +16,7 @@ package struct WebhookEndpointRecord: Sendable, Hashable {
     package let id: PostgresUUID
     package let url: String
     package let createdAt: Timestamp
-    /// Since when every attempt has failed; `nil` while they succeed.
+    /// The time since which every attempt has failed; `nil` if the last one succeeded.
     package let failingSince: Timestamp?
     package let disabledReason: DisabledReason?
     package let waitingCount: Int64
@@ -62,7 +62,7 @@ struct WebhookEndpointRow: RowDecodable {
         SELECT count(*) FROM \(table: "webhook_endpoints") WHERE disabled_at IS NULL
         """
 
-    /// Takes the first free slot; inserts nothing when all are taken, and raises 23505 when another was faster.
+    /// Takes the first free slot. Inserts nothing if all are taken. Raises 23505 if another request took the slot first.
     static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {
         """
         INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)
@@ -72,7 +72,7 @@ struct WebhookEndpointRow: RowDecodable {
         """
     }
 
-    /// `version`: only if the endpoint has it; so below.
+    /// `version`: the required version, here and below.
     static func delete(_ id: PostgresUUID, version: Int64?) -> SQL {
         """
         DELETE FROM webhook_endpoints
@@ -80,7 +80,7 @@ struct WebhookEndpointRow: RowDecodable {
         """
     }
 
-    /// The secret there was signs on until `until`.
+    /// The previous secret signs until `until`.
     static func replaceSecret(of id: PostgresUUID, version: Int64?, by sealedSecret: [UInt8], until: Timestamp) -> SQL {
         """
         UPDATE webhook_endpoints SET sealed_older_secret = sealed_secret, older_secret_until = \(until),
@@ -129,12 +129,12 @@ extension AccountStore {
         try await client.read(WebhookEndpointRow.all).map(\.record)
     }
 
-    /// An endpoint; `nil` when there is none of that id.
+    /// An endpoint; `nil` if there is none with the id.
     package func webhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> WebhookEndpointRecord? {
         try await client.read(WebhookEndpointRow.withID(id)).first?.record
     }
 
-    /// Reads whether an endpoint is enabled. Until then, and without one, no event is written.
+    /// Reads and remembers if any endpoint is enabled. Without one, and before this read, no event is written.
     package func refreshWebhooks() async throws(PostgresError) {
         let count = try await client.read(WebhookEndpointRow.enabledCount).first ?? 0
         webhooks.isOn.store(count > 0, ordering: .relaxed)
@@ -146,13 +146,13 @@ extension AccountStore {
     /// The result of a change of an endpoint.
     package enum WebhookChange: Sendable, Hashable {
         case applied
-        /// There is no such endpoint in the version that was named, or no room for another.
+        /// There is no such endpoint with the required version, or no free slot.
         case nothing
-        /// Another request was first, at the place of a new endpoint or with a side write: try again.
+        /// Another request took the slot, or a side write was stopped. Try again.
         case factsMoved
     }
 
-    /// Adds an endpoint. What happens from when every server has taken note of it is sent there.
+    /// Adds an endpoint. It gets events from the moment when every server has read it.
     package func addWebhookEndpoint(
         _ id: PostgresUUID,
         url: String,
@@ -166,9 +166,9 @@ extension AccountStore {
         )
     }
 
-    /// Deletes an endpoint with what waits for it.
+    /// Deletes an endpoint and its waiting messages.
     ///
-    /// `version`: the one it has to have; `nil` takes any. So with the other changes.
+    /// `version`: the required version, here and in the other changes; `nil` for any.
     package func deleteWebhookEndpoint(
         _ id: PostgresUUID,
         version: Int64?,
@@ -177,7 +177,7 @@ extension AccountStore {
         try await changeWebhooks(WebhookEndpointRow.delete(id, version: version), sideWrites)
     }
 
-    /// Gives an endpoint another secret; the one before signs beside it until `until`.
+    /// Replaces the secret of an endpoint. The previous one also signs until `until`.
     package func replaceWebhookSecret(
         of id: PostgresUUID,
         version: Int64?,
@@ -191,7 +191,7 @@ extension AccountStore {
         )
     }
 
-    /// Has an endpoint be sent to again.
+    /// Enables an endpoint again.
     package func enableWebhookEndpoint(
         _ id: PostgresUUID,
         version: Int64?,
@@ -216,7 +216,7 @@ extension AccountStore {
             guard error.saysFactsMoved else { throw error }
             return .factsMoved
         }
-        // Should it fail, this server takes note a moment later like all others.
+        // If this fails, the server reads the endpoint a moment later, like all others.
         try? await refreshWebhooks()
         return change
     }

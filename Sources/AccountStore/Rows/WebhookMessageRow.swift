@@ -2,7 +2,7 @@ package import AccountLinking
 package import JSON
 package import Postgres
 
-/// An event on its way to one endpoint.
+/// An event to be sent to one endpoint.
 package struct WebhookMessageRecord: Sendable, Hashable {
     package let position: Int64
     package let endpoint: PostgresUUID
@@ -21,22 +21,22 @@ package struct WebhookMessageRecord: Sendable, Hashable {
     package let rule: String
     /// Attempts begun so far.
     package let attempts: Int32
-    /// The status of the previous attempt's answer.
+    /// The status of the previous attempt.
     package let lastStatus: Int32?
 
-    /// A merge, and who goes; the message is the survivor's.
+    /// A merge and its absorbed account. The message belongs to the survivor.
     package struct MergedUser: Sendable, Hashable {
         package let merge: PostgresUUID
         package let user: UserID
     }
 }
 
-/// A message that was claimed, with what sending it takes.
+/// A claimed message, with the endpoint's URL and secrets.
 package struct ClaimedWebhookMessage: Sendable, RowDecodable {
     package let message: WebhookMessageRecord
     package let url: String
     package let sealedSecret: [UInt8]
-    /// `nil` unless the secret was replaced a short while ago.
+    /// `nil` unless the secret was replaced recently.
     package let sealedOlderSecret: [UInt8]?
 
     package init(row: inout RowDecoder) throws(PostgresError) {
@@ -50,7 +50,7 @@ package struct ClaimedWebhookMessage: Sendable, RowDecodable {
 /// The result of an attempt.
 package enum WebhookAttempt: Sendable, Hashable {
     case delivered
-    /// The receiver got it, and says no to what it is about.
+    /// The receiver got the message and refused its subject.
     case vetoed
     case retry(at: Timestamp)
     case givenUp
@@ -65,7 +65,7 @@ package struct WebhookSlots: Sendable, Hashable {
     package var max: Int64
     /// For an endpoint whose last attempt failed.
     package var failingMax: Int64
-    /// By endpoint, where any is.
+    /// By endpoint.
     package var taken: [PostgresUUID: Int64]
 
     package init(max: Int64, failingMax: Int64, taken: [PostgresUUID: Int64] = [:]) {
@@ -123,7 +123,8 @@ struct WebhookMessageRow: RowDecodable {
         )
     }
 
-    /// About a merge, whether or not this server has heard of an endpoint: who is not asked cannot say no.
+    /// Inserts messages about a merge even if this server has read no endpoint, because every receiver must be able to
+    /// refuse.
     static func insertMergeEvent(
         _ kind: WebhookEvent.Kind,
         of merge: MergeRecord,
@@ -149,7 +150,7 @@ struct WebhookMessageRow: RowDecodable {
         """
     }
 
-    /// One row for each endpoint that is sent to.
+    /// Inserts one row for each enabled endpoint.
     ///
     /// - A method that was linked is `.methodRestored` if its very identity, or its number, is the account's already
     ///   and still suspended.
@@ -194,10 +195,10 @@ struct WebhookMessageRow: RowDecodable {
         return insert
     }
 
-    /// Takes messages that are due for sending, to each endpoint as many as `places` has free, of each user and
-    /// endpoint none but the first that waits, and keeps the others' hands off them until `until`.
+    /// Claims due messages until `until`: for each endpoint as many as `places` has free, and for each user and endpoint
+    /// only the first that waits.
     static func claim(at now: Timestamp, until: Timestamp, places: WebhookSlots) -> SQL {
-        // Joined with the rows themselves, all of the table would be read: of a computed limit PostgreSQL expects many.
+        // A join with the rows would read the whole table, because PostgreSQL expects many rows from a computed limit.
         """
         UPDATE webhook_messages AS m SET attempts = m.attempts + 1, next_attempt_at = \(until)
         FROM webhook_endpoints AS e
@@ -292,10 +293,9 @@ struct MergeAnswersRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// Takes messages that are due for sending, where places are free, and keeps other servers' hands off them until
-    /// `until`.
+    /// Claims due messages until `until`, as far as places are free.
     ///
-    /// Of one user and endpoint only the first that waits is given out, so that they arrive in order.
+    /// For each user and endpoint it claims only the first that waits, so that messages arrive in order.
     package func claimWebhookMessages(
         at now: Timestamp,
         until: Timestamp,
@@ -305,10 +305,10 @@ extension AccountStore {
         return try await client.write(batch).rows(0)
     }
 
-    /// Keeps what came of an attempt, for the message and for its endpoint.
+    /// Stores the result of an attempt, for the message and for its endpoint.
     ///
-    /// `status`: what was answered, if anything. `failingSecondsMax`: an endpoint that has failed for longer is off.
-    /// `isGone`: it is off at once.
+    /// `status`: of the answer, if any. `failingSecondsMax`: an endpoint that has failed for longer is disabled.
+    /// `isGone`: true to disable it at once.
     package func finishWebhookAttempt(
         _ message: WebhookMessageRecord,
         _ attempt: WebhookAttempt,
@@ -336,7 +336,7 @@ extension AccountStore {
         try await client.write(batch)
     }
 
-    /// The newest `countMax` messages to an endpoint that were given up.
+    /// The newest `countMax` failed messages to an endpoint.
     package func failedWebhookMessages(
         to endpoint: PostgresUUID,
         countMax: Int
