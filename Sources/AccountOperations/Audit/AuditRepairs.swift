@@ -95,8 +95,8 @@ package struct AuditRepairs: Sendable {
         try await retrying(effects) { try await judge(steps, of: plan).results }
     }
 
-    /// Applies the steps in one transaction. If another request changes one of the accounts meanwhile, applies each step
-    /// in a separate transaction.
+    /// Applies the steps in one transaction. If another request changes one of the accounts meanwhile, applies each
+    /// step in a separate transaction.
     ///
     /// `steps`: in the order of their numbers, at most `stepsMax`.
     /// - Throws: `Contention`, `PostgresError`. Each step is then applied completely or not at all.

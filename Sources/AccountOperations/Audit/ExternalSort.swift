@@ -12,8 +12,8 @@ package struct TemporaryFileFailure: Error, CustomStringConvertible {
 
 /// Sorts more records than memory holds, by a numeric key.
 ///
-/// When the records fill the memory, they are sorted and appended to a file as a run. At the end all runs are merged. The
-/// file has no name, so it disappears with the process.
+/// When the records fill the memory, they are sorted and appended to a file as a run. At the end all runs are merged.
+/// The file has no name, so it disappears with the process.
 struct ExternalSort: ~Copyable {
     private let file: TemporaryFile
     /// Maximum bytes of records in a run.

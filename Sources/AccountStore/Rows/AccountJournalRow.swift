@@ -482,9 +482,9 @@ struct AccountJournalRow: RowDecodable {
 
     /// Restores the columns of users that did not change after the step.
     ///
-    /// The version grows, because caches depend on it (ADR 0030). If the step ended sessions, the undo ends the sessions
-    /// that began since, because the earlier epoch would revive ended sessions. If sessions end, tokens that were issued
-    /// before `now` are also revoked, because a backend may compare only `valid_since`.
+    /// The version grows, because caches depend on it (ADR 0030). If the step ended sessions, the undo ends the
+    /// sessions that began since, because the earlier epoch would revive ended sessions. If sessions end, tokens that
+    /// were issued before `now` are also revoked, because a backend may compare only `valid_since`.
     /// - `endingSessions`: true to end all sessions in any case.
     static func restoreUsers(_ step: JournalStep, endingSessions: Bool, at now: Timestamp) -> SQL {
         var columns: SQL = """

@@ -69,8 +69,8 @@ struct CodeMethodRow {
 
     /// The live codes of the account, by method.
     ///
-    /// - `mailbox`: codes that went there are counted.
-    /// - `until`: codes that live until then and longer are counted.
+    /// - `mailbox`: counts codes that were sent there.
+    /// - `until`: counts codes that expire then or later.
     static func live(
         of user: UserID,
         sentTo mailbox: EmailAddress,
@@ -227,7 +227,7 @@ package struct LiveReverts: Sendable {
         newest = rows.map(\.newest).max()
     }
 
-    /// Number of codes for `method` that went to the mailbox and live as long as was asked.
+    /// Number of codes for `method` that went to the mailbox and live long enough.
     package func count(of method: SignInMethod) -> Int64 { counts[method.name] ?? 0 }
 }
 
@@ -284,8 +284,8 @@ extension AccountStore {
 
     /// The codes of `user` that restore sign-in methods at `now`. One round trip.
     ///
-    /// - `mailbox`: codes that went there are counted.
-    /// - `until`: codes that live until then and longer are counted.
+    /// - `mailbox`: counts codes that were sent there.
+    /// - `until`: counts codes that expire then or later.
     package func liveReverts(
         of user: UserID,
         sentTo mailbox: EmailAddress,

@@ -233,9 +233,9 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Opens a conflict, or joins the live conflict of the same account and identity. The joined conflict gets the newer
-    /// credential and the later expiry. It keeps its id, so that earlier handles stay valid, and its proof, which is bound
-    /// to the same identity.
+    /// Opens a conflict, or joins the live conflict of the same account and identity. The joined conflict gets the
+    /// newer credential and the later expiry. It keeps its id, so that earlier handles stay valid, and its proof, which
+    /// is bound to the same identity.
     static func openOrJoin(_ conflict: ConflictRecord) -> SQL {
         """
         \(opened.insert(conflict))
@@ -271,8 +271,8 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. Skips rows that another
-    /// transaction holds.
+    /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. Skips rows that
+    /// another transaction holds.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
         """
         UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
@@ -378,8 +378,8 @@ extension AccountStore {
 
     /// The same facts, with the answer that is stored for `key`. One round trip.
     ///
-    /// Reads the answer after the conflict. If the conflict already shows the effect of the repeated request, its answer
-    /// is read too.
+    /// Reads the answer after the conflict. If the conflict already shows the effect of the repeated request, its
+    /// answer is read too.
     package func conflictFacts(
         _ id: [UInt8],
         of user: UserID,

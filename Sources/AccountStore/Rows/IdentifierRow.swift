@@ -174,8 +174,8 @@ package struct FederatedCursor: Sendable, Hashable {
 }
 
 extension AccountStore {
-    /// The users that own the next `countMax` identities of a provider after `place`, and the next place, which is `nil`
-    /// after the last. Two round trips.
+    /// The users that own the next `countMax` identities of a provider after `place`, and the next place, which is
+    /// `nil` after the last. Two round trips.
     package func users(
         linkedTo place: FederatedCursor,
         tenant: TenantID,

@@ -26,7 +26,7 @@ package struct MergeRecord: Sendable, Hashable {
     package let undoUntil: Timestamp?
     package let undoneAt: Timestamp?
 
-    /// One that is prepared.
+    /// A prepared merge.
     package init(
         tenant: TenantID,
         id: PostgresUUID,
@@ -162,7 +162,8 @@ struct MergeRow: RowDecodable {
         columns.insert(merge)
     }
 
-    /// Raises 22012 (division by zero) if one of the accounts is in another prepared merge. Lock the rows of both first.
+    /// Raises 22012 (division by zero) if one of the accounts is in another prepared merge. Lock the rows of both
+    /// first.
     static func assertAlone(_ merge: MergeRecord) -> SQL {
         let users = [merge.survivor.rawValue, merge.absorbed.rawValue]
         return """
@@ -172,9 +173,9 @@ struct MergeRow: RowDecodable {
             """
     }
 
-    /// Raises 22012 (division by zero) if an account of one of these ids was merged into another. Must follow the insert
-    /// of the new row. A merge in progress holds the old row, so either this sees the merge or the insert finds the id
-    /// taken.
+    /// Raises 22012 (division by zero) if an account of one of these ids was merged into another. Must follow the
+    /// insert of the new row. A merge in progress holds the old row, so either this sees the merge or the insert finds
+    /// the id taken.
     static func assertNoTombstone(of ids: [UserID], tenant: TenantID) -> SQL {
         """
         SELECT 1 / (count(*) = 0)::integer FROM merges
@@ -182,7 +183,7 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// Raises 23502 for one that waits no more.
+    /// Raises 23502 if the merge is no longer prepared.
     static func commit(_ merge: MergeRecord, at now: Timestamp, undoUntil: Timestamp) -> SQL {
         """
         UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'committed' END, ended_at = \(now),
@@ -191,7 +192,7 @@ struct MergeRow: RowDecodable {
         """
     }
 
-    /// Raises 23502 for one that waits no more.
+    /// Raises 23502 if the merge is no longer prepared.
     static func abort(_ merge: MergeRecord, _ reason: MergeAbortReason, at now: Timestamp) -> SQL {
         """
         UPDATE merges SET state = CASE WHEN state = 'prepared' THEN 'aborted' END, ended_at = \(now),

@@ -97,7 +97,7 @@ extension AccountStore {
 
     /// Writes a message into the outbox and counts it, in one transaction.
     ///
-    /// - Returns: `.factsMoved` when a limit was reached by now.
+    /// - Returns: `.factsMoved` if a limit is reached.
     package func enqueue(
         _ message: OutboxMessage,
         counting limits: [CountedLimit],

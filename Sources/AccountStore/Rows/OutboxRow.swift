@@ -405,7 +405,8 @@ struct OutboxRow {
         """
     }
 
-    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed messages.
+    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed
+    /// messages.
     static func retry(_ ids: [PostgresUUID]?, at now: Timestamp, countMax: Int64) -> SQL {
         """
         WITH given_up AS (
@@ -519,8 +520,8 @@ extension AccountStore {
         try await client.read(OutboxRow.entries(state, countMax: Int64(countMax)))
     }
 
-    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed messages
-    /// if `ids` is `nil`.
+    /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed
+    /// messages if `ids` is `nil`.
     /// - Returns: the number of messages.
     package func retryMessages(
         _ ids: [PostgresUUID]?,

@@ -54,7 +54,8 @@ struct PasswordCredentialRow {
 }
 
 extension AccountWrite.SideWrite {
-    /// Stores another hash of the same password. If the password changed meanwhile, the change wins. Never stops a write.
+    /// Stores another hash of the same password. If the password changed meanwhile, the change wins. Never stops a
+    /// write.
     package static func replacePasswordHash(_ old: String, by new: String, of user: UserID, tenant: TenantID) -> Self {
         Self([PasswordCredentialRow.replace(old, by: new, of: user, tenant: tenant)])
     }

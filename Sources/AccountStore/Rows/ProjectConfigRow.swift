@@ -326,8 +326,8 @@ extension AccountStore {
 }
 
 extension AccountStore {
-    /// The first of `numbers` that an account has, for sign-in or as a second factor: `changeProjectSettings` would refuse
-    /// it. One round trip for each number.
+    /// The first of `numbers` that an account has, for sign-in or as a second factor: `changeProjectSettings` would
+    /// refuse it. One round trip for each number.
     package func ownedNumber(among numbers: Set<PhoneNumber>) async throws(PostgresError) -> PhoneNumber? {
         for number in numbers.sorted(by: { $0.rawValue < $1.rawValue }) {
             let (owners, isFactor) = try await client.read(

@@ -149,8 +149,8 @@ extension AccountStore {
 
     /// Changes a registration under a lock, so that of two changes at once the second sees the first.
     ///
-    /// `change` returns the new registration. If it throws, nothing changes. It may run again. The result is its value or
-    /// error; `nil` if the provider is not registered.
+    /// `change` returns the new registration. If it throws, nothing changes. It may run again. The result is its value
+    /// or error; `nil` if the provider is not registered.
     package func changeProviderConfig(
         _ provider: ProviderID,
         tenant: TenantID,

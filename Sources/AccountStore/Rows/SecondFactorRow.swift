@@ -144,7 +144,8 @@ struct SecondFactorRow {
         """
     }
 
-    /// Accepts the code of `step`, unless a code of that step or a later one was accepted. `assertAccepted` must follow.
+    /// Accepts the code of `step`, unless a code of that step or a later one was accepted. `assertAccepted` must
+    /// follow.
     static func accept(
         _ step: Int64,
         of factor: SecondFactorID,

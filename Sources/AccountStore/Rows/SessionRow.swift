@@ -2,8 +2,8 @@ package import AccountLinking
 package import JSON
 import Postgres
 
-/// A session: the server side of one refresh token. It ends when the user's epoch is raised, or when its row is deleted.
-/// Only the time of its last use ever changes.
+/// A session: the server side of one refresh token. It ends when the user's epoch is raised, or when its row is
+/// deleted. Only the time of its last use ever changes.
 package struct SessionRecord: Sendable, Hashable {
     package var tenant: TenantID
     package var user: UserID

@@ -45,7 +45,7 @@ struct ShortCodeRow: RowDecodable {
 
     /// Counts a wrong guess. Changes nothing if the maximum is reached, or the code has changed since.
     ///
-    /// `code`: the guessed code as it was read; `nil` if it has expired.
+    /// `code`: the code as it was read; an expired one has no `linkHash`.
     static func countFailedAttempt(_ code: ShortCodeRecord, until expiresAt: Timestamp, at now: Timestamp) -> SQL {
         """
         INSERT INTO short_codes AS known (tenant_id, kind, email_key, attempts, expires_at)
@@ -84,8 +84,8 @@ struct ShortCodeRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// The short code of the newest mail of a kind to a mailbox, with its count of guesses, or the count alone. Both may
-    /// have expired. One round trip.
+    /// The short code of the newest mail of a kind to a mailbox, with its count of guesses, or the count alone. Both
+    /// may have expired. One round trip.
     package func shortCode(
         _ kind: EmailCodeRecord.Kind,
         of mailbox: EmailAddress,

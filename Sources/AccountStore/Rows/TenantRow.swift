@@ -12,7 +12,8 @@ enum TenantRow {
         )
     }
 
-    /// The tenants in order. Jumps from each tenant to the next by index, so the cost grows with tenants, not with rows.
+    /// The tenants in order. Jumps from each tenant to the next by index, so the cost grows with tenants, not with
+    /// rows.
     static let all: Query<SingleValueRow<TenantID>> = """
         WITH RECURSIVE found AS (
             SELECT least((SELECT min(tenant_id) FROM users), (SELECT min(tenant_id) FROM identifiers)) AS tenant_id

@@ -74,8 +74,8 @@ struct UserRow: RowDecodable {
 
         """
 
-    /// `OFFSET 0` keeps each subquery, so that PostgreSQL looks up each user's rows by key. The planner would hash plain
-    /// joins if it expects many users, as it does for a page whose limit is a parameter.
+    /// `OFFSET 0` keeps each subquery, so that PostgreSQL looks up each user's rows by key. The planner would hash
+    /// plain joins if it expects many users, as it does for a page whose limit is a parameter.
     private static let joins: SQL = """
         LEFT JOIN LATERAL (
             SELECT * FROM password_credentials AS own
@@ -116,7 +116,8 @@ struct UserRow: RowDecodable {
         """
     }
 
-    /// Like `withIDs`, for 1,000 ids. Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of all users.
+    /// Like `withIDs`, for 1,000 ids. Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of all
+    /// users.
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
         """
         \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
@@ -260,8 +261,8 @@ extension UserRow {
     /// Raises 23502 if the row has another version or epoch. If the row was deleted, the statement changes nothing and
     /// raises nothing: `assertRaised` must follow.
     ///
-    /// - `epoch`: the epoch that was read. A new account under the same id may repeat a version, but begins with a random
-    ///   epoch.
+    /// - `epoch`: the epoch that was read. A new account under the same id may repeat a version, but begins with a
+    ///   random epoch.
     static func update(_ record: UserRecord, epoch: Int64) -> SQL {
         """
         UPDATE users SET
@@ -279,8 +280,8 @@ extension UserRow {
         """
     }
 
-    /// Raises 22012 (division by zero) unless `update` or `lock` raised the version of `record`. A new account under the
-    /// same id has another epoch, and does not count.
+    /// Raises 22012 (division by zero) unless `update` or `lock` raised the version of `record`. A new account under
+    /// the same id has another epoch, and does not count.
     static func assertRaised(_ record: UserRecord) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM users
@@ -412,7 +413,8 @@ extension UserRow {
         Query("SELECT count(*) FROM \(table: "users") WHERE tenant_id = \(tenant)")
     }
 
-    /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not do.
+    /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not
+    /// do.
     static func deleteAll(tenant: TenantID, at now: Timestamp) -> SQL {
         """
         WITH deleted AS (DELETE FROM users WHERE tenant_id = \(tenant) RETURNING tenant_id, user_id)

@@ -62,7 +62,8 @@ struct WebhookEndpointRow: RowDecodable {
         SELECT count(*) FROM \(table: "webhook_endpoints") WHERE disabled_at IS NULL
         """
 
-    /// Takes the first free slot. Inserts nothing if all are taken. Raises 23505 if another request took the slot first.
+    /// Takes the first free slot. Inserts nothing if all are taken. Raises 23505 if another request took the slot
+    /// first.
     static func insert(_ id: PostgresUUID, url: String, sealedSecret: [UInt8], at now: Timestamp) -> SQL {
         """
         INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at)

@@ -195,8 +195,8 @@ struct WebhookMessageRow: RowDecodable {
         return insert
     }
 
-    /// Claims due messages until `until`: for each endpoint as many as `places` has free, and for each user and endpoint
-    /// only the first that waits.
+    /// Claims due messages until `until`: for each endpoint as many as `places` has free, and for each user and
+    /// endpoint only the first that waits.
     static func claim(at now: Timestamp, until: Timestamp, places: WebhookSlots) -> SQL {
         // A join with the rows would read the whole table, because PostgreSQL expects many rows from a computed limit.
         """
