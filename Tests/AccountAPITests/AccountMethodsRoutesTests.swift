@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `every method is shown with its proof and whether it works, and goes but for the last that does`()
+    @Test func `every method is listed with its proof and status, and all but the last working one can be removed`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `only a live session gets an answer, and only a recent one may remove a method`() async throws {
+    @Test func `a request needs a live session, and removing a method needs a recent one`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ada@example.com")
             try await api.linkGitHub(to: user, subject: "g1")
@@ -157,7 +157,7 @@ import Testing
 
     /// An anonymous user has no sign-in method and is asked for none; every other user gets the methods of their
     /// account.
-    @Test func `every user learns how to sign in again`() async throws {
+    @Test func `every user gets the methods for a new sign-in`() async throws {
         try await TestAPI.withAdministrator { api in
             let anonymous = try await api.signUpAnonymously()
             let ofBackend = try await api.post("/v1/accounts:signInWithCustomToken", ["token": #"{"uid":"u-1"}"#]).json
@@ -214,7 +214,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    @Test func `those whom it locks out are counted, it is refused with their number, and forced on demand`()
+    @Test func `disabling a provider that locks users out is refused with their number, unless it is forced`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `a provider that locks out no user is disabled at once, and every page of users is checked`()
+    @Test func `a provider that locks out no user is disabled at once, after every page of users is checked`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `if there is not enough time to check all users, the answer says so`() async throws {
+    @Test func `if there is not enough time to check all users, the response says so`() async throws {
         try await TestAPI.withAdministrator { api in
             try await register("github.com", api)
             try await api.service.database.execute(
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `only administrators, only what is registered, only a Boolean`() async throws {
+    @Test func `disabling needs an administrator, a registered provider and a Boolean`() async throws {
         try await TestAPI.withAdministrator { api in
             try await register("github.com", api)
             for bearer in [nil, "forged", try await api.signUp("ada@example.com")["idToken"]?.string] {

@@ -43,7 +43,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: Arrival.allCases, [false, true])
-    func `a takeover forgets the intruder's first address, which takes nothing back later`(
+    func `a takeover discards the intruder's first address, which then restores nothing`(
         arrival: Arrival,
         isProven: Bool
     ) async throws {
@@ -94,7 +94,7 @@ struct AddressRecoveryTests {
         #expect(try await api.post("/v1/accounts:update", ["oobCode": .string(code)]).status == 200)
     }
 
-    @Test func `an owner who moved twice is mailed where the account was last, and not where it began`() async throws {
+    @Test func `after two changes the owner gets mail at the last address, not at the first`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@first.example")
             try await api.service.prove("ada@first.example")
@@ -121,7 +121,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `a thief who moves the account again leaves the way back with the owner, who undoes all of it`()
+    @Test func `if a thief changes the address again, the owner can still undo all changes`()
         async throws
     {
         try await TestAPI.with { api in
@@ -148,7 +148,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `an owner who moves the account back mails the thief nothing, and codes in that mailbox are void`()
+    @Test func `if the owner changes the address back, the thief gets no mail and codes in the thief's mailbox are void`()
         async throws
     {
         try await TestAPI.with { api in
@@ -196,7 +196,7 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `P17: with addresses protected a sign-up replaces no address either`() async throws {
+    @Test func `P17: if addresses are protected, a sign-up replaces no address either`() async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
             let ada = try await api.signUp("ada@example.com")
             var rows = try await api.service.database.rowCounts()
@@ -268,7 +268,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: Loss.allCases, [false, true])
-    func `E15: an account whose address can be taken back is not merged away by who has a session of it`(
+    func `E15: a session cannot merge an account away while its address can be restored`(
         loss: Loss,
         isProtected: Bool
     ) async throws {
@@ -308,7 +308,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: [false, true])
-    func `E16: a merge replaces no protected address by an unproven one`(isProtected: Bool) async throws {
+    func `E16: a merge does not replace a protected address by an unproven one`(isProtected: Bool) async throws {
         try await TestAPI.with(settings: settings(protectsEmails: isProtected)) { api in
             let ada = try await arrive(.provider, api, at: "ada@gmail.com")
             let thief = try await api.signUp("thief@example.com", password: "the thief's own")
@@ -342,7 +342,7 @@ struct AddressRecoveryTests {
     }
 
     @Test(arguments: Taken.allCases)
-    func `E13: an address that a merge replaces or drops is notified, and can be restored`(taken: Taken) async throws {
+    func `E13: an address that a merge replaces or removes is notified and can be restored`(taken: Taken) async throws {
         try await TestAPI.with(settings: settings(protectsEmails: true)) { api in
             let ada = try await arrive(.provider, api, at: "ada@gmail.com")
             let thief =

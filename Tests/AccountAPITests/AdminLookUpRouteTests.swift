@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 struct AdminLookUpRouteTests {
-    @Test func `every kind of identifier finds its account, each once`() async throws {
+    @Test func `every kind of identifier finds its account, and each account is returned once`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.create(["localId": "a", "email": "ann@example.com", "phoneNumber": "+15550001111"])
             _ = try await api.create(["localId": "b"])
@@ -38,7 +38,7 @@ struct AdminLookUpRouteTests {
         }
     }
 
-    @Test func `a lookup without a match answers without users`() async throws {
+    @Test func `a lookup without a match returns no users`() async throws {
         try await TestAPI.withAdministrator { api in
             for body in [[:], ["localId": ["nobody"]], ["email": ["nonsense"]]] as [JSONValue] {
                 let answer = try await api.admin("accounts:lookup", body)
@@ -47,7 +47,7 @@ struct AdminLookUpRouteTests {
         }
     }
 
-    @Test func `a lookup shows that there is a password and never its hash`() async throws {
+    @Test func `a lookup shows that a password exists, but never its hash`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try await api.create(["email": "ann@example.com", "password": "correct horse"])
             let user = try await api.user(id)

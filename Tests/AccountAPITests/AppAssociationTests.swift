@@ -24,14 +24,14 @@ struct AppAssociationTests {
         }
     }
 
-    @Test func `iOS apps with a team open links, and only those to the page that stands in for them`() async throws {
+    @Test func `only iOS apps with a team open links, and only links to the sign-in page`() async throws {
         let details: JSONValue = [
             ["appIDs": ["TEAM123456.com.example.app"], "components": [["/": "/__/auth/links"]]]
         ]
         try await Self.expect("/.well-known/apple-app-site-association", ["applinks": ["details": details]])
     }
 
-    @Test func `Android apps whose certificates are known open links`() async throws {
+    @Test func `Android apps with registered certificates open links`() async throws {
         let target: JSONValue = [
             "namespace": "android_app", "package_name": "com.example.app",
             "sha256_cert_fingerprints": ["AB:CD:01", "EF:23:45"],
@@ -40,7 +40,7 @@ struct AppAssociationTests {
         try await Self.expect("/.well-known/assetlinks.json", [["relation": relation, "target": target]])
     }
 
-    @Test func `without apps there is an answer, which names none`() async throws {
+    @Test func `without apps the association files are empty`() async throws {
         try await Self.expect("/.well-known/apple-app-site-association", ["applinks": ["details": []]], apps: nil)
         try await Self.expect("/.well-known/assetlinks.json", [], apps: nil)
     }
@@ -51,7 +51,7 @@ struct AppAssociationTests {
             ("com.example.unlinked", nil, nil),
         ] as [(String, String?, String?)]
     )
-    func `a link says where the app is got, as the request or else its registration has it`(
+    func `a link leads to the app's store page, from the request or the registration`(
         bundle: String,
         asked: String?,
         expected: String?

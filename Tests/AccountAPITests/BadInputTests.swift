@@ -115,7 +115,7 @@ struct BadInputTests {
         return requests
     }()
 
-    @Test func `every route refuses everything, and nothing is written`() async throws {
+    @Test func `every route refuses invalid input and writes nothing`() async throws {
         let api = try TestAPI.shared
         let account = try await api.signUp("somebody@example.com")
         let before = try await api.service.database.rowCounts()
@@ -219,7 +219,7 @@ struct BadInputTests {
         #expect(try await api.service.operations.projectConfig() == settings)
     }
 
-    @Test func `odd queries are answered, also by routes that only read or that take any object`() async throws {
+    @Test func `routes that only read or accept any object also answer invalid queries`() async throws {
         let api = try TestAPI.shared
         let settings = try await api.service.operations.projectConfig()
         let long = String(repeating: "a", count: 8000)
@@ -250,7 +250,7 @@ struct BadInputTests {
         #expect(!api.log.lines.contains { $0.hasPrefix("error") }, "\(api.log.lines.filter { $0.hasPrefix("error") })")
     }
 
-    @Test func `odd queries and headers change nothing`() async throws {
+    @Test func `invalid queries and headers change nothing`() async throws {
         let api = try TestAPI.shared
         let body = Self.request([:])
         let name = try #require(HTTPField.Name("X-Firebase-Locale"))

@@ -70,7 +70,7 @@ struct BatchRoutesTests {
     }
 
     /// Backends let users choose their uids. One that reads like a page token must not send an export back, or past others.
-    @Test func `a uid cannot redirect a list`() async throws {
+    @Test func `a uid in the path cannot change the route of a list`() async throws {
         try await TestAPI.withAdministrator { api in
             try await fill(api, 3)
             let token = try #require(try await page(api, "?maxResults=1").json["nextPageToken"]?.string)
@@ -96,7 +96,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `page selections that mean nothing are refused`() async throws {
+    @Test func `invalid page parameters are refused`() async throws {
         let noID = Base64URL.encode([UInt8(2)] + [UInt8](repeating: 0, count: 96))
         let long = String(repeating: "A", count: 4000)
         try await TestAPI.withAdministrator { api in
@@ -124,7 +124,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `the older name wants the project in the body`() async throws {
+    @Test func `the older name requires the project in the body`() async throws {
         try await TestAPI.withAdministrator { api in
             try await fill(api, 3)
             let path = "/identitytoolkit/v3/relyingparty/downloadAccount"
@@ -140,7 +140,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `only disabled accounts go without force, and the others are named`() async throws {
+    @Test func `without force only disabled accounts are deleted, and the others are listed`() async throws {
         try await TestAPI.withAdministrator { api in
             try await fill(api, 3)
             let answer = try await api.admin(
@@ -167,7 +167,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `a batch deletion frees what the accounts owned`() async throws {
+    @Test func `a batch deletion releases the identifiers of the accounts`() async throws {
         try await TestAPI.withAdministrator { api in
             var all: [JSONValue] = []
             for number in 0..<120 {
@@ -216,7 +216,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `a condition names the accounts it matches`() async throws {
+    @Test func `a condition selects the accounts that match it`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.create(["localId": "a", "email": "ann@example.com", "phoneNumber": "+15550001111"])
             _ = try await api.create(["localId": "b"])

@@ -60,12 +60,12 @@ struct ClientAddressTests {
         #expect(address?.description == expected)
     }
 
-    @Test func `a peer that is not known stays unknown`() {
+    @Test func `the address of an unknown peer stays unknown`() {
         #expect(clientAddress(peer: nil, forwardedFor: "198.51.100.1", trusted: Self.proxies) == nil)
     }
 
     @Test(arguments: [(["127.0.0.1"], "198.51.100.1"), ([], "127.0.0.1")] as [([String], String)])
-    func `who guesses passwords is logged by address`(trusted: [String], expected: String) async throws {
+    func `failed passwords are logged with the client's address`(trusted: [String], expected: String) async throws {
         try await TestService.with { service in
             let handle = ServiceHandle()
             handle.state = .ready(service.operations, checkDatabase: { nil })
@@ -107,7 +107,7 @@ struct ClientAddressTests {
         }
     }
 
-    @Test func `app verification gets the whole address, and limits count the network`() async throws {
+    @Test func `app verification gets the full address, and limits count the network`() async throws {
         let settings = ProjectSettings.developmentDefaults
             .with("concord", ["sms": ["windowSeconds": 0, "perAddressPerHour": 2]])
         try await TestService.with(settings: settings) { service in

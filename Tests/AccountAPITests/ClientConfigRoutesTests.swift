@@ -12,7 +12,7 @@ import Testing
         "/identitytoolkit/v3/relyingparty/getProjectConfig",
         "/www.googleapis.com/identitytoolkit/v3/relyingparty/getProjectConfig",
     ])
-    func `a client learns the project's number and the domains it may use`(path: String) async throws {
+    func `a client gets the project's number and authorized domains`(path: String) async throws {
         try await TestAPI.with { api in
             let answer = try await api.send(.get, path)
             #expect(answer.status == 200)
@@ -41,7 +41,7 @@ import Testing
             ("iosBundleId=com.example.app&clientId=other", "INVALID_OAUTH_CLIENT_ID"), ("iosBundleId=", nil),
         ] as [(String, String?)]
     )
-    func `an app that a page works for is one that is registered`(query: String, error: String?) async throws {
+    func `a page serves only registered apps`(query: String, error: String?) async throws {
         let settings = ProjectSettings.developmentDefaults.setting(Self.apps, at: ["concord", "apps"])
         try await TestAPI.with(settings: settings) { api async throws in
             #expect(try await api.send(.get, "/v1/projects?" + query).errorMessage == error)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `without a key there is no answer`() async throws {
+    @Test func `a request without a key is refused`() async throws {
         try await TestAPI.with { api async throws in
             for path in ["/v1/projects", "/v1/recaptchaParams", "/v2/recaptchaConfig", "/v2/passwordPolicy"] {
                 #expect(try await api.send(.get, path, key: nil).status == 403, "\(path)")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `the proof of being human is off`() async throws {
+    @Test func `reCAPTCHA is off by default`() async throws {
         try await TestAPI.with { api in
             let config = try await api.send(.get, "/v2/recaptchaConfig?clientType=CLIENT_TYPE_WEB")
             #expect(config.status == 200)
@@ -83,7 +83,7 @@ import Testing
 
     /// With a challenge beside them, assessments are tried first; without one there is nothing else.
     @Test(arguments: [(true, "AUDIT", "MISSING_APP_CREDENTIAL"), (false, "ENFORCE", "MISSING_RECAPTCHA_TOKEN")])
-    func `apps get the site key of their kind, and its enforcement`(
+    func `apps get the site key of their platform, and its enforcement`(
         hasChallenge: Bool,
         state: String,
         bare: String
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `no tenant is known`() async throws {
+    @Test func `an unknown tenant is not found`() async throws {
         try await TestAPI.with { api in
             for path in ["/v1/recaptchaParams", "/v2/recaptchaConfig", "/v2/passwordPolicy"] {
                 let answer = try await api.send(.get, path + "?tenantId=t1")

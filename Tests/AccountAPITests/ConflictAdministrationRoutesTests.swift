@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `pages go on where the one before ended, bounded and in one order`() async throws {
+    @Test func `each page continues after the previous one, in one order and with a limit`() async throws {
         try await TestAPI.withAdministrator { api in
             for number in 0..<7 {
                 _ = try await api.signUp("user\(number)@example.com")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `filters narrow the list, and what is none of them is a problem`() async throws {
+    @Test func `filters limit the list, and an invalid filter is a problem`() async throws {
         try await TestAPI.withAdministrator { api in
             let ada = try await api.signUp("ada@example.com")
             _ = try await api.signUp("bob@example.com")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `other callers learn nothing, even with the id or a handle`() async throws {
+    @Test func `other callers get no information, even with the id or a handle`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp("ada@example.com")
             let handle = try await handle(api, "ada@example.com", subject: "1")

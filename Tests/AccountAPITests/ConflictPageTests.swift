@@ -15,7 +15,7 @@ import Testing
         try await TestAPI.shared.send(.get, path, key: nil, headers: headers)
     }
 
-    @Test func `every file is served for what it is, and may do nothing but what the page needs`() async throws {
+    @Test func `every file has its media type and a content security policy with only what the page needs`() async throws {
         let types = [
             "/conflict": "text/html; charset=utf-8",
             "/conflict/page.css": "text/css; charset=utf-8",
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a file that the browser has is not sent again`() async throws {
+    @Test func `a file that the browser has cached is not sent again`() async throws {
         for served in conflictFiles {
             let tag = try #require(try await file(served.path).headers[.eTag])
             for held in [tag, "W/\(tag)", "\"other\", \(tag)"] {
@@ -53,7 +53,7 @@ import Testing
         #expect(Set(try await conflictFiles.asyncMap { try await file($0.path).headers[.eTag] }).count == 6)
     }
 
-    @Test func `the page comes while the database is away, and nothing else than GET and HEAD reaches it`() async throws
+    @Test func `the page is served without the database, and only for GET and HEAD`() async throws
     {
         try await Wire.with(service: ServiceHandle()) { wire async throws in
             for served in conflictFiles {
@@ -83,7 +83,7 @@ import Testing
         return all.mapValues { ($0.object ?? [:]).compactMapValues(\.string) }
     }
 
-    @Test func `every language says everything, with the same places to fill`() async throws {
+    @Test func `every language has every text with the same placeholders`() async throws {
         let strings = try await strings()
         let languages = try await file("/conflict/strings.json").json["languages"]?.object ?? [:]
         #expect(Set(strings.keys) == ["en", "zh-TW", "th"] && Set(languages.keys) == Set(strings.keys))
@@ -107,7 +107,7 @@ import Testing
         for known in KnownProvider.all { #expect(names?[known.id.rawValue] == known.displayName) }
     }
 
-    @Test func `every problem, kind and state that the API knows has its sentence`() async throws {
+    @Test func `every problem, kind and state of the API has a text`() async throws {
         let english = try #require(try await strings()["en"])
         for problem in ProblemType.allCases { #expect(english["problem.\(problem.rawValue)"] != nil, "\(problem)") }
         let schemas = try OpenAPIDocument().root["components"]?["schemas"]?["Conflict"]?["properties"]
@@ -119,7 +119,7 @@ import Testing
         #expect(shown == states.filter { $0 != "open" })
     }
 
-    @Test func `every way to bring a suspended method back has its sentence`() async throws {
+    @Test func `every way to restore a suspended method has a text`() async throws {
         let english = try #require(try await strings()["en"])
         for way in MethodRestoration.allCases { #expect(english["restore.\(way.rawValue)"] != nil, "\(way)") }
         let schema = try OpenAPIDocument().root["components"]?["schemas"]?["Suspension"]?["properties"]?["restore"]
@@ -127,7 +127,7 @@ import Testing
         #expect(described == MethodRestoration.allCases.map(\.rawValue))
     }
 
-    @Test func `every string is used, and every string that is used is there`() async throws {
+    @Test func `every text is used, and every used text exists`() async throws {
         let english = try #require(try await strings()["en"])
         let page = try await file("/conflict").text
         let script = try await file("/conflict/page.js").text

@@ -59,7 +59,7 @@ import Testing
         return try #require(mails.last { $0["email"]?.string == email })
     }
 
-    @Test func `from the refusal to the linked account, without a word about the account before the proof`()
+    @Test func `a conflict leads to a linked account, and reveals nothing about the account before the proof`()
         async throws
     {
         let api = try TestAPI.shared
@@ -150,7 +150,7 @@ import Testing
         expect(.conflictClosed, try await post(api, "/proof", ["kind": "mailbox"], handle))
     }
 
-    @Test func `a sign-in that is too old says how recent it has to be (RFC 9470)`() async throws {
+    @Test func `if the sign-in is too old, the response has the required age (RFC 9470)`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("old@example.com")
             let handle = try await handle(api, "old@example.com", subject: "1003")
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `an eleventh mail about an account has to wait, and its answer says how long and no more`() async throws
+    @Test func `an eleventh mail about an account must wait, and the response has only the waiting time`() async throws
     {
         try await TestAPI.with { api in
             _ = try await api.signUp("full@example.com")
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `opening the mailed link ten times uses nothing up (pain B35)`() async throws {
+    @Test func `opening the mailed link ten times does not use the code (pain B35)`() async throws {
         let api = try TestAPI.shared
         _ = try await api.signUp("scanned@example.com")
         let handle = try await handle(api, "scanned@example.com", subject: "1004")

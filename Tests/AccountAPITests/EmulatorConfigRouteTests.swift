@@ -10,7 +10,7 @@ import Testing
 @Suite struct EmulatorConfigRouteTests {
     private static let path = "/emulator/v1/projects/\(TestService.projectID)/config"
 
-    @Test func `a test suite sees that the server is there`() async throws {
+    @Test func `a test suite can check that the server runs`() async throws {
         try await TestAPI.with { api in
             let answer = try await api.send(.get, "/", key: nil)
             #expect(answer.json["authEmulator"]?["ready"] == true)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `production has none of it`() async throws {
+    @Test func `production has no emulator configuration`() async throws {
         try await TestAPI.with(development: nil) { api async throws in
             #expect(try await api.send(.get, "/", key: nil).status == 404)
             #expect(try await api.send(.get, Self.path, key: nil).status == 404)

@@ -33,7 +33,7 @@ struct FictionalNumberTests {
         try await TestAPI.with(settings: settings, callers: DevelopmentCallers(), body)
     }
 
-    @Test func `a fictional number signs in with its code, asked for no app, sent nothing, counted nowhere`()
+    @Test func `a fictional number signs in with its code, without app verification, message or count`()
         async throws
     {
         try await withFictional { api async throws in
@@ -72,7 +72,7 @@ struct FictionalNumberTests {
     }
 
     @Test(arguments: ["+15555551000", "+1 555-555-0100", "+1 (555) 010-0199", "+11235550123"])
-    func `a number of examples is sent a code in development only`(_ example: String) async throws {
+    func `a number reserved for examples gets a code in development only`(_ example: String) async throws {
         for developmentNumbers in [DevelopmentNumbers(), nil] {
             try await TestAPI.with(developmentNumbers: developmentNumbers) { api async throws in
                 guard developmentNumbers != nil else {
@@ -91,7 +91,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `what an SDK sends with verification switched off is enough, and for a real number is not`() async throws
+    @Test func `an SDK request with verification disabled works for a fictional number, not for a real one`() async throws
     {
         try await withFictional { api async throws in
             let header = try #require(HTTPField.Name("X-Ios-Bundle-Identifier"))
@@ -114,7 +114,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `a fictional number needs its own code, once for each session`() async throws {
+    @Test func `a fictional number needs its configured code, once for each session`() async throws {
         try await withFictional { api async throws in
             let session = try #require(try await api.askForCode(number, with: [:]).json["sessionInfo"]?.string)
             #expect(try await api.signInByPhone(session, "123456").errorMessage == "INVALID_CODE")
@@ -129,7 +129,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `a fictional sign-in makes an ordinary user with ordinary tokens`() async throws {
+    @Test func `a sign-in with a fictional number creates an ordinary user with ordinary tokens`() async throws {
         try await withFictional { api async throws in
             let session = try #require(try await api.askForCode(number, with: [:]).json["sessionInfo"]?.string)
             let account = try await api.signInByPhone(session, code).json
@@ -150,7 +150,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `numbers and codes are changed and removed at any time, at once; accounts stay`() async throws {
+    @Test func `numbers and codes can be changed and removed at any time, and accounts stay`() async throws {
         try await withFictional { api async throws in
             func configure(_ numbers: JSONValue) async throws {
                 let answer = try await api.send(
@@ -196,7 +196,7 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `a real number's code, and a conflict over a fictional one, go on as with any other`() async throws {
+    @Test func `real numbers' codes and conflicts about fictional numbers work as usual`() async throws {
         try await TestAPI.with(
             settings: Self.settings([number: .string(code)]).with(
                 "signIn",

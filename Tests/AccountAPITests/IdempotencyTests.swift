@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Each step is repeated after the conflict has gone on, too: what counts is the key.
-    @Test func `every step of a conflict is taken once and answered alike`() async throws {
+    @Test func `every step of a conflict is applied once, and a repetition gets the same response`() async throws {
         try await TestAPI.with { api in
             let wire = api.wire
             let (_, handle) = try await conflict(api, "ada@example.com", subject: "1")

@@ -29,7 +29,7 @@ import Testing
         return .object(request.merging(more.object ?? [:]) { $1 })
     }
 
-    @Test func `a preset gives the values that are not set, and one value can be set by itself`() async throws {
+    @Test func `a preset supplies unset values, and each value can be overridden`() async throws {
         try await TestAPI.withAdministrator { api in
             func values() async throws -> JSONValue? {
                 try await api.send(.get, "/concord/v1/policy", key: nil, bearer: "owner").json["linkPolicy"]
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the next owner of an address is not let in, and its owner settles that with another method`()
+    @Test func `the next owner of an address is refused, until the account's owner confirms with another method`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `under the preset firebase the next owner of an address replaces the last one, as in production`()
+    @Test func `under the preset firebase the next owner of an address replaces the previous one, as in production`()
         async throws
     {
         try await TestAPI.withAdministrator { api in

@@ -55,7 +55,7 @@ struct LockoutTests {
         #expect(try await signIn(api, "guess", from: network(50)) == Self.locked)
     }
 
-    @Test func `ten wrong guesses from elsewhere do not stop the owner`() async throws {
+    @Test func `ten wrong guesses from another network do not lock the owner out`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             #expect(try await guess(api, from: network(1), times: 10).allSatisfy { $0 == Self.wrong })
@@ -65,7 +65,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `a network is the whole of an IPv6 subscriber's addresses`() async throws {
+    @Test func `all addresses of an IPv6 subscriber are one network`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             for number in 1...10 {
@@ -96,7 +96,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `a refresh gives the device its secret, where it is asked for`() async throws {
+    @Test func `a refresh returns the device secret if the client requests it`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ada@example.com")
             let refresh: JSONValue = [
@@ -135,7 +135,7 @@ struct LockoutTests {
         return try #require(try await api.post("/v1/token", refresh).json["device_secret"]?.string)
     }
 
-    @Test func `a stolen session is one device, however often it refreshes`() async throws {
+    @Test func `a stolen session is one device, no matter how often it refreshes`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ada@example.com")
             let owner = try await enter(api, from: Self.home)
@@ -154,7 +154,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `sessions that a stolen one opens by changing the account are one device`() async throws {
+    @Test func `sessions that a stolen session opens by changing the account are the same device`() async throws {
         try await TestAPI.with { api in
             var session = try await api.signUp("ada@example.com")
             try await closeToStrangers(api)
@@ -193,7 +193,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `a hundred networks together still meet the limit`() async throws {
+    @Test func `a hundred networks together still reach the limit`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             #expect(try await signIn(api, from: Self.home) == nil)
@@ -213,7 +213,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `a new password opens the address to the owner everywhere, and ends what a thief's device knew`()
+    @Test func `a new password unlocks the address everywhere and makes a thief's device unknown`()
         async throws
     {
         try await TestAPI.with { api in
@@ -233,7 +233,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `ended sessions end the known network and device`() async throws {
+    @Test func `ended sessions make the network and device unknown`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ada@example.com")
             let device = try #require(try await enter(api, from: Self.home).json["deviceSecret"]?.string)
@@ -243,7 +243,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `an address without an account meets the limits of one with an account`() async throws {
+    @Test func `an address without an account has the same limits as one with an account`() async throws {
         try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api in
             _ = try await api.signUp("ada@example.com")
             for email: JSONValue in ["ada@example.com", "nobody@example.com"] {
@@ -259,7 +259,7 @@ struct LockoutTests {
         }
     }
 
-    @Test func `replacing a password counts for the network, and known devices are not held off`() async throws {
+    @Test func `password changes count for the network, and known devices are not locked`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let device = try #require(try await enter(api, from: Self.home).json["deviceSecret"]?.string)

@@ -5,7 +5,7 @@ import Testing
 
 /// The web flows of providers with OAuth 2.0 and no ID tokens, from their beginning to the end.
 struct OAuthFlowTests {
-    @Test func `GitHub's page signs in`() async throws {
+    @Test func `a flow through GitHub's page signs in`() async throws {
         try await check(
             SimulatedGitHub(),
             as: "github.com",
@@ -15,7 +15,7 @@ struct OAuthFlowTests {
         )
     }
 
-    @Test func `Facebook's page signs in`() async throws {
+    @Test func `a flow through Facebook's page signs in`() async throws {
         try await check(
             SimulatedFacebook(),
             as: "facebook.com",

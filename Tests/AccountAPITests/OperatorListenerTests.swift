@@ -19,7 +19,7 @@ struct OperatorListenerTests {
         }
     }
 
-    @Test func `the owner is an administrator, strangers are not`() async throws {
+    @Test func `the socket's owner is an administrator, other users are not`() async throws {
         try await withListener { wire async throws in
             #expect(try await wire.send(.get, list, key: nil, bearer: "owner").status == 200)
             #expect(try await wire.send(.get, list, key: nil, bearer: "stranger").status == 401)
@@ -28,7 +28,7 @@ struct OperatorListenerTests {
         }
     }
 
-    @Test func `a browser is refused, and gets no leave to read the answer`() async throws {
+    @Test func `a browser is refused and cannot read the response`() async throws {
         try await withListener { wire async throws in
             let origin: HTTPFields = [.origin: "http://localhost:3000"]
             for method in [HTTPRequest.Method.get, .options] {
@@ -40,7 +40,7 @@ struct OperatorListenerTests {
         }
     }
 
-    @Test func `who calls the listener by another name is refused`() async throws {
+    @Test func `a request with another host name is refused`() async throws {
         try await withListener { wire async throws in
             let answer = try await wire.send(.get, list, key: nil, bearer: "owner", host: "evil.example.com")
             #expect(answer.status == 403)
@@ -48,7 +48,7 @@ struct OperatorListenerTests {
     }
 
     @Test(arguments: ["localhost", "LOCALHOST:9098", "127.0.0.1", "127.0.0.1:9098", "127.1.2.3", "[::1]:9098", "[::1]"])
-    func `a name of this host`(_ authority: String) {
+    func `a name of this host is accepted`(_ authority: String) {
         #expect(API.isThisHost(authority))
     }
 
@@ -56,7 +56,7 @@ struct OperatorListenerTests {
         nil, "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "127.example.com:9098", "10.0.0.1",
         "[::2]", "0.0.0.0", "[", ":",
     ])
-    func `a name that another person may have registered for this host`(_ authority: String?) {
+    func `a name that another person could register for this host is refused`(_ authority: String?) {
         #expect(!API.isThisHost(authority))
     }
 }

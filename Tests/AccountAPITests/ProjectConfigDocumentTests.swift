@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ProjectConfigDocumentTests {
-    @Test func `the table of fields in the manual is the one the program has`() throws {
+    @Test func `the documented table of fields equals the program's table`() throws {
         let document = URL(filePath: Repository.root + "/docs/reference/project-configuration.md")
         let (begin, end) = ("<!-- begin: project configuration -->\n", "<!-- end: project configuration -->")
         var text = String(decoding: try Data(contentsOf: document), as: UTF8.self)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `no two fields stand at one place or inside each other`() {
+    @Test func `no two fields have the same path or nested paths`() {
         for field in ProjectConfigField.all {
             let clashes = ProjectConfigField.all.filter { other in
                 zip(field.path, other.path).allSatisfy { $0 == $1 }

@@ -144,7 +144,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `a flow for a reauthentication has the provider ask anew, and takes no sign-in from before it`()
+    @Test func `a reauthentication flow requests a new sign-in and refuses an older one`()
         async throws
     {
         try await Self.withIssuer { scenario in
@@ -173,7 +173,7 @@ struct ProviderFlowTests {
 
     // MARK: whose flow, and how often
 
-    @Test func `another session's answer is refused, and the right session still finishes`() async throws {
+    @Test func `a callback in another session is refused, and the right session can still finish`() async throws {
         try await Self.withGoogle { scenario in
             let before = try await scenario.rows()
             let request = try await scenario.answer("google.com")
@@ -189,7 +189,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `an answer counts once, and one that was never asked for not at all`() async throws {
+    @Test func `a callback works once, and an unrequested one is refused`() async throws {
         try await Self.withGoogle { scenario in
             let request = try await scenario.answer("google.com")
             #expect(try await scenario.finish(request).status == 200)
@@ -208,7 +208,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `an answer is waited for an hour`() async throws {
+    @Test func `a flow expires after an hour`() async throws {
         try await Self.withGoogle { scenario in
             let before = try await scenario.rows()
             let request = try await scenario.answer("google.com")
@@ -220,7 +220,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `a flow whose key is gone has to begin anew`() async throws {
+    @Test func `a flow whose key was removed must begin again`() async throws {
         try await Self.withGoogle { scenario in
             let before = try await scenario.rows()
             let request = try await scenario.answer("google.com")
@@ -233,7 +233,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `of 64 that present one answer at once one is signed in, by one exchange`() async throws {
+    @Test func `of 64 concurrent callbacks of one flow, one signs in with one exchange`() async throws {
         try await Self.withGoogle { scenario in
             scenario.simulator.change { $0.faults[.token] = .slow(.milliseconds(20)) }
             let request = try await scenario.answer("google.com")
@@ -271,7 +271,7 @@ struct ProviderFlowTests {
         Failure("an error", 503, nil) { $0.faults[.token] = .status(500) },
     ]
 
-    @Test func `what proves nothing leaves nothing behind`() async throws {
+    @Test func `a callback without a valid proof stores nothing`() async throws {
         try await Self.withGoogle { scenario in
             let honest = scenario.simulator.character
             let before = try await scenario.rows()
@@ -290,7 +290,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `an answer of another issuer, and the user's no, leave nothing behind`() async throws {
+    @Test func `a callback from another issuer, and a refusal by the user, store nothing`() async throws {
         try await Self.withIssuer { scenario in
             let before = try await scenario.rows()
             var request = try await scenario.answer(Self.issuer)
@@ -304,7 +304,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `a provider that is disabled meanwhile signs in no user`() async throws {
+    @Test func `a provider that is disabled during a flow signs in no user`() async throws {
         try await Self.withGoogle { scenario in
             let request = try await scenario.answer("google.com")
             let path = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs/google.com"
@@ -345,7 +345,7 @@ struct ProviderFlowTests {
         (["customParameter": ["lang": 7]], nil),
     ]
 
-    @Test func `what cannot be asked begins nothing`() async throws {
+    @Test func `an invalid request begins no flow`() async throws {
         try await Self.withGoogle { scenario in
             let before = try await scenario.rows()
             for (extra, code) in Self.impossible {
@@ -357,7 +357,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `an issuer that is away begins nothing`() async throws {
+    @Test func `if the issuer is unreachable, no flow begins`() async throws {
         try await Self.withIssuer { scenario in
             scenario.simulator.change { $0.faults[.discovery] = .nothing }
             let before = try await scenario.rows()

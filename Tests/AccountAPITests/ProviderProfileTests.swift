@@ -19,7 +19,7 @@ struct ProviderProfileTests {
         Field(claim: "name", shown: "displayName", lengthMax: 256),
         Field(claim: "screen_name", shown: "screenName", lengthMax: 256),
     ])
-    func `a claim is kept up to the bound of its column, and one that is longer fails no sign-in`(
+    func `a claim is stored up to the limit of its column, and a longer one fails no sign-in`(
         field: Field
     ) async throws {
         try await TestAPI.with { api in

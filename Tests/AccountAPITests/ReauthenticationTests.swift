@@ -25,7 +25,7 @@ struct ReauthenticationTests {
         }
     }
 
-    @Test func `unlinking what a session signed in with does not make it a guest's`() async throws {
+    @Test func `an account that unlinks its session's provider does not become anonymous`() async throws {
         let settings = ProjectSettings.developmentDefaults.setting(["recentSignInSeconds": 2], at: ["concord"])
         try await TestAPI.with(settings: settings) { api in
             let body: JSONValue = [

@@ -64,7 +64,7 @@ struct ReservedAddressTests {
         return answer.status == 200
     }
 
-    @Test func `the consent page of development foretells that a reserved address is taken`() async throws {
+    @Test func `the consent page of development predicts that a reserved address is taken`() async throws {
         try await afterTheft(wasProven: true) { api, _, _ in
             let claims: JSONValue = ["sub": "somebody", "email": .string(owners), "hd": "example.com"]
             let asked: JSONValue = ["providerId": "google.com", "claims": claims]
@@ -77,7 +77,7 @@ struct ReservedAddressTests {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `a thief who signs up at the freed address does not stop the owner's recovery`(
+    func `a thief who signs up with the freed address does not stop the owner's recovery`(
         isProtected: Bool,
         wasProven: Bool
     ) async throws {
@@ -94,7 +94,7 @@ struct ReservedAddressTests {
     }
 
     @Test(arguments: [false, true])
-    func `no road leads a thief to the freed address, and a taken one is refused alike`(isProtected: Bool) async throws
+    func `a thief cannot get the freed address with any method, and the refusal is the same as for a taken one`(isProtected: Bool) async throws
     {
         try await afterTheft(isProtected: isProtected, wasProven: true) { api, stolen, recovery in
             _ = try await api.signUp("taken@example.com")
@@ -183,7 +183,7 @@ struct ReservedAddressTests {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `a decoy that never proved the address gives way to the code`(
+    func `an account that never proved the address gives it up to the recovery code`(
         isProtected: Bool,
         wasProven: Bool
     ) async throws {
@@ -213,7 +213,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `a code makes no room at an account that was there before it`() async throws {
+    @Test func `a code takes no address from an account that existed before it`() async throws {
         try await TestAPI.withAdministrator(settings: settings(protectsEmails: false)) { api in
             // An intruder registers the victim's address, and moves on.
             _ = try await api.signUp(owners, password: "intruder's own")
@@ -265,7 +265,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `the account itself takes its address back by any road`() async throws {
+    @Test func `the account can take its address back with any method`() async throws {
         try await afterTheft(wasProven: true) { api, stolen, recovery in
             let session = try await api.signIn(thiefs).json
             let body: JSONValue = ["idToken": session["idToken"] ?? .null, "email": .string(owners)]
@@ -304,7 +304,7 @@ struct ReservedAddressTests {
         }
     }
 
-    @Test func `an administrator takes a reserved address, and an import leaves it alone`() async throws {
+    @Test func `an administrator can use a reserved address, but an import cannot`() async throws {
         try await afterTheft(wasProven: true) { api, stolen, recovery in
             let row: JSONValue = ["localId": "imported", "email": .string(owners), "emailVerified": true]
             let imported = try await api.admin("accounts:batchCreate", ["users": [row]])

@@ -7,7 +7,7 @@ import Postgres
 import Testing
 
 struct ResetPasswordTests {
-    @Test func `inspecting says what a code is for and uses nothing up`() async throws {
+    @Test func `inspecting a code shows its purpose and does not use it`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("Ada@example.com")
             let reset = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -62,7 +62,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `a reset that first proves the address voids the conflicts that were open on the account`()
+    @Test func `a reset that first proves the address voids the account's open conflicts`()
         async throws
     {
         try await TestAPI.with { api in
@@ -89,7 +89,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `R2 and R4: a reset unlinks every provider and gives the number up, unless the project says otherwise`()
+    @Test func `R2 and R4: a reset unlinks every provider and removes the number, unless the project disables this`()
         async throws
     {
         for unlinks in [true, false] {
@@ -131,7 +131,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `R3: an account of a provider only gains a password and loses the provider`() async throws {
+    @Test func `R3: a reset adds a password to an account with only a provider and unlinks the provider`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             try await api.service.link("google.com", subject: "ada", to: "ada@example.com")
@@ -168,7 +168,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `errors leave the code as it was`() async throws {
+    @Test func `a refused reset does not use the code`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -200,7 +200,7 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `the old password sets a new one, and reveals nothing else`() async throws {
+    @Test func `the old password can set a new one, and reveals nothing else`() async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
             let ada = try await api.signUp("ada@example.com")
             func replace(_ email: String, _ old: String, _ new: String) async throws -> TestAPI.Answer {

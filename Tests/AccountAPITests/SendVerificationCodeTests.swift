@@ -20,7 +20,7 @@ struct SendVerificationCodeTests {
         return try await api.service.database.rows(query).first
     }
 
-    @Test func `unassigned numbers are refused, each for its reason`() async throws {
+    @Test func `unassigned numbers are refused with a reason`() async throws {
         try await TestAPI.with { api async throws in
             let malformed = [
                 "", " ", "+", "6505553434", "+1", "+1650", "+0123456789", "+1 650 555 3434 ext. 5", "+1-800-FLOWERS",
@@ -44,7 +44,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `however a number is typed, it is one number`() async throws {
+    @Test func `all spellings of a number are one number`() async throws {
         try await TestAPI.with { api async throws in
             let account = try await api.signInByPhone("+44 (0) 20.7183-8750").json
             #expect(account["phoneNumber"] == "+442071838750")
@@ -53,7 +53,7 @@ struct SendVerificationCodeTests {
     }
 
     @Test(arguments: ["/v1/accounts:verifyIosClient", "/identitytoolkit/v3/relyingparty/verifyClient"])
-    func `an app for iOS that no push reaches uses a challenge`(path: String) async throws {
+    func `an iOS app that pushes do not reach uses a challenge`(path: String) async throws {
         try await TestAPI.with { api async throws in
             let push: JSONValue = ["appToken": "0a0b0c", "isSandbox": true]
             #expect(try await api.post(path, push).errorMessage == "INVALID_APP_CREDENTIAL")
@@ -67,7 +67,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `a message is sent for a request that proves its app, and for no other`() async throws {
+    @Test func `a message is sent only if the request proves its app`() async throws {
         try await TestAPI.with { api async throws in
             let forms: [([String: JSONValue], String)] = [
                 ([:], "MISSING_APP_CREDENTIAL"),
@@ -97,7 +97,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `without a verifier no app is believed, unless the operator accepts that`() async throws {
+    @Test func `without a verifier apps are refused, unless the operator accepts that`() async throws {
         try await TestService.with { service async throws in
             func denial(_ apps: AppVerifiers, _ credential: AppCredential) async throws -> Denial? {
                 var operations = service.operations
@@ -121,7 +121,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `another request inside the window gets another session for the same code, and no second message`()
+    @Test func `a second request within the window gets another session for the same code, without a message`()
         async throws
     {
         try await TestAPI.with(settings: settings(["windowSeconds": 30])) { api async throws in
@@ -146,7 +146,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `a message has ten sessions at most`() async throws {
+    @Test func `a message has at most ten sessions`() async throws {
         try await TestAPI.with(settings: settings(["windowSeconds": 30])) { api async throws in
             for _ in 1...10 { #expect(try await api.askForCode(number).status == 200) }
             #expect(try await api.askForCode(number).errorMessage == "TOO_MANY_ATTEMPTS_TRY_LATER")
@@ -156,7 +156,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `a message is in the language that the client asks for`() async throws {
+    @Test func `a message is in the language that the client requests`() async throws {
         try await TestAPI.with { api async throws in
             let header = try #require(HTTPField.Name("X-Firebase-Locale"))
             func text(_ locale: String?) async throws -> String {
@@ -190,7 +190,7 @@ struct SendVerificationCodeTests {
         }
     }
 
-    @Test func `messages go where the project sends them, fictional numbers wherever they are`() async throws {
+    @Test func `region rules apply to messages, but not to fictional numbers`() async throws {
         let development = ProjectSettings.developmentDefaults
         let fictional: JSONValue = [
             "phoneNumber": ["enabled": true, "testPhoneNumbers": ["+442071838750": "123456"]]

@@ -32,7 +32,7 @@ struct ShortCodeRouteTests {
         return try #require(mails.last?.shortCode)
     }
 
-    @Test func `the short code of each kind of mail does what its link does`() async throws {
+    @Test func `the short code of each mail does the same as its link`() async throws {
         try await TestAPI.with { api async throws in
             _ = try await api.signUp("ada@example.com")
             func exchanged(_ type: String, _ email: String) async throws -> String {
@@ -63,7 +63,7 @@ struct ShortCodeRouteTests {
         }
     }
 
-    @Test func `what is wrong is a problem that says nothing of accounts`() async throws {
+    @Test func `a wrong code is a problem that reveals nothing about accounts`() async throws {
         try await TestAPI.with { api async throws in
             _ = try await api.signUp("ada@example.com")
             _ = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -87,7 +87,7 @@ struct ShortCodeRouteTests {
         }
     }
 
-    @Test func `what is no request is refused`() async throws {
+    @Test func `a malformed request is refused`() async throws {
         try await TestAPI.with { api async throws in
             let good: [String: JSONValue] = [
                 "requestType": "PASSWORD_RESET", "email": "ada@example.com", "code": "12345678",
@@ -106,7 +106,7 @@ struct ShortCodeRouteTests {
         }
     }
 
-    @Test func `mails above the limit are answered as clients know it, with an account and without`() async throws {
+    @Test func `mails above the limit get the documented error, with and without an account`() async throws {
         let settings: JSONValue = ["signIn": ["email": ["enabled": true, "passwordRequired": false]]]
         try await TestAPI.with(settings: settings) { api async throws in
             _ = try await api.signUp("ada@example.com")

@@ -14,7 +14,7 @@ struct SignInLinkTests {
         return Dictionary(items) { _, last in last }
     }
 
-    @Test func `an app's link names the app, and holds all that a sign-in needs`() async throws {
+    @Test func `an app's link names the app and has everything that a sign-in needs`() async throws {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["linkDomains": ["app.example.com"]])
         try await TestAPI.with(settings: settings) { api in
             let continueURL = "http://localhost/finish?operation=buy&uid=1%262"
@@ -42,7 +42,7 @@ struct SignInLinkTests {
         }
     }
 
-    @Test func `a link that one device asked for signs in on another`() async throws {
+    @Test func `a link that one device requested signs in on another`() async throws {
         try await TestAPI.with { api in
             func post(_ path: String, _ body: JSONValue, from device: String) async throws -> TestAPI.Answer {
                 try await api.send(.post, path, Array(body.text.utf8), headers: [.userAgent: device])

@@ -86,7 +86,7 @@ import Testing
         )
     }
 
-    @Test func `a linked account that a conflict replaces is named before the click and after it`() async throws {
+    @Test func `the conflict shows the linked account that it replaces, before and after confirmation`() async throws {
         try await TestAPI.withAdministrator { api in
             func google(_ subject: String) async throws -> JSONValue {
                 let claims = #"{"sub":"\#(subject)","email":"\#(Self.email)","hd":"example.com"}"#
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `everything that a takeover suspends is announced, and nothing else`() async throws {
+    @Test func `a takeover announces exactly the methods that it suspends`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp(Self.email)
             try await api.service.link("facebook.com", subject: "intruder", to: Self.email)
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test
-    func `where the address was proven before, or a session proves the conflict, nothing is suspended or announced`()
+    func `if the address was already proven, or a session proves the conflict, nothing is suspended`()
         async throws
     {
         for isProven in [true, false] {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `what can no longer be settled announces nothing`() async throws {
+    @Test func `a conflict that can no longer be resolved announces nothing`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp(Self.email)
             let handle = try await handle(api)
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `a project that keeps nothing says that the method is deleted, and how to get a new one`() async throws {
+    @Test func `if a project retains no suspended methods, the conflict says that the method is deleted`() async throws {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["quarantineSeconds": 0])
         try await TestAPI.withAdministrator(settings: settings) { api in
             _ = try await api.signUp(Self.email)
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: Resets
 
-    @Test func `the holder of a live reset code learns what the reset would unlink`()
+    @Test func `the holder of a live reset code sees what the reset would unlink`()
         async throws
     {
         for (isProven, unlinks) in [(true, true), (true, false), (false, false)] {

@@ -6,7 +6,7 @@ import Testing
 struct UpdateRouteTests {
     private func token(_ answer: JSONValue) -> JSONValue { answer["idToken"] ?? .null }
 
-    @Test func `a change of name and picture is answered without tokens and keeps the session`() async throws {
+    @Test func `a change of name and picture returns no tokens and keeps the session`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await api.post(
@@ -41,7 +41,7 @@ struct UpdateRouteTests {
         "data:text/html,x",
         "//example.com/a.png", "a.png",
     ])
-    func `a picture that runs script in the page that shows it is refused from every caller`(
+    func `a picture URL that runs script is refused from every caller`(
         address: String
     )
         async throws
@@ -71,7 +71,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `deleted attributes go, by name and by number`() async throws {
+    @Test func `attributes can be deleted by name and by number`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             _ = try await api.post(
@@ -92,7 +92,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `a new password ends every other session and answers with a new one`() async throws {
+    @Test func `a new password ends every other session and returns a new one`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await api.post(
@@ -141,7 +141,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `an address that is taken is refused, malformed ones too`() async throws {
+    @Test func `a taken or malformed address is refused`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             _ = try await api.signUp("bob@example.com")
@@ -155,7 +155,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `with addresses protected a direct change is refused`() async throws {
+    @Test func `if addresses are protected, a direct change is refused`() async throws {
         try await TestAPI.with(settings: settings(protectsEmails: true)) { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await api.post(
@@ -168,7 +168,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `an anonymous account gets address and password in place`() async throws {
+    @Test func `an anonymous account can add an address and a password`() async throws {
         try await TestAPI.with { api in
             let user = try await api.post("/v1/accounts:signUp", [:]).json
             let answer = try await api.post(
@@ -181,7 +181,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `an old session may change the name and nothing that matters`() async throws {
+    @Test func `an old session may change the name but nothing sensitive`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             api.service.clock.advance(seconds: 301)
@@ -214,7 +214,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `the last method stays where policy keeps it`() async throws {
+    @Test func `if the policy protects the last sign-in method, it cannot be removed`() async throws {
         try await TestAPI.with(settings: settings(keepsLastMethod: true)) { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await api.post(
@@ -225,7 +225,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `what is refused changes nothing at all`() async throws {
+    @Test func `a refused update changes nothing`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ann@example.com")
             let answer = try await api.post(
@@ -237,7 +237,7 @@ struct UpdateRouteTests {
         }
     }
 
-    @Test func `a client is refused what is an administrator's`() async throws {
+    @Test func `a client cannot set fields that are reserved for administrators`() async throws {
         try await TestAPI.with { api in
             let user = try await api.signUp("ann@example.com")
             let fields: [(String, JSONValue, String)] = [

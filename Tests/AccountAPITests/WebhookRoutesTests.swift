@@ -32,7 +32,7 @@ struct WebhookRoutesTests {
         return answer
     }
 
-    @Test func `an endpoint is made, shown without its secret, given another, enabled and deleted`() async throws {
+    @Test func `an endpoint can be created, read without its secret, rotated, enabled and deleted`() async throws {
         let url = "https://receiver.example.com/a?b=c"
         let made = try await send(.post, Self.path, ["url": .string(url)], describedAt: Self.path)
         #expect(made.status == 200)
@@ -59,7 +59,7 @@ struct WebhookRoutesTests {
         #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
     }
 
-    @Test func `an endpoint is changed in the version that was seen, or not at all`() async throws {
+    @Test func `a change that names another version of an endpoint is refused`() async throws {
         let made = try await send(
             .post,
             Self.path,
@@ -105,14 +105,14 @@ struct WebhookRoutesTests {
         "https://127.1/", "https://0x7f000001/", "https://2130706433/", "https://0177.0.0.1/", "https://0xa9fea9fe/",
         "https://receiver.example.com/" + String(repeating: "a", count: 2048),
     ])
-    func `an address that cannot be sent to is refused`(url: String) async throws {
+    func `an endpoint with an invalid URL is refused`(url: String) async throws {
         let answer = try await send(.post, Self.path, ["url": .string(url)], describedAt: Self.path)
         #expect(answer.status == 400, "\(url)")
         #expect(answer.json["type"] == "urn:concord:problem:malformed-request")
     }
 
     @Test(arguments: ["x", "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-00000000000G", "..", "%00"])
-    func `an endpoint that is none is not found`(id: String) async throws {
+    func `an unknown endpoint is not found`(id: String) async throws {
         let item = Self.path + "/{id}"
         #expect(try await send(.get, "\(Self.path)/\(id)", describedAt: item).status == 404)
         #expect(try await send(.delete, "\(Self.path)/\(id)", describedAt: item).status == 404)
@@ -121,7 +121,7 @@ struct WebhookRoutesTests {
         }
     }
 
-    @Test func `an eleventh is refused`() async throws {
+    @Test func `an eleventh endpoint is refused`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             for number in 1...11 {
                 let answer = try await api.post(
@@ -135,7 +135,7 @@ struct WebhookRoutesTests {
         }
     }
 
-    @Test func `only administrators have a say`() async throws {
+    @Test func `only administrators may manage webhooks`() async throws {
         let api = try TestAPI.shared
         let account = try await api.signUp("webhooks@example.com")
         for bearer in [nil, "forged", account["idToken"]?.string] {

@@ -154,9 +154,9 @@ struct AuditCommandTests {
         try await Self.withAccounts { database in
             let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
             let unasked = "concord: rules left out, because they need all accounts: \(three)\n"
-            let one = try await Self.concord(["run", "--user", "user-1", "--user", "nobody"], database)
+            let one = try await Self.concord(["run", "--user", "user-1", "--user", "unknown"], database)
             #expect(one.status == .exited(1) && one.output == "1 account, nothing found by 20 rules\n", "\(one)")
-            #expect(one.error == unasked + "concord: no account has the uid nobody\n")
+            #expect(one.error == unasked + "concord: no account has the uid unknown\n")
             let many = try await Self.concord(["plan"] + (1...12).flatMap { ["--user", "x\($0)"] }, database)
             #expect(many.status == .exited(1), "\(many)")
             let uids = "x1, x10, x11, x12, x2, x3, x4, x5, x6, x7"
