@@ -148,7 +148,8 @@ struct AddressRecoveryTests {
         }
     }
 
-    @Test func `if the owner changes the address back, the thief gets no mail and codes in the thief's mailbox are void`()
+    @Test
+    func `if the owner changes the address back, the thief gets no mail and codes in the thief's mailbox are void`()
         async throws
     {
         try await TestAPI.with { api in

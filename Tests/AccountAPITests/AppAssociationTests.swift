@@ -51,7 +51,7 @@ struct AppAssociationTests {
             ("com.example.unlinked", nil, nil),
         ] as [(String, String?, String?)]
     )
-    func `a link leads to the app's store page, from the request or the registration`(
+    func `a link has the app's App Store id, from the request or otherwise from the registration`(
         bundle: String,
         asked: String?,
         expected: String?

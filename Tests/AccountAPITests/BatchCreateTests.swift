@@ -159,7 +159,7 @@ struct BatchCreateTests {
     }
 
     @Test(arguments: algorithms)
-    func `an imported user signs in with the old password, and with no other`(algorithm: Algorithm) async throws {
+    func `an imported user signs in only with the old password`(algorithm: Algorithm) async throws {
         try await TestAPI.withAdministrator { api in
             let answer = try await upload(api, body(algorithm, [user("ann", algorithm)]))
             #expect(answer.json == ["kind": "identitytoolkit#UploadAccountResponse"], "\(answer.text)")
@@ -173,7 +173,7 @@ struct BatchCreateTests {
     }
 
     @Test(arguments: algorithms)
-    func `a hash that is cut short is an error of its row alone`(algorithm: Algorithm) async throws {
+    func `a truncated hash is an error of its row only`(algorithm: Algorithm) async throws {
         try await TestAPI.withAdministrator { api in
             let cut = String(algorithm.hash.prefix(8))
             let answer = try await upload(
@@ -186,7 +186,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `a picture that runs script in the page that shows it is not imported; its account is`() async throws {
+    @Test func `a picture URL that runs script is not imported, but its account is`() async throws {
         try await TestAPI.withAdministrator { api in
             for address in ["javascript:alert(1)", "data:image/png;base64," + String(repeating: "A", count: 4000)] {
                 let users: JSONValue = [
@@ -205,7 +205,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `all fields arrive, and a second time changes nothing`() async throws {
+    @Test func `all fields are imported, and a second import changes nothing`() async throws {
         try await TestAPI.withAdministrator { api in
             let users: JSONValue = [
                 [
@@ -256,7 +256,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `an account that is there becomes what the row says, and its sessions end`() async throws {
+    @Test func `an import replaces an existing account and ends its sessions`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp("ann@example.com")
             let id = try #require(session["localId"]?.string)
@@ -285,7 +285,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `every row that cannot go in says why, and all others go in`() async throws {
+    @Test func `every invalid row is reported with a reason, and all others are imported`() async throws {
         try await TestAPI.withAdministrator { api in
             try await api.create([
                 "localId": "there", "email": "there@example.com", "phoneNumber": "+15550009999",
@@ -363,7 +363,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `requests that mean nothing are refused as a whole`() async throws {
+    @Test func `an invalid request is refused as a whole`() async throws {
         try await TestAPI.withAdministrator { api in
             let ann: JSONValue = ["localId": "ann", "email": "ann@example.com"]
             let hashed: JSONValue = ["localId": "ann", "passwordHash": "YWJj"]
@@ -435,7 +435,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `only administrators import, and the older name wants the project in the body`() async throws {
+    @Test func `only administrators import, and the older name requires the project in the body`() async throws {
         try await TestAPI.withAdministrator { api in
             let users: JSONValue = [["localId": "ann"]]
             let client = try await api.post("\(TestAPI.projectPath)/accounts:batchCreate", ["users": users])
@@ -455,7 +455,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `what an export holds comes in again, hash and all`() async throws {
+    @Test func `an export can be imported again, with hashes`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try #require(try await api.signUp("ann@example.com", password: "password")["localId"]?.string)
             _ = try await upload(
@@ -482,7 +482,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `an account that was made here is what its own export says, to the microsecond`() async throws {
+    @Test func `importing the export of an account changes nothing, to the microsecond`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUp("ann@example.com")
             try await api.service.database.execute(
@@ -509,7 +509,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `importing again undoes no sign-in since`() async throws {
+    @Test func `a second import does not undo later sign-ins`() async throws {
         try await TestAPI.withAdministrator { api in
             let request = body(Self.algorithms[8], [user("ann", Self.algorithms[8])])
             _ = try await upload(api, request)
@@ -530,7 +530,7 @@ struct BatchCreateTests {
         }
     }
 
-    @Test func `a signer key is stored sealed, once`() async throws {
+    @Test func `a signer key is stored once, sealed`() async throws {
         try await TestAPI.withAdministrator { api in
             for id in ["ann", "bob"] {
                 _ = try await upload(api, body(Self.algorithms[0], [user(id, Self.algorithms[0])]))

@@ -15,7 +15,9 @@ import Testing
         try await TestAPI.shared.send(.get, path, key: nil, headers: headers)
     }
 
-    @Test func `every file has its media type and a content security policy with only what the page needs`() async throws {
+    @Test func `every file has its media type and a content security policy with only what the page needs`()
+        async throws
+    {
         let types = [
             "/conflict": "text/html; charset=utf-8",
             "/conflict/page.css": "text/css; charset=utf-8",
@@ -53,8 +55,7 @@ import Testing
         #expect(Set(try await conflictFiles.asyncMap { try await file($0.path).headers[.eTag] }).count == 6)
     }
 
-    @Test func `the page is served without the database, and only for GET and HEAD`() async throws
-    {
+    @Test func `the page is served without the database, and only for GET and HEAD`() async throws {
         try await Wire.with(service: ServiceHandle()) { wire async throws in
             for served in conflictFiles {
                 #expect(try await wire.send(.get, served.path, key: nil).status == 200)

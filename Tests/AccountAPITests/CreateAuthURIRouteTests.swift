@@ -20,7 +20,7 @@ struct CreateAuthURIRouteTests {
         )
     }
 
-    @Test func `the owner's methods are named, the phone never`() async throws {
+    @Test func `the owner's methods are listed, except the phone`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try await api.create([
                 "email": "ann@example.com", "password": "correct horse", "phoneNumber": "+15550001111",
@@ -53,7 +53,7 @@ struct CreateAuthURIRouteTests {
         }
     }
 
-    @Test func `with addresses shared only the owner counts, and only its password`() async throws {
+    @Test func `if accounts may share an address, only the owner's password is listed`() async throws {
         try await TestAPI.withAdministrator(settings: settings(allowsDuplicateEmails: true)) { api in
             let id = try await api.create(["email": "ann@example.com", "password": "correct horse"])
             try await link(api, id, email: "ann@gmail.com")
@@ -62,7 +62,7 @@ struct CreateAuthURIRouteTests {
         }
     }
 
-    @Test func `with addresses protected every answer has the same members`() async throws {
+    @Test func `if addresses are protected, every response has the same members`() async throws {
         try await TestAPI.withAdministrator(settings: settings(protectsEmails: true)) { api in
             _ = try await api.create(["email": "ann@example.com", "password": "correct horse"])
             for address in ["ann@example.com", "nobody@example.com"] {
@@ -72,7 +72,7 @@ struct CreateAuthURIRouteTests {
         }
     }
 
-    @Test func `what is missing or malformed is refused in the documented order`() async throws {
+    @Test func `missing or malformed fields are refused in the documented order`() async throws {
         try await TestAPI.with { api in
             let cases: [(JSONValue, String)] = [
                 ([:], "MISSING_IDENTIFIER"), (["identifier": "nonsense"], "MISSING_CONTINUE_URI"),

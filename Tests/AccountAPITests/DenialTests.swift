@@ -45,7 +45,7 @@ struct DenialTests {
     }
 
     @Test(arguments: Refusal.allCases)
-    func `a refusal is never a failure of the service`(_ refusal: Refusal) async {
+    func `a refusal is never reported as a failure of the service`(_ refusal: Refusal) async {
         let log = RecordedLog()
         // The routes for suspended methods are Concord's own.
         if refusal != .methodNotQuarantined {
@@ -58,7 +58,7 @@ struct DenialTests {
     @Test(arguments: [
         (Denial.invalidIDToken, 400, 401), (.refusal(.userDisabled), 400, 403), (.refusal(.invalidPassword), 400, 403),
     ])
-    func `each kind of route has its own form`(_ denial: Denial, compatible: Int, own: Int) async {
+    func `each kind of route has its format of refusals`(_ denial: Denial, compatible: Int, own: Int) async {
         let log = RecordedLog()
         #expect(await status(of: denial, at: Self.compatible, log) == compatible)
         #expect(await status(of: denial, at: Self.own, log) == own)

@@ -91,7 +91,8 @@ struct FictionalNumberTests {
         }
     }
 
-    @Test func `an SDK request with verification disabled works for a fictional number, not for a real one`() async throws
+    @Test func `an SDK request with verification disabled works for a fictional number, not for a real one`()
+        async throws
     {
         try await withFictional { api async throws in
             let header = try #require(HTTPField.Name("X-Ios-Bundle-Identifier"))

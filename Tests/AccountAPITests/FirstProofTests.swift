@@ -56,7 +56,7 @@ import Testing
     // MARK: The attack
 
     @Test(arguments: [true, false])
-    func `an intruder registers an address and has its owner confirm it: no session of the intruder's is left`(
+    func `if an owner confirms an address that an intruder registered, no session of the intruder is left`(
         isStrict: Bool
     ) async throws {
         try await TestAPI.withAdministrator(settings: isStrict ? nil : Self.firebase) { api in
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an intruder registers an address and its owner disowns the account: nothing of the intruder's is left`(
+    func `if an owner disowns an account that an intruder registered, nothing of the intruder is left`(
         isStrict: Bool
     ) async throws {
         try await TestAPI.withAdministrator(settings: isStrict ? nil : Self.firebase) { api in
@@ -120,7 +120,8 @@ import Testing
         }
     }
 
-    @Test func `an account behind a second factor gives the address up, and its owner signs up with it`() async throws {
+    @Test func `a disowned account with a second factor releases the address, and its owner can sign up`() async throws
+    {
         try await TestAPI.withAdministrator(settings: Self.firebase) { api in
             let intruder = try await api.enrollApp(try await api.factorOwner("eve@example.com"))
             try await api.service.link("facebook.com", subject: "intruder", to: "eve@example.com")
@@ -151,7 +152,7 @@ import Testing
 
     // MARK: Which sessions stay
 
-    @Test func `from the session that asked, every session stays`() async throws {
+    @Test func `if the requesting session confirms, every session stays`() async throws {
         try await TestAPI.withAdministrator { api in
             let laptop = try await api.signUp(Self.email)
             let phone = try await signIn(api)
@@ -188,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a session of another account, or a request that no session made, protects none`() async throws {
+    @Test func `a session of another account, or a request without a session, protects no session`() async throws {
         try await TestAPI.withAdministrator { api in
             let begun = try await api.signUp(Self.email)
             let stranger = try await api.signUp("eve@example.com")
@@ -210,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `a session that has ended or never was uses no code up`() async throws {
+    @Test func `an ended or unknown session does not use the code`() async throws {
         try await TestAPI.withAdministrator { api in
             let begun = try await api.signUp(Self.email)
             let code = try await code(api, begun)
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `the short code of the mail does what its link does`() async throws {
+    @Test func `the short code of the mail does the same as its link`() async throws {
         try await TestAPI.withAdministrator { api in
             let begun = try await api.signUp(Self.email)
             _ = try await code(api, begun)
@@ -241,7 +242,8 @@ import Testing
         }
     }
 
-    @Test func `an address that is proven already ends no session, and its account is not disowned`() async throws {
+    @Test func `confirming an already proven address ends no session, and its account cannot be disowned`() async throws
+    {
         try await TestAPI.withAdministrator { api in
             let owner = try await api.signUp(Self.email)
             try await api.service.prove(Self.email)
@@ -258,7 +260,7 @@ import Testing
 
     // MARK: Answers to the holder of a code
 
-    @Test func `a code shows when the account was created, its methods, and the effect of either answer`()
+    @Test func `a code shows when the account was created, its methods, and the effect of either choice`()
         async throws
     {
         for isStrict in [true, false] {
@@ -288,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `what is no code for an address is refused, and so is a disabled account`() async throws {
+    @Test func `a code of another kind and a disabled account are refused`() async throws {
         try await TestAPI.withAdministrator { api in
             #expect(try await api.send(.post, Self.path, Array("{}".utf8), key: nil).status == 400)
             #expect(try await disown(api, "nonsense").status == 400)

@@ -30,7 +30,8 @@ import Testing
         return headers
     }
 
-    @Test func `a page of another machine is no administrator and reads no mail of a development server`() async throws
+    @Test func `a page from another host has no administrator access and reads no mail of a development server`()
+        async throws
     {
         let api = try TestAPI.shared
         for (method, path) in Self.privileged {
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a page of another machine is no administrator on a client's route either`() async throws {
+    @Test func `a page from another host has no administrator access on a client route either`() async throws {
         let api = try TestAPI.shared
         let user = try await api.signUp("ada@example.com")
         let body = Array(JSONValue.object(["localId": user["localId"] ?? .null, "disableUser": true]).text.utf8)

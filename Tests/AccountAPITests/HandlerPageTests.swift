@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["/__/auth", "/emulator/auth"])
-    func `the pages may do what they need and no more`(folder: String) async throws {
+    func `the content security policy of the pages allows only what they need`(folder: String) async throws {
         let opener = try #require(HTTPField.Name("Cross-Origin-Opener-Policy"))
         let rest = "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
         let handler = try await send(.get, folder + "/handler?apiKey=k")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what a provider posts goes on behind the hash`() async throws {
+    @Test func `a provider's POST is redirected with its fields in the fragment`() async throws {
         let body = "state=s&code=c%2F1&user=%7B%22name%22%3A1%7D"
         let answer = try await send(.post, "/__/auth/handler", body)
         #expect(answer.status == 303 && answer.text.isEmpty)
@@ -52,7 +52,7 @@ import Testing
         #expect(try await send(.post, "/__/auth/iframe", body).status == 404)
     }
 
-    @Test func `every language says everything`() async throws {
+    @Test func `every language has every text`() async throws {
         let strings = try await send(.get, "/__/auth/handler.json").json.object ?? [:]
         #expect(Set(strings.keys) == ["en", "zh-TW", "th"])
         let script = try await send(.get, "/__/auth/handler.js").text
@@ -87,7 +87,7 @@ import Testing
         return try await api.post("/v1/accounts:signInWithIdp", .object(body))
     }
 
-    @Test func `the page on which a user is made up leads back with what signs in`() async throws {
+    @Test func `the page for a simulated user returns a credential that signs in`() async throws {
         try await TestAPI.with { api in
             let begun = try await begin(api, ["identifier": "ada@example.com"])
             #expect(begun.json["kind"] == "identitytoolkit#CreateAuthUriResponse")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a session that is known by its digest is proven by the hashed secret`() async throws {
+    @Test func `the hashed secret proves a session that is known by its digest`() async throws {
         try await TestAPI.with { api in
             let digest = Hexadecimal.encode(Array(SHA256.hash(data: Array("kept by the app".utf8))))
             let begun = try await begin(api, ["sessionIdDigest": .string(digest)])
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `an address is not made longer than browsers take it`() async throws {
+    @Test func `a request is refused if the provider's address would be too long for browsers`() async throws {
         try await TestAPI.with { api in
             let long = JSONValue.string(String(repeating: "x", count: 4097))
             for changes: [String: JSONValue] in [
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a provider that has to be registered is not made up`() async throws {
+    @Test func `a provider that needs a registration cannot be simulated`() async throws {
         try await TestAPI.with { api in
             let answer = try await begin(api, ["providerId": "oidc.unheard-of"])
             #expect(answer.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true, "\(answer.text)")

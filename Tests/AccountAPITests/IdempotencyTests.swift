@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a proof by session and a refusal of the conflict are given once`() async throws {
+    @Test func `a proof by session and a refusal of the conflict are applied once`() async throws {
         try await TestAPI.with { api in
             let (account, handle) = try await conflict(api, "ada@example.com", subject: "1")
             let body: JSONValue = ["kind": "session", "idToken": account["idToken"] ?? .null]
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `another server gives the answer that was kept, although the first never gave it`() async throws {
+    @Test func `if the first server never answered, another server returns the stored response`() async throws {
         try await TestService.withTwo { first, second in
             let handles = [first, second].map { service in
                 let handle = ServiceHandle()
@@ -302,7 +302,9 @@ import Testing
         }
     }
 
-    @Test func `a provider is disabled once, even if it was enabled since`() async throws {
+    @Test func `a repeated request to disable a provider does nothing, even if the provider was enabled since`()
+        async throws
+    {
         try await TestAPI.withAdministrator { api in
             let configs = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs"
             let enabled = Array(#"{"enabled":true,"clientId":"c"}"#.utf8)
@@ -323,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook is made, given another secret, enabled and deleted once, and its secret is kept sealed`()
+    @Test func `a webhook is created, rotated, enabled and deleted once, and its secret is stored sealed`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -383,7 +385,7 @@ import Testing
     }
 
     @Test(arguments: ["", " ", "two words", "käse", String(repeating: "k", count: 256), "a\tb", "\u{7F}"])
-    func `what is no key is refused, and nothing is done`(key: String) async throws {
+    func `an invalid key is refused, and nothing is done`(key: String) async throws {
         try await TestAPI.with { api in
             let (_, handle) = try await conflict(api, "ada@example.com", subject: "1")
             let before = try await api.service.database.rowCounts()
@@ -432,7 +434,7 @@ import Testing
         }
     }
 
-    @Test func `what was asked leaves nothing behind that a guess could be compared with`() async throws {
+    @Test func `no hash in the table can be compared with a guessed request`() async throws {
         try await TestAPI.withAdministrator { api in
             let body: JSONValue = ["url": "https://receiver.example.com"]
             for key in ["one", "two"] {

@@ -19,7 +19,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `a body may be nested as deep as is configured`() async throws {
+    @Test func `the maximum nesting of a body is configurable`() async throws {
         try await with(jsonDepthMax: 8) { _, wire in
             func nested(_ depth: Int) -> JSONValue {
                 // The body itself is one of them.
@@ -35,7 +35,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `what is cancelled is answered 503 at once, and is done in full or not at all`() async throws {
+    @Test func `a cancelled request gets 503 at once, and is applied completely or not at all`() async throws {
         try await with { service, wire in
             // Another program holds the tables for as long as the test wants.
             let holder = Task {

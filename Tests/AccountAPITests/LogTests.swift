@@ -9,7 +9,7 @@ import Testing
 
 /// Logs are read by people who may not know who signs in.
 struct LogTests {
-    @Test func `no line has an address, a password or a token in it`() async throws {
+    @Test func `no log line contains an address, a password or a token`() async throws {
         try await TestAPI.with { api in
             let password = "a-password-to-look-for"
             let account = try await api.signUp("secret.person@example.com", password: password)
@@ -43,7 +43,7 @@ struct LogTests {
         }
     }
 
-    @Test func `a line that is logged would be seen`() {
+    @Test func `the test detects a logged line`() {
         let log = RecordedLog()
         log.logger.trace("message", metadata: ["key": "value"])
         #expect(log.lines.count == 1)

@@ -57,7 +57,7 @@ struct MergeRoutesTests {
         try await send(.post, Self.path, body, bearer: bearer, key: key, describedAt: Self.path)
     }
 
-    @Test func `an administrator previews, chooses, merges, finds the old uid, and undoes it`() async throws {
+    @Test func `an administrator can preview, merge, find the old uid and undo`() async throws {
         let api = try TestAPI.shared
         let survivor = try await person(["displayName": "Ann"])
         let absorbed = try await person(["displayName": "Anna", "photoUrl": "https://example.com/a.png"])
@@ -160,7 +160,7 @@ struct MergeRoutesTests {
         #expect(try await api.service.database.inconsistencies() == [])
     }
 
-    @Test func `an account in a pending merge gets that answer, also in the preview`() async throws {
+    @Test func `a request about an account in a pending merge is refused, also in the preview`() async throws {
         let api = try TestAPI.shared
         let (survivor, absorbed, third) = (try await person(), try await person(), try await person())
         let id = "019a0000-0000-7000-8000-00000000000a"
@@ -191,7 +191,7 @@ struct MergeRoutesTests {
         #expect(aborted.json["abortReason"] == "withdrawn" && aborted.headers[.eTag] == #""2""#, "\(aborted.text)")
     }
 
-    @Test func `an owner shows both accounts`() async throws {
+    @Test func `an owner proves both accounts to merge them`() async throws {
         let api = try TestAPI.shared
         let address = api.service.newAddress().raw
         let ada = try await api.signUp(address)
@@ -236,7 +236,7 @@ struct MergeRoutesTests {
         #expect(lookup.text.contains("USER_NOT_FOUND"))
     }
 
-    @Test func `a merge asked for many times under one key is one`() async throws {
+    @Test func `repeated merge requests with one key merge once`() async throws {
         let api = try TestAPI.shared
         let (survivor, absorbed) = (try await person(), try await person())
         let body: JSONValue = [
@@ -259,7 +259,7 @@ struct MergeRoutesTests {
         #expect(other.status == 409 || other.status == 422)
     }
 
-    @Test func `what is wrong with a request is said, and quotes nothing`() async throws {
+    @Test func `a malformed request gets a problem that quotes no input`() async throws {
         let (survivor, absorbed) = (try await person(), try await person())
         let both: [String: JSONValue] = ["survivor": .string(survivor), "absorbed": .string(absorbed)]
         func with(_ members: [String: JSONValue]) -> JSONValue { .object(both.merging(members) { $1 }) }

@@ -19,7 +19,7 @@ struct OperatorListenerTests {
         }
     }
 
-    @Test func `the socket's owner is an administrator, other users are not`() async throws {
+    @Test func `the bearer owner is an administrator, other callers are not`() async throws {
         try await withListener { wire async throws in
             #expect(try await wire.send(.get, list, key: nil, bearer: "owner").status == 200)
             #expect(try await wire.send(.get, list, key: nil, bearer: "stranger").status == 401)

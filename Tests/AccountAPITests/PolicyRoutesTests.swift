@@ -31,7 +31,7 @@ import Testing
         return answer
     }
 
-    @Test func `a policy is replaced as a whole, decides from then on, and its versions stay readable`() async throws {
+    @Test func `a policy is replaced as a whole and used at once, and its versions stay readable`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let before = try await send(api, .get)
             #expect(before.status == 200 && before.headers[.eTag] == #""1""#)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `every mistake is named, and nothing is kept`() async throws {
+    @Test func `every mistake is reported, and nothing is stored`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await send(
                 api,
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `only operators get there`() async throws {
+    @Test func `only operators have access`() async throws {
         try await TestAPI.with { api in
             for method in [HTTPRequest.Method.get, .put] {
                 for bearer in [nil, "owner"] {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `if many replace it at once, each gets what it wrote, with its version`() async throws {
+    @Test func `if many replace the policy at once, each gets the policy it wrote, with its version`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answers = try await withThrowingTaskGroup { group in
                 for number in 0..<24 {
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `sixty-four replacements at once make as many versions, all of them kept`() async throws {
+    @Test func `64 concurrent replacements create 64 stored versions`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<64 {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct ProjectConfigRoutesTests {
     private static let path = "/v2/projects/\(TestService.projectID)/config"
 
-    @Test func `reading shows every default and what belongs to the project`() async throws {
+    @Test func `reading shows every default and the project's values`() async throws {
         try await TestAPI.with(settings: ProjectSettings.productionDefaults, callers: DevelopmentCallers()) { api in
             let config = try await api.config().json
             #expect(config["name"] == "projects/demo-test/config")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["", "/identitytoolkit.googleapis.com", "/admin", "/identitytoolkit.googleapis.com/admin"])
-    func `it answers at every documented path`(prefix: String) async throws {
+    func `the configuration is at every documented path`(prefix: String) async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.send(.get, prefix + Self.path, key: nil, bearer: "owner")
             #expect(answer.status == 200)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `only administrators get there`() async throws {
+    @Test func `only administrators have access`() async throws {
         try await TestAPI.with { api in
             for method in [HTTPRequest.Method.get, .patch] {
                 #expect(try await api.send(method, Self.path, key: nil).status == 401)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a mask changes what it names and nothing else`() async throws {
+    @Test func `a mask changes only the fields that it names`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.change(
                 [
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a change is in force with the next request`() async throws {
+    @Test func `a change applies from the next request`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             let mask = "client.permissions.disabledUserSignup"
             let off: JSONValue = ["client": ["permissions": ["disabledUserSignup": true]]]
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a mask may be in snake case, and a field left out of the body returns to its default`() async throws {
+    @Test func `a mask may be in snake case, and a masked field without a value returns to its default`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             let sent: JSONValue = ["concord": ["recent_sign_in_seconds": "60"]]
             #expect(try await api.change(sent, mask: "concord.recent_sign_in_seconds").status == 200)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `what was read can be sent back`() async throws {
+    @Test func `a read configuration can be sent back`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let config = try await api.config().json
             let answer = try await api.change(config, mask: nil)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a mask that names no field is refused and says which`() async throws {
+    @Test func `a mask with an unknown field is refused with its name`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.change([:], mask: "signIn.email,signIn.magic,concord.luck")
             #expect(answer.status == 400)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `all mistakes of a body come at once, and nothing is stored`() async throws {
+    @Test func `all mistakes of a body are reported together, and nothing is stored`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.change(
                 [
@@ -158,7 +158,10 @@ import Testing
             ("notification.sendEmail", ["notification": ["sendEmail": ["smtp": ["host": "mail.example"]]]]),
         ] as [(String, JSONValue)]
     )
-    func `what would promise more than happens is not implemented`(mask: String, body: JSONValue) async throws {
+    func `settings that Concord does not support are refused as not implemented`(
+        mask: String,
+        body: JSONValue
+    ) async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let answer = try await api.change(body, mask: mask)
             #expect(answer.status == 501)
@@ -195,7 +198,7 @@ import Testing
         ["signIn": ["phoneNumber": ["testPhoneNumbers": numbers]]]
     }
 
-    @Test func `fictional numbers are kept as they are keyed`() async throws {
+    @Test func `fictional numbers are stored in their canonical form`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let numbers: JSONValue = ["+16505553434": "654321", "+44 20 7946 0958": "123456"]
             let answer = try await api.change(Self.body(numbers), mask: Self.numbersMask)
@@ -228,7 +231,7 @@ import Testing
             ("+16505553434", 123_456, "the code of +16505553434 must be six digits"),
         ] as [(String, JSONValue, String)]
     )
-    func `a malformed fictional number is named with its rule`(
+    func `a malformed fictional number is reported with the rule it breaks`(
         number: String,
         code: JSONValue,
         rule: String
@@ -242,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong beside a fictional number is answered as what is wrong by itself`() async throws {
+    @Test func `a mistake beside a fictional number is reported as usual`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let body: JSONValue = [
                 "signIn": ["phoneNumber": ["enabled": "yes", "testPhoneNumbers": ["5551234": "123456"]]]
@@ -291,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func `a fictional number stays when the account that used it stays`() async throws {
+    @Test func `a number stays fictional while an account uses it`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let numbers: JSONValue = ["+16505553434": "654321"]
             #expect(try await api.change(Self.body(numbers), mask: Self.numbersMask).status == 200)
@@ -307,7 +310,9 @@ import Testing
 
     // MARK: Password policy
 
-    @Test func `an enforced policy refuses weaker passwords and says what they lack`() async throws {
+    @Test func `an enforced password policy refuses weaker passwords and reports the missing requirements`()
+        async throws
+    {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             #expect(try await api.signUp("old@example.com", password: "simple")["idToken"] != nil)
             let policy: JSONValue = [
@@ -343,7 +348,7 @@ import Testing
         }
     }
 
-    @Test func `wherever a new password is chosen it must be neither short nor common; an old one signs in`()
+    @Test func `every new password must be long and uncommon, but old passwords still sign in`()
         async throws
     {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
@@ -409,7 +414,7 @@ import Testing
 
     // MARK: Races
 
-    @Test func `changes of different fields at once all survive, from two servers`() async throws {
+    @Test func `concurrent changes of different fields on two servers all survive`() async throws {
         try await TestAPI.with { api in
             let other = try await TestService.make(
                 database: api.service.database,
@@ -478,7 +483,7 @@ import Testing
         }
     }
 
-    @Test func `another server sees a change when it reads the project again`() async throws {
+    @Test func `another server uses a change when it reads the project again`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let other = try await TestService.make(
                 database: api.service.database,
@@ -494,7 +499,7 @@ import Testing
         }
     }
 
-    @Test func `a change that is stored is a success, also when it cannot be read again at once`() async throws {
+    @Test func `a stored change is a success, even if it cannot be read back at once`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let database = api.service.database
             // A refresh also reads the keys.

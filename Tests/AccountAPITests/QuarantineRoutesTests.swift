@@ -106,7 +106,9 @@ import Testing
         try #require(try await api.service.user(owning: Self.email)).account.signInMethods.map(\.name)
     }
 
-    @Test func `a takeover suspends, the compatible API shows it as removed, and the owner is notified`() async throws {
+    @Test func `a takeover suspends methods, the compatible API shows them as removed, and the owner is notified`()
+        async throws
+    {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             #expect(try await signInMethods(api) == ["google.com"])
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a provider comes back by being linked again, with one step of any client`() async throws {
+    @Test func `any client restores a suspended provider by linking it again`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             try await api.linkGitHub(to: owner, subject: "gh-1")
@@ -168,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a password comes back for who knows it, once, and sessions stay`() async throws {
+    @Test func `a suspended password is restored once with the password, and sessions stay`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             let tag = try #require(try await read(api, owner).headers[.eTag])
@@ -193,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `a new password leaves nothing of the old one to come back`() async throws {
+    @Test func `a new password discards the suspended one`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             let set = try await api.post(
@@ -207,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a reset suspends providers and number, and says so`() async throws {
+    @Test func `a reset suspends providers and number, and reports it`() async throws {
         try await TestAPI.withAdministrator { api in
             let first = try await api.signUp(Self.email, password: Self.old)
             try await api.linkGitHub(to: first, subject: "gh-1")
@@ -230,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `a mailed link suspends like a provider does, except for itself`() async throws {
+    @Test func `a mailed link suspends all methods except itself, like a provider`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.signUp(Self.email, password: Self.old)
             let code = try await api.code("EMAIL_SIGNIN", for: Self.email)
@@ -247,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `after its time nothing comes back, and with no time nothing is kept at all`() async throws {
+    @Test func `after the retention nothing is restored, and with a retention of 0 nothing is stored`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             api.service.clock.advance(seconds: 30 * Self.days)
@@ -273,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `what its owner gives up is gone, and raises the version`() async throws {
+    @Test func `a method that its owner discards is deleted, and raises the version`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             let tag = try #require(try await read(api, owner).headers[.eTag])
@@ -294,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated request is applied once and answered as it was`() async throws {
+    @Test func `a repeated request is applied once and gets the same response`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             let key = HTTPField.Name("Idempotency-Key").map { [$0: "again"] as HTTPFields } ?? [:]
@@ -309,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func `only a live and recent session brings anything back`() async throws {
+    @Test func `only a live and recent session restores a method`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             expect(.invalidSession, try await read(api, nil))
@@ -328,7 +330,7 @@ import Testing
         }
     }
 
-    @Test func `guesses at a suspended password count as at a sign-in`() async throws {
+    @Test func `guesses at a suspended password count like those at a sign-in`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             var problems: [ProblemType?] = []
@@ -341,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func `passwords that are switched off do not come back`() async throws {
+    @Test func `if passwords are disabled, a suspended password is not restored`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await takenOver(api)
             _ = try await api.send(

@@ -25,7 +25,7 @@ struct ReauthenticationTests {
         }
     }
 
-    @Test func `an account that unlinks its session's provider does not become anonymous`() async throws {
+    @Test func `an account that unlinks its session's provider still needs reauthentication`() async throws {
         let settings = ProjectSettings.developmentDefaults.setting(["recentSignInSeconds": 2], at: ["concord"])
         try await TestAPI.with(settings: settings) { api in
             let body: JSONValue = [

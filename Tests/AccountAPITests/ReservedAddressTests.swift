@@ -94,8 +94,9 @@ struct ReservedAddressTests {
     }
 
     @Test(arguments: [false, true])
-    func `a thief cannot get the freed address with any method, and the refusal is the same as for a taken one`(isProtected: Bool) async throws
-    {
+    func `a thief cannot get the freed address with any method, and the refusal is the same as for a taken one`(
+        isProtected: Bool
+    ) async throws {
         try await afterTheft(isProtected: isProtected, wasProven: true) { api, stolen, recovery in
             _ = try await api.signUp("taken@example.com")
             let mallory = try await api.signUp("mallory@example.com")

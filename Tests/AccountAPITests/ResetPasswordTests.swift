@@ -131,7 +131,8 @@ struct ResetPasswordTests {
         }
     }
 
-    @Test func `R3: a reset adds a password to an account with only a provider and unlinks the provider`() async throws {
+    @Test func `R3: a reset adds a password to an account with only a provider and unlinks the provider`() async throws
+    {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             try await api.service.link("google.com", subject: "ada", to: "ada@example.com")

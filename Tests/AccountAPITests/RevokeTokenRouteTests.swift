@@ -48,7 +48,7 @@ struct RevokeTokenRouteTests {
         }
     }
 
-    @Test func `a token, or a code, is taken back at the provider`() async throws {
+    @Test func `a token or a code is revoked at the provider`() async throws {
         try await Self.with { api, simulator, session in
             let code = simulator.issueCode(redirectURI: "https://app.example/")
             let requests: [[String: JSONValue]] = [
@@ -65,7 +65,7 @@ struct RevokeTokenRouteTests {
         }
     }
 
-    @Test func `an app is known by its bundle id`() async throws {
+    @Test func `the request identifies an app by its bundle id`() async throws {
         try await Self.with(clientID: "com.example.app") { api, simulator, session in
             let body: JSONValue = [
                 "providerId": "apple.com", "tokenType": "1", "token": "r", "idToken": session,
@@ -83,7 +83,7 @@ struct RevokeTokenRouteTests {
         }
     }
 
-    @Test func `what is missing or wrong is refused, and the provider is not asked`() async throws {
+    @Test func `missing or wrong fields are refused without a request to the provider`() async throws {
         try await Self.with { api, simulator, session in
             let whole: [String: JSONValue] = [
                 "providerId": "apple.com", "tokenType": "ACCESS_TOKEN", "token": "a", "idToken": session,
@@ -106,7 +106,7 @@ struct RevokeTokenRouteTests {
         }
     }
 
-    @Test func `nothing is taken back at a provider that is off`() async throws {
+    @Test func `nothing is revoked at a disabled provider`() async throws {
         try await TestAPI.withAdministrator { api in
             let session = try await api.signUpAnonymously()
             let registered = try await api.send(
@@ -127,7 +127,7 @@ struct RevokeTokenRouteTests {
 
     /// Apps revoke Apple's token before they delete an account. In development its user was made up, and signed in all the
     /// same.
-    @Test func `a made-up user of Apple gives a made-up token back`() async throws {
+    @Test func `a simulated token of a simulated Apple user can be revoked`() async throws {
         try await TestAPI.with { api in
             let signedIn = try await api.post(
                 "/v1/accounts:signInWithIdp",

@@ -19,7 +19,7 @@ struct SecondFactorAdminTests {
         try await api.admin("accounts:update", ["localId": .string(id), "mfa": ["enrollments": enrollments]])
     }
 
-    @Test func `an account is created with numbers, each once`() async throws {
+    @Test func `an account can be created with several numbers, each once`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let factors: JSONValue = [
                 ["phoneInfo": .string(numbers[0]), "displayName": "work"], ["phoneInfo": .string(numbers[1])],
@@ -41,7 +41,7 @@ struct SecondFactorAdminTests {
         }
     }
 
-    @Test func `the whole list is replaced: renamed, moved, removed, cleared`() async throws {
+    @Test func `an update replaces the whole list of factors`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let body: JSONValue = [
                 "localId": "a", "email": "ann@example.com", "emailVerified": true,
@@ -81,7 +81,7 @@ struct SecondFactorAdminTests {
         }
     }
 
-    @Test func `what cannot be is refused, and nothing is changed`() async throws {
+    @Test func `an invalid list is refused and changes nothing`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let body: JSONValue = [
                 "localId": "a", "email": "ann@example.com", "emailVerified": true,
@@ -121,7 +121,7 @@ struct SecondFactorAdminTests {
         }
     }
 
-    @Test func `an app keeps its name, is renamed and removed`() async throws {
+    @Test func `an authenticator app keeps its secret when it is renamed, and can be removed`() async throws {
         try await TestAPI.withAdministrator { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let id = JSONValue.string(try #require(owner.enrollmentID))

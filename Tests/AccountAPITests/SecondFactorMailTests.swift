@@ -13,7 +13,7 @@ struct SecondFactorMailTests {
     private static let update = "/v1/accounts:update"
     private static let inspect = "/v1/accounts:resetPassword"
 
-    @Test func `the address is notified of a number, and can remove it with all sessions`() async throws {
+    @Test func `the owner gets a mail about a new number, and can remove it with all sessions`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollNumber(api.factorOwner(), "+16505553434")
             let mailed = try await api.listedCode(Self.type)
@@ -35,7 +35,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `it removes only the factor that it reports`() async throws {
+    @Test func `the code removes only the factor in its mail`() async throws {
         try await TestAPI.with { api async throws in
             let first = try await api.enrollApp(api.factorOwner(), name: "first")
             let code = try await api.listedCode(Self.type).code
@@ -46,7 +46,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `it is worth nothing once the factor or the address is another, or seven days are over`() async throws {
+    @Test func `the code is void after seven days, or if the factor or the address changed`() async throws {
         try await TestAPI.with { api async throws in
             func refused(_ code: String) async throws -> String? {
                 let inspected = try await api.post(Self.inspect, ["oobCode": .string(code)]).errorMessage
@@ -104,7 +104,7 @@ struct SecondFactorMailTests {
     }
 
     @Test(arguments: Proof.allCases)
-    func `the owner gets past a thief who enrols a factor, moves the account and proves the new address`(
+    func `the owner recovers from a thief who enrols a factor, moves the account and proves the new address`(
         way: Proof
     ) async throws {
         try await TestAPI.with(settings: Self.takesUnprovenAddresses) { api async throws in
@@ -133,7 +133,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `by default a thief has to prove the next address, and the owner takes back both`() async throws {
+    @Test func `by default a thief must prove the next address, and the owner restores both`() async throws {
         try await TestAPI.with { api async throws in
             let thief = try await api.enrollApp(api.factorOwner("ada@example.com"))
             let revert: JSONValue = ["oobCode": .string(try await api.listedCode(Self.type).code)]
@@ -173,7 +173,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `a reset of the password leaves it, because it takes back what an intruder did`() async throws {
+    @Test func `a password reset keeps the code, which undoes an intruder's change`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let revert = try await api.listedCode(Self.type).code
@@ -184,7 +184,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `of sixteen who bring it at once one takes the factor off`() async throws {
+    @Test func `of sixteen concurrent uses of the code, one removes the factor`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let code = try await api.listedCode(Self.type).code

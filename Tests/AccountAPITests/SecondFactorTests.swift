@@ -18,7 +18,7 @@ struct SecondFactorTests {
 
     // MARK: Enrolling
 
-    @Test func `an app is enrolled, required and used, and the token names it`() async throws {
+    @Test func `an authenticator app can be enrolled, is required, and is named in the token`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, started) = try await api.startApp(owner)
@@ -65,7 +65,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a number is enrolled, required without being shown, and the token names it`() async throws {
+    @Test func `a number can be enrolled, is required without being shown, and is named in the token`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollNumber(api.factorOwner(), number)
             let enrolled = try payload(of: owner.idToken)["firebase"]
@@ -125,7 +125,7 @@ struct SecondFactorTests {
         )
     }
 
-    @Test func `a refused enrollment has its reason`() async throws {
+    @Test func `a refused enrollment has a reason`() async throws {
         try await TestAPI.with { api async throws in
             let unverified = try await api.signUp("unverified@example.com")
             let anonymous = try await api.signUpAnonymously()
@@ -151,7 +151,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a session that grew old between the two steps enrols nothing`() async throws {
+    @Test func `a session that expires between the two steps enrols nothing`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, _) = try await api.startApp(owner)
@@ -162,7 +162,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a session gets no more recent by enrolling a factor`() async throws {
+    @Test func `enrolling a factor does not make a session more recent`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             api.service.clock.advance(seconds: 200)
@@ -173,7 +173,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `five are enough, and a number is enrolled once`() async throws {
+    @Test func `an account has at most five factors, and each number once`() async throws {
         try await TestAPI.with { api async throws in
             var owner = try await api.enrollNumber(api.factorOwner(), number)
             #expect(
@@ -190,7 +190,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `what one user began, another cannot finish, nor can it be presented for anything else`() async throws {
+    @Test func `a pending enrolment works only for its user and purpose`() async throws {
         try await TestAPI.with { api async throws in
             let ada = try await api.factorOwner()
             let eve = try await api.factorOwner("eve@example.com")
@@ -234,7 +234,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `an enrolment that was not finished in time is over`() async throws {
+    @Test func `an enrolment expires`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, _) = try await api.startApp(owner)
@@ -247,7 +247,7 @@ struct SecondFactorTests {
 
     // MARK: Signing in
 
-    @Test func `a code of the app counts once, within a step of now, and never an older one`() async throws {
+    @Test func `each code of the app works once, within a step of now, and never an older one`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let app = try #require(owner.app)
@@ -270,7 +270,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `the code that enrolled an app signs in no user`() async throws {
+    @Test func `the code that enrolled an app does not sign in`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let (app, sessionInfo, _) = try await api.startApp(owner)
@@ -282,7 +282,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `the project says how far a clock may be off`() async throws {
+    @Test func `the project sets the accepted clock skew`() async throws {
         let mfa: JSONValue = [
             "state": "MANDATORY",
             "providerConfigs": [["state": "ENABLED", "totpProviderConfig": ["adjacentIntervals": 0]]],
@@ -303,8 +303,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a pending credential is used once, lives a quarter of an hour and dies with the sessions`() async throws
-    {
+    @Test func `a pending credential works once, expires after 15 minutes and ends with the sessions`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let app = try #require(owner.app)
@@ -339,7 +338,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `five wrong codes end a pending credential, and ten in a row make the next ones wait`() async throws {
+    @Test func `five wrong codes end a pending credential, and ten in a row delay further attempts`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let app = try #require(owner.app)
@@ -423,7 +422,7 @@ struct SecondFactorTests {
 
     // MARK: Every first factor
 
-    @Test func `a mailed link asks too, and is used up by asking`() async throws {
+    @Test func `a mailed link requires the second factor too, and is used when it is requested`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let app = try #require(owner.app)
@@ -450,7 +449,7 @@ struct SecondFactorTests {
         return .object(body)
     }
 
-    @Test func `I13: what a trusted provider would link waits for the second factor`() async throws {
+    @Test func `I13: a link by a trusted provider waits for the second factor`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
             let app = try #require(owner.app)
@@ -470,7 +469,9 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a second factor makes an old token no more recent, and a used one no new one`() async throws {
+    @Test func `a second factor makes an old token no more recent, and a used token creates no new session`()
+        async throws
+    {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
             let app = try #require(owner.app)
@@ -514,7 +515,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `I9, M3: a takeover waits for the second factor, and leaves it`() async throws {
+    @Test func `I9, M3: a takeover waits for the second factor, and keeps it`() async throws {
         try await TestAPI.with { api async throws in
             for (name, usesLink) in [("ada@gmail.com", false), ("bob@gmail.com", true)] {
                 let owner = try await api.enrollApp(api.factorOwner(name))
@@ -538,7 +539,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `L6: a session that has shown the factor links at once; another is asked for it`() async throws {
+    @Test func `L6: a session with the factor links at once, and another session must present it`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let app = try #require(owner.app)
@@ -567,7 +568,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a link that waits for the second factor ends with the session that asked for it, and with no other`()
+    @Test func `a link that waits for the second factor ends with the session that requested it`()
         async throws
     {
         for endsIt in [true, false] {
@@ -598,7 +599,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a conflict is linked by a sign-in that shows both factors, and not before`() async throws {
+    @Test func `a conflict is resolved by a sign-in only after both factors`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner("ada@gmail.com"))
             let app = try #require(owner.app)
@@ -617,7 +618,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a conflict whose time ends before the second factor is shown is refused, and not tried again`()
+    @Test func `a conflict that expires before the second factor is refused, and not retried`()
         async throws
     {
         try await TestAPI.with { api async throws in
@@ -643,7 +644,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a number is no first factor of an account that has a second one`() async throws {
+    @Test func `a phone number cannot be the first factor of an account with a second factor`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.factorOwner()
             let linked = try await api.signInByPhone("+16505551111", idToken: .string(owner.idToken))
@@ -654,7 +655,7 @@ struct SecondFactorTests {
         }
     }
 
-    @Test func `a password reset does not get past the factor, nor does the old password`() async throws {
+    @Test func `a password reset does not bypass the factor, and the old password does not work`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let code = try await api.code("PASSWORD_RESET", for: owner.email)
@@ -674,7 +675,7 @@ struct SecondFactorTests {
 
     // MARK: Withdrawing
 
-    @Test func `a factor is withdrawn by a recent session that has shown it, and asked for no more`() async throws {
+    @Test func `a recent session that presented the factor can remove it, and it is no longer required`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let id = try #require(owner.enrollmentID)
@@ -697,7 +698,7 @@ struct SecondFactorTests {
     }
 
     @Test(arguments: [true, false])
-    func `linking a provider makes an old session no younger`(needsRecentSignIn: Bool) async throws {
+    func `linking a provider does not make an old session more recent`(needsRecentSignIn: Bool) async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting(.bool(needsRecentSignIn), at: ["linkPolicy", "linkingNeedsRecentSignIn"])
         try await TestAPI.with(settings: settings) { api async throws in
@@ -729,7 +730,7 @@ struct SecondFactorTests {
 
     // MARK: Secrets
 
-    @Test func `no table holds a secret or a pending credential as it is`() async throws {
+    @Test func `no table holds a secret or a pending credential in the clear`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let pending = try await api.pendingCredential(owner)

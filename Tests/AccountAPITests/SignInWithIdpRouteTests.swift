@@ -104,7 +104,7 @@ struct SignInWithIdpRouteTests {
         }
     }
 
-    @Test func `Twitter's profile, token and secret come back as they came, signing in and linking`() async throws {
+    @Test func `Twitter's profile, token and secret are returned unchanged, for sign-in and linking`() async throws {
         try await TestAPI.with { api in
             let session = try await api.signUpAnonymously()
             let form = twitter("ada", email: "ada@example.com")
@@ -131,7 +131,7 @@ struct SignInWithIdpRouteTests {
     /// The recovery that Firebase documents for `auth/account-exists-with-different-credential`, with a sign-in that
     /// has only an ID token which the client made: SDKs rebuild the credential from the answer's access token.
     @Test(arguments: ["github.com", "facebook.com", "twitter.com", "google.com"])
-    func `a made-up sign-in that ends in a conflict brings tokens to link with`(_ provider: String) async throws {
+    func `a simulated sign-in that ends in a conflict returns tokens to link with`(_ provider: String) async throws {
         try await TestAPI.with { api in
             let email = "ann@example.com"
             _ = try await api.signUp(email)
@@ -162,7 +162,7 @@ struct SignInWithIdpRouteTests {
     }
 
     @Test(arguments: ["refresh_token", "access_token", "oauth_token_secret", "code", "user", "nonce", "x"])
-    func `what holds U+0000 is refused, for it could not be kept`(_ name: String) async throws {
+    func `text with U+0000 is refused, because PostgreSQL cannot store it`(_ name: String) async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("bob@example.com")
             let rows = try await api.service.database.rowCounts()
@@ -179,7 +179,7 @@ struct SignInWithIdpRouteTests {
         }
     }
 
-    @Test func `presenting a pending token makes its hour no longer, asking the provider again does`() async throws {
+    @Test func `presenting a pending token does not extend it, but a new sign-in at the provider does`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("bob@example.com")
             func ask(

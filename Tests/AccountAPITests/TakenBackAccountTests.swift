@@ -47,7 +47,7 @@ struct TakenBackAccountTests {
     // MARK: An account that a stolen session moved
 
     @Test(arguments: [false, true])
-    func `a thief who moved the account and set up methods and a factor is out when the owner takes it back`(
+    func `a thief who moved the account and added methods and a factor loses access when the owner recovers it`(
         opensLastMail: Bool
     ) async throws {
         try await TestAPI.with { api in
@@ -97,7 +97,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `a thief who merges an older account into the moved one loses it with everything it brought`()
+    @Test func `a thief who merges an older account into the moved one loses it when the owner recovers the account`()
         async throws
     {
         try await TestAPI.with { api in
@@ -135,7 +135,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `what the owner had before the account was moved stays when the owner takes it back`() async throws {
+    @Test func `methods from before the move stay when the owner recovers the account`() async throws {
         try await TestAPI.with { api in
             let owner = try await api.enrollApp(api.factorOwner(owners))
             try await move(api, .string(owner.idToken), to: thiefs)
@@ -150,7 +150,7 @@ struct TakenBackAccountTests {
     // MARK: An account that an intruder registered
 
     @Test(arguments: [false, true])
-    func `an intruder who registered an address and moved on is out when its owner takes it back`(
+    func `an intruder who registered an address and moved on loses access when its owner recovers it`(
         isProtected: Bool
     ) async throws {
         try await TestAPI.with(settings: isProtected ? protectedSettings : ProjectSettings.developmentDefaults) { api in
@@ -184,7 +184,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `an account with a second factor is not given to a mailbox that never was its owner's`() async throws {
+    @Test func `an account with a second factor is not given to a mailbox that was never its owner's`() async throws {
         try await TestAPI.with { api in
             let strangers = try await api.signUp(owners)
             try await move(api, strangers["idToken"], to: thiefs)
@@ -236,7 +236,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `an old session that follows a link to its own mailbox links nothing that waits`() async throws {
+    @Test func `an old session that follows a link to its mailbox links no pending credential`() async throws {
         try await TestAPI.with { api in
             let owner = try await api.signUp(owners)
             try await api.service.prove(owners)
@@ -261,7 +261,7 @@ struct TakenBackAccountTests {
 
     // MARK: An old proof
 
-    @Test func `the former holder of an address, who came with Apple, is out when its present holder comes`()
+    @Test func `the former holder of an address, who used Apple, loses access when the present holder signs in`()
         async throws
     {
         try await TestAPI.with { api in
@@ -300,7 +300,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `a former holder with Apple locks out no owner by linking a Google account`() async throws {
+    @Test func `a former holder with Apple cannot lock the owner out by linking a Google account`() async throws {
         try await TestAPI.with { api in
             let claims: JSONValue = ["sub": "former", "email": .string(owners), "email_verified": true]
             let former = try await signIn("apple.com", api, claims)
@@ -328,7 +328,7 @@ struct TakenBackAccountTests {
     }
 
     @Test(arguments: [true, false])
-    func `an account that Apple's word opened enrols no second factor before its owner proves the mailbox`(
+    func `an account that Apple verified enrols no second factor before its owner proves the mailbox`(
         endsSessions: Bool
     ) async throws {
         let settings = ProjectSettings.developmentDefaults
@@ -370,7 +370,7 @@ struct TakenBackAccountTests {
 
     // MARK: An issuer under two ids
 
-    @Test func `the next owner of a domain does not get in by another id of the same issuer`() async throws {
+    @Test func `the next owner of a domain does not sign in with another subject of the same issuer`() async throws {
         try await TestAPI.withAdministrator { api in
             let registered = try await api.post(
                 "/v2/projects/\(TestService.projectID)/oauthIdpConfigs?oauthIdpConfigId=oidc.workspace",
@@ -396,7 +396,7 @@ struct TakenBackAccountTests {
         }
     }
 
-    @Test func `the next owner of a domain does not get in beside an identity that was imported`() async throws {
+    @Test func `the next owner of a domain is not linked beside an imported identity`() async throws {
         try await TestAPI.withAdministrator { api in
             let registered = try await api.post(
                 "/v2/projects/\(TestService.projectID)/oauthIdpConfigs?oauthIdpConfigId=oidc.workspace",

@@ -228,7 +228,8 @@ import Testing
         }
     }
 
-    @Test func `if a project retains no suspended methods, the conflict says that the method is deleted`() async throws {
+    @Test func `if a project retains no suspended methods, the conflict says that the method is deleted`() async throws
+    {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["quarantineSeconds": 0])
         try await TestAPI.withAdministrator(settings: settings) { api in
             _ = try await api.signUp(Self.email)

@@ -29,7 +29,7 @@ struct TokenRouteTests {
         }
     }
 
-    @Test func `forms and JSON in either case say the same`() async throws {
+    @Test func `forms and JSON in either case are equivalent`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ann@example.com")
             let token = try #require(account["refreshToken"]?.string)
@@ -63,7 +63,7 @@ struct TokenRouteTests {
         }
     }
 
-    @Test func `a form that is none is answered like any bad request`() async throws {
+    @Test func `a malformed form is answered like any bad request`() async throws {
         try await TestAPI.with { api in
             for body in [[0xFF, 0xFE], Array("%00=%00".utf8), Array("a=%FF".utf8), Array("&&&===".utf8)] as [[UInt8]] {
                 let answer = try await api.wire.send(

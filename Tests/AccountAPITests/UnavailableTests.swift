@@ -25,7 +25,7 @@ struct UnavailableTests {
     }
 
     @Test(arguments: [ServiceHandle.State.starting("waiting for the database"), .draining])
-    func `a server that is not ready says so in the caller's own way`(_ state: ServiceHandle.State) async throws {
+    func `a server that is not ready says so in the format of each route`(_ state: ServiceHandle.State) async throws {
         let handle = ServiceHandle()
         handle.state = state
         try await Wire.with(service: handle, callers: DevelopmentCallers()) { wire in
@@ -48,7 +48,7 @@ struct UnavailableTests {
         }
     }
 
-    @Test func `a database that is away is no error of the caller`() async throws {
+    @Test func `an unreachable database is not an error of the caller`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ann@example.com")
             api.service.client.shutDown()
@@ -75,7 +75,7 @@ struct UnavailableTests {
         }
     }
 
-    @Test func `a server whose database is away is not ready`() async throws {
+    @Test func `a server with an unreachable database is not ready`() async throws {
         try await TestService.with { service in
             let handle = ServiceHandle()
             handle.state = .ready(service.operations, checkDatabase: { "the database cannot be reached" })

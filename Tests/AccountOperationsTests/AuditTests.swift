@@ -419,7 +419,7 @@ struct AuditTests {
         }
     }
 
-    @Test func `many accounts are grouped by what they share`() async throws {
+    @Test func `many accounts with shared traits are grouped`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 4000)
             try await database.execute(

@@ -12,7 +12,7 @@ struct SharedTraitsTests {
         var key: String
     }
 
-    @Test func `accounts are grouped that gave the same to a rule, in the same order every time`() throws {
+    @Test func `accounts with the same trait are grouped, in the same order every time`() throws {
         var given: [(trait: Trait, member: AuditRule.Member)] = []
         for number in 0..<2000 {
             let user = try #require(UserID("user-\(number)"))
@@ -49,7 +49,7 @@ struct SharedTraitsTests {
     }
 
     @Test(arguments: [1, 100, 5000, 1_000_000])
-    func `records are sorted by their keys, whatever fits into memory`(runBytes: Int) throws {
+    func `records are sorted by key with any memory limit`(runBytes: Int) throws {
         var sort = try ExternalSort(in: "/tmp", runBytes: runBytes)
         var expected: [UInt64: [[UInt8]]] = [:]
         for number in 0..<3000 {
@@ -65,12 +65,12 @@ struct SharedTraitsTests {
         #expect(found.map { Set($0) } == repeated.map { Set($0) })
     }
 
-    @Test func `nothing is shared where nothing was given`() throws {
+    @Test func `without traits there is no group`() throws {
         let shared = try SharedTraits(in: "/tmp")
         try shared.groups { _ in Issue.record("there is no trait") }
     }
 
-    @Test func `a folder that cannot be written to is an error that names it`() {
+    @Test func `an unwritable folder is an error that names it`() {
         let failure = #expect(throws: TemporaryFileFailure.self) { _ = try SharedTraits(in: "/nonexistent") }
         #expect(failure?.description.contains("made in /nonexistent") == true)
     }

@@ -64,7 +64,7 @@ import Testing
 
     // MARK: What links are for
 
-    @Test func `a new password, by the keyboard, and on to the app`() async throws {
+    @Test func `the keyboard alone sets a new password and continues to the app`() async throws {
         let account = try await Account("reset@example.com")
         let link = try await account.link("PASSWORD_RESET")
         try await Browser.run { browser in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a reset names what it disconnects, before and after`() async throws {
+    @Test func `a reset lists what it disconnects, before and after`() async throws {
         let account = try await Account("unlinks@example.com")
         let credential: JSONValue = ["sub": "unlinks", "email": .string(account.email)]
         let linked = try await account.server.send(
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `the password rules of the project are said, and hold`() async throws {
+    @Test func `the project's password rules are shown and enforced`() async throws {
         let account = try await Account("rules@example.com")
         let path = "/v2/projects/demo-concord/config?updateMask=passwordPolicyConfig"
         func set(_ options: JSONValue, _ state: JSONValue) async throws {
@@ -182,7 +182,7 @@ import Testing
         try await set([:], "OFF")
     }
 
-    @Test func `a password that is common is refused on the page, which says so before and after`() async throws {
+    @Test func `a common password is refused on the page`() async throws {
         let account = try await Account("common@example.com")
         func set(_ passwords: JSONValue) async throws {
             let path = "/v2/projects/demo-concord/config?updateMask=concord.passwords"
@@ -208,7 +208,7 @@ import Testing
         try await set(["lengthMin": 6, "refusesCommon": false])
     }
 
-    @Test func `a mail scanner that opens the link ten times, scripts and all, uses nothing up`() async throws {
+    @Test func `a mail scanner that opens the link ten times and runs scripts uses nothing`() async throws {
         let account = try await Account("scanner@example.com")
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
@@ -226,7 +226,9 @@ import Testing
         }
     }
 
-    @Test func `the page says when and how the account was made, and a confirmation signs everyone out`() async throws {
+    @Test func `the page shows when and how the account was created, and a confirmation ends all sessions`()
+        async throws
+    {
         let account = try await Account("claimed@example.com")
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
@@ -250,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `a person who did not create the account stops its creator`() async throws {
+    @Test func `a person who did not create the account can disown it`() async throws {
         let account = try await Account("squatted@example.com")
         let credential: JSONValue = ["sub": "squatter"]
         let linked = try await account.server.send(
@@ -305,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `a new address, and the old one taken back with a mail for a new password`() async throws {
+    @Test func `an old address can be restored, with a mail for a new password`() async throws {
         let account = try await Account("old@example.com")
         let link = try await account.link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "new@example.com"])
         try await Browser.run { browser in
@@ -378,7 +380,7 @@ import Testing
         }
     }
 
-    @Test func `a mail gateway that opens a sign-in link and runs its scripts does not hand the code on`() async throws
+    @Test func `a mail gateway that opens a sign-in link and runs its scripts does not pass the code on`() async throws
     {
         let account = try await Account("gateway@example.com")
         let app = account.server.url + "/conflict?from=app"
@@ -407,7 +409,7 @@ import Testing
         }
     }
 
-    @Test func `a sign-in link goes on to the app as it is, and nowhere else`() async throws {
+    @Test func `a sign-in link continues unchanged to the app, and nowhere else`() async throws {
         let account = try await Account("link@example.com")
         let app = account.server.url + "/conflict?from=app"
         let link = try await account.link("EMAIL_SIGNIN", ["continueUrl": .string(app), "canHandleCodeInApp": true])
@@ -447,7 +449,7 @@ import Testing
         return String(try #require(text.firstMatch(of: /\n([0-9]{8})\n/)).output.1)
     }
 
-    @Test func `a new password by the code in the mail, on another device, by the keyboard`() async throws {
+    @Test func `the code in the mail sets a new password on another device, with the keyboard alone`() async throws {
         let account = try await Account("code@example.com")
         let link = try await account.link("PASSWORD_RESET")
         let code = try await shortCode("code@example.com")
@@ -477,7 +479,7 @@ import Testing
         }
     }
 
-    @Test func `a code that was guessed at too often is over, and the link beside it works`() async throws {
+    @Test func `a code with too many wrong guesses is locked, and the link of the same mail works`() async throws {
         let account = try await Account("guessed@example.com")
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
@@ -503,7 +505,7 @@ import Testing
         }
     }
 
-    @Test func `a sign-in code goes on to the app, and is not used up where there is none`() async throws {
+    @Test func `a sign-in code continues to the app, and is not used without one`() async throws {
         let account = try await Account("codelink@example.com")
         let app = account.server.url + "/conflict?from=app"
         _ = try await account.link("EMAIL_SIGNIN", ["continueUrl": .string(app), "canHandleCodeInApp": true])
@@ -534,7 +536,7 @@ import Testing
 
     // MARK: What goes wrong
 
-    @Test func `a link that is damaged, of another kind, expired or of a locked account says so`() async throws {
+    @Test func `a damaged, unsuitable, expired or locked link shows its problem`() async throws {
         let account = try await Account("wrong@example.com")
         let link = try await account.link("VERIFY_EMAIL")
         let page = account.server.url + "/__/auth/action"
@@ -565,7 +567,7 @@ import Testing
         }
     }
 
-    @Test func `without a connection it waits, and goes on`() async throws {
+    @Test func `without a connection the page waits, then continues`() async throws {
         let account = try await Account("offline@example.com")
         let link = try await account.link("VERIFY_EMAIL")
         try await Browser.run { browser in
@@ -640,7 +642,7 @@ import Testing
         }
     }
 
-    @Test func `every text that a link can need is there in every language`() async throws {
+    @Test func `every text for a link exists in every language`() async throws {
         let file = try await Self.server.send(.GET, "/__/auth/action.json").json
         let strings = try #require(file["strings"]?.object)
         let english = try #require(strings["en"]?.object)

@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `an app that is not registered, or a key that is none, begins nothing`() async throws {
+    @Test func `an unregistered app or an invalid key begins no challenge`() async throws {
         try await Self.serve { url, challenge async throws in
             try await Browser.run { browser async throws in
                 let stranger = Self.address(url, "appId=1:7:ios:zz")
@@ -139,7 +139,7 @@ import Testing
         LocalServer.Reply.text("", status: .internalServerError), .text("this is no script <"),
         .init(stops: .byClosing),
     ])
-    func `an app gets an error if the challenge could not be shown`(script: LocalServer.Reply) async throws {
+    func `an app gets an error if the challenge cannot be shown`(script: LocalServer.Reply) async throws {
         try await Self.serve(script: script) { url, _ in
             try await Browser.run { browser async throws in
                 try await browser.open(Self.address(url, "ibi=com.example.app"))
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `in development a token is made up`() async throws {
+    @Test func `development returns a simulated token`() async throws {
         let server = try #require(PageTrait.current?.server)
         try await Browser.run { browser async throws in
             try await browser.open(Self.address(server.url, "ibi=com.example.app"))

@@ -42,7 +42,7 @@ import Testing
         try await browser.value("document.querySelector('label[for=flag-\(flag)] span').textContent").string ?? ""
     }
 
-    @Test func `a made-up person is remembered for its provider and comes back with one click`() async throws {
+    @Test func `the page remembers a simulated person for each provider and signs in with one click`() async throws {
         try await Browser.run { browser in
             try await Self.open(browser, "linkedin.com")
             #expect(try await browser.text("h1") == "Sign in with LinkedIn")
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [("true", JSONValue.bool(true)), ("false", .bool(false)), ("absent", nil)])
-    func `the provider says of the address that it is verified, that it is not, or nothing`(
+    func `the provider can report the address as verified, unverified or neither`(
         flag: String,
         claim: JSONValue?
     ) async throws {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `it says what will happen, for each thing that the provider can say of the address`() async throws {
+    @Test func `the page predicts the outcome for each report about the address`() async throws {
         let server = try Self.server
         for email in ["owner@example.com", "owner@gmail.com"] {
             let body: JSONValue = ["email": .string(email), "password": "correct horse"]

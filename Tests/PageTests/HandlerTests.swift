@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Web apps
 
-    @Test func `a popup signs in, and an address that is not verified opens a conflict`() async throws {
+    @Test func `a popup signs in, and an unverified address opens a conflict`() async throws {
         try await Self.open { server, app, browser in
             let signUp: JSONValue = ["email": "popup@example.com", "password": "correct horse"]
             let account = try await server.send(.POST, "/v1/accounts:signUp?key=any", signUp).json["localId"]?.string
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["google.com", "apple.com", "facebook.com", "twitter.com", "microsoft.com"])
-    func `a made-up sign-in brings the tokens that the provider would give`(provider: String) async throws {
+    func `a simulated sign-in returns the tokens of the provider`(provider: String) async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server, provider: provider))
             try await browser.wait(until: "events.length === 1")
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect comes back to the app, and its frame delivers the event once`() async throws {
+    @Test func `a redirect returns to the app, and its frame delivers the event once`() async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server))
             try await browser.wait(until: "events.length === 1")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `who turns the provider down comes back without a session`() async throws {
+    @Test func `a user who cancels at the provider returns without a session`() async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server))
             try await browser.wait(until: "events.length === 1")
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a foreign page gets no answer and begins no sign-in`() async throws {
+    @Test func `a page from another origin gets no response and begins no sign-in`() async throws {
         try await Self.open { server, app, browser in
             try await browser.open(Self.address(app, server, host: "localhost"))
             try await browser.wait(until: "window.storage")
@@ -214,7 +214,7 @@ import Testing
             ("apn=com.example.app", "intent://firebase.auth/#Intent;scheme=genericidp;package=com.example.app;"),
         ]
     )
-    func `a native app is called back by its scheme, and only it knows the session id`(
+    func `a native app gets the callback on its scheme, and only it has the session id`(
         app: String,
         scheme: String
     ) async throws {
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: [("reauthViaRedirect", true), ("signInViaRedirect", false), ("linkViaRedirect", false)])
-    func `a reauthentication has the provider ask anew, and nothing else does`(type: String, asks: Bool) async throws {
+    func `only a reauthentication requests a new sign-in at the provider`(type: String, asks: Bool) async throws {
         try await Self.open { server, app, browser in
             let query =
                 "authType=\(type)&apiKey=any&providerId=github.com&appName=app&redirectUrl=" + app.url("127.0.0.1")
@@ -263,7 +263,7 @@ import Testing
 
     // MARK: What goes wrong
 
-    @Test func `an answer that was not asked for in this window goes nowhere`() async throws {
+    @Test func `a callback that this window did not request is ignored`() async throws {
         try await Self.open { server, _, browser in
             try await browser.open(server.url + "/__/auth/handler?state=stranger&code=stranger")
             try await browser.wait(for: "Sign-in failed")
@@ -286,7 +286,7 @@ import Testing
             "apiKey=any&providerId=github.com&authType=signInViaRedirect&appName=a&redirectUrl=javascript:alert(1)",
         ]
     )
-    func `a handler with an incomplete request says so and begins nothing`(query: String) async throws {
+    func `a handler with an incomplete request shows an error and begins nothing`(query: String) async throws {
         try await Self.open { server, _, browser in
             try await browser.open(server.url + "/__/auth/handler?" + query)
             try await browser.wait(for: "Sign-in failed")

@@ -26,7 +26,7 @@ import Testing
     private static let subject = "document.getElementById('subject').textContent"
     private static let entries = "document.querySelectorAll('#messages button').length"
 
-    @Test func `what is asked for appears by itself and is read as it would have been sent, by the keyboard`()
+    @Test func `new messages appear without a reload, as they would have been sent, and the keyboard reaches them`()
         async throws
     {
         let server = try Self.server
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Test suites get the link to what they fetch, people the page with a button.
-    @Test func `the button of a mail leads to the page where a new password is chosen`() async throws {
+    @Test func `the button of a mail opens the page for a new password`() async throws {
         let server = try Self.server
         let email = "button@example.com"
         try await askForMail(to: email)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status == 200)
     }
 
-    @Test func `messages of one second stand in their order, the newest first, with times that differ`() async throws {
+    @Test func `messages of one second are in order, newest first, with different times`() async throws {
         let server = try Self.server
         let numbers = (0..<5).map { "+1650555020\($0)" }
         for number in numbers { try await askForMessage(to: number) }
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `the HTML of a mail runs nothing and loads nothing, in its frame and alone`() async throws {
+    @Test func `the HTML of a mail runs and loads nothing, in its frame and alone`() async throws {
         let server = try Self.server
         try await askForMail(to: "frame@example.com")
         let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `it can be read and used everywhere`() async throws {
+    @Test func `every view of the inbox is readable and accessible`() async throws {
         let server = try Self.server
         try await askForMail(to: "a-very-long-address.of.somebody@subdomain.example.com")
         try await askForMessage(to: "+16505550199")

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: The whole way
 
-    @Test func `from the conflict to the linked account, with the code typed in`() async throws {
+    @Test func `a conflict leads to the linked account after the code is typed`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("typed@example.com")
         try await Browser.run { browser in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a method that stops working is struck through by name, and the result says how to bring it back`()
+    @Test func `a method that stops working is struck through, and the result explains how to restore it`()
         async throws
     {
         let server = try Self.server
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `where nothing stops working, nothing is struck through`() async throws {
+    @Test func `if no method stops working, nothing is struck through`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("kept@example.com")
         let update: JSONValue = ["localId": .string(conflict.account), "emailVerified": true]
@@ -103,7 +103,7 @@ import Testing
         #expect(try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status == 200)
     }
 
-    @Test func `the mailed link opened on another device, while the first one notices`() async throws {
+    @Test func `if the mailed link is opened on another device, the first one updates`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("devices@example.com")
         try await Browser.run { laptop in
@@ -139,7 +139,7 @@ import Testing
         #expect(try await server.signIn(conflict.email)["localId"]?.string == conflict.account)
     }
 
-    @Test func `with the keyboard alone, led from step to step`() async throws {
+    @Test func `the keyboard alone is enough for every step`() async throws {
         let conflict = try await Self.server.openConflict("keys@example.com")
         try await Browser.run { browser in
             try await browser.open(conflict.page)
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func `secrets leave the address at once, survive a reload, and are gone at the end`() async throws {
+    @Test func `secrets leave the URL at once, survive a reload, and are deleted at the end`() async throws {
         let conflict = try await Self.server.openConflict("secrets@example.com")
         try await conflict.askForMail()
         try await Browser.run { browser in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a mail scanner that opens the link ten times, scripts and all, uses nothing up (pain B35)`()
+    @Test func `a mail scanner that opens the link ten times and runs scripts uses nothing (pain B35)`()
         async throws
     {
         let conflict = try await Self.server.openConflict("scanned@example.com")
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `another link in the same tab, and the way back`() async throws {
+    @Test func `another link in the same tab and the back button work`() async throws {
         let first = try await Self.server.openConflict("first@example.com")
         let second = try await Self.server.openConflict("second@example.com")
         try await second.askForMail()
@@ -239,7 +239,7 @@ import Testing
 
     // MARK: What goes wrong
 
-    @Test func `a code that is too short costs no attempt, a wrong one does, and five of them end the proof`()
+    @Test func `an incomplete code costs no attempt, a wrong one does, and five wrong codes end the proof`()
         async throws
     {
         let conflict = try await Self.server.openConflict("wrong@example.com")
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `who says that it was not them ends it, on every device`() async throws {
+    @Test func `if the user denies the request, the conflict ends on every device`() async throws {
         let conflict = try await Self.server.openConflict("declined@example.com")
         try await conflict.askForMail()
         try await Browser.run { laptop in
@@ -295,7 +295,7 @@ import Testing
         #expect(try await Self.server.signIn(conflict.email)["idToken"] == nil)
     }
 
-    @Test func `what has expired is noticed, and said to who comes later`() async throws {
+    @Test func `an expired conflict is shown as expired, also to later visitors`() async throws {
         let conflict = try await Self.server.openConflict("late@example.com")
         try await Browser.run { browser in
             try await browser.open(conflict.page)
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func `a link that is forged, cut short, empty or another conflict's`() async throws {
+    @Test func `a forged, truncated, empty or foreign link is refused`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("forged@example.com")
         let other = try await server.openConflict("other@example.com")
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func `what changed meanwhile is said, and the next click goes on`() async throws {
+    @Test func `a change in the meantime is shown, and the next click continues`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("meanwhile@example.com")
         try await Browser.run { browser in
@@ -360,7 +360,7 @@ import Testing
         }
     }
 
-    @Test func `without a connection nothing is lost, and it goes on where it was`() async throws {
+    @Test func `if the connection is lost, no input is lost and the page continues later`() async throws {
         let conflict = try await Self.server.openConflict("offline@example.com")
         try await Browser.run { browser in
             try await browser.open(conflict.page)
@@ -376,7 +376,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that is lost on its way is asked for again, not the deed`() async throws {
+    @Test func `if a response is lost, the page repeats the read and not the change`() async throws {
         let conflict = try await Self.server.openConflict("lost@example.com")
         try await conflict.askForMail()
         try await Browser.run { browser in
@@ -403,7 +403,7 @@ import Testing
         }
     }
 
-    @Test func `a page that cannot read its conflict goes on by itself once it can`() async throws {
+    @Test func `a page that cannot read its conflict continues as soon as it can`() async throws {
         let first = try await Self.server.openConflict("before@example.com")
         let second = try await Self.server.openConflict("away@example.com")
         try await Browser.run { browser in
@@ -422,7 +422,7 @@ import Testing
         }
     }
 
-    @Test func `who cannot finish where it was confirmed begins again here`() async throws {
+    @Test func `a user who cannot finish on the confirming device begins again here`() async throws {
         let conflict = try await Self.server.openConflict("again@example.com")
         try await conflict.askForMail()
         try await Browser.run { browser in
@@ -445,7 +445,7 @@ import Testing
     }
 
     /// The list of problems is the program's own, so that one it gains is tried here from its first day.
-    @Test func `every problem has a sentence and a way on`() async throws {
+    @Test func `every problem has a text and a next step`() async throws {
         let server = try Self.server
         let conflict = try await server.openConflict("problems@example.com")
         let document = try await server.send(.GET, "/openapi.json").json
@@ -509,7 +509,7 @@ import Testing
         }
     }
 
-    @Test func `the page speaks its reader's language`() async throws {
+    @Test func `the page uses its reader's language`() async throws {
         let conflict = try await Self.server.openConflict("languages@example.com")
         let headings = [
             "en": "Is this account yours?", "zh-TW": "這個帳戶是您的嗎？", "th": "บัญชีนี้เป็นของคุณใช่ไหม",
@@ -528,7 +528,7 @@ import Testing
         }
     }
 
-    @Test func `the language that was chosen stays`() async throws {
+    @Test func `the chosen language stays`() async throws {
         let conflict = try await Self.server.openConflict("chosen@example.com")
         try await Browser.run { browser in
             try await browser.open(conflict.page)
@@ -588,7 +588,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be read or used would be noticed`() async throws {
+    @Test func `the accessibility checks detect violations`() async throws {
         let conflict = try await Self.server.openConflict("planted@example.com")
         try await Browser.run { browser in
             try await browser.resize(320, 800)

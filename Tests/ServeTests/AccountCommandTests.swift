@@ -40,7 +40,7 @@ struct AccountCommandTests {
         "--hash-algo", "SCRYPT", "--salt-separator", "Bw==", "--rounds", "8", "--mem-cost", "14",
     ]
 
-    @Test func `an export of the Firebase CLI comes in, and its people sign in`() async throws {
+    @Test func `an export of the Firebase CLI is imported, and its users sign in`() async throws {
         try await Self.withProject { database, folder in
             try folder.write("users.json", Self.firebaseJSON)
             try folder.write("key", Self.signerKey + "\n")
@@ -71,7 +71,7 @@ struct AccountCommandTests {
     }
 
     @Test(arguments: ["json", "csv", "ndjson"])
-    func `what is exported comes in again as it was`(format: String) async throws {
+    func `importing an export restores the same accounts`(format: String) async throws {
         try await Self.withProject { database, folder in
             try folder.write("users.json", Self.firebaseJSON)
             _ = try await Self.concord(
@@ -98,7 +98,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `without hashes an export cannot be taken for one with hashes`() async throws {
+    @Test func `an export without hashes cannot be confused with one with hashes`() async throws {
         try await Self.withProject { database, folder in
             try folder.write("users.json", Self.firebaseJSON)
             _ = try await Self.concord(
@@ -121,7 +121,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a file that breaks off ends with 65, and finishing it finishes the work`() async throws {
+    @Test func `a truncated file ends with 65, and importing the complete file completes the work`() async throws {
         try await Self.withProject { database, folder in
             let rows = (0..<2500).map { "{\"localId\":\"user-\($0)\",\"email\":\"user\($0)@example.com\"}" }
             try folder.write("cut.json", "{\"users\":[\n" + rows.prefix(2200).joined(separator: ",\n") + ",\n{\"loc")
@@ -137,7 +137,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `one id twice in a file, however far apart, is reported with its line`() async throws {
+    @Test func `a repeated id in a file is reported with its line, no matter how far apart`() async throws {
         try await Self.withProject { database, folder in
             let rows =
                 (0..<1500).map { "{\"localId\":\"user-\($0)\"}" } + ["{\"localId\":\"user-0\",\"displayName\":\"x\"}"]
@@ -152,7 +152,7 @@ struct AccountCommandTests {
     }
 
     @Test(arguments: [SIGKILL, SIGINT])
-    func `an import that is ended in the middle leaves whole accounts, and the same command finishes it`(
+    func `an interrupted import leaves complete accounts, and the same command completes it`(
         signal: Int32
     ) async throws {
         try await Self.withProject { database, folder in
@@ -192,7 +192,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `commands that mean nothing, and what is not there, end as documented`() async throws {
+    @Test func `invalid commands and missing accounts end with the documented codes`() async throws {
         try await Self.withProject { database, folder in
             try folder.write("users", "{\"localId\":\"a\",\"passwordHash\":\"YWJj\"}")
             let commands: [([String], Int32, String)] = [
@@ -245,7 +245,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `what is wrong goes into no file that is read`() async throws {
+    @Test func `an import refuses an input file as its error file`() async throws {
         try await Self.withProject { database, folder in
             let text = "id,email\nu-1,ann@example.com\nu-2,nowhere\n"
             let names = ["users", "identities"]
@@ -284,7 +284,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a hash without a known algorithm ends an import before anything is written`() async throws {
+    @Test func `an unknown hash algorithm ends an import before it writes anything`() async throws {
         try await Self.withProject { database, folder in
             let rows = (0..<1500).map { "{\"localId\":\"user-\($0)\"}" }
             let hashed = "{\"localId\":\"eve\",\"passwordHash\":\"YWJj\"}"
@@ -313,7 +313,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a hundred rows are reported, and the number of further ones`() async throws {
+    @Test func `the first hundred invalid rows are reported, then the number of the rest`() async throws {
         try await Self.withProject { database, folder in
             let rows = (0..<150).map { "{\"localId\":\"user-\($0)\",\"email\":\"nowhere\"}" }
             try folder.write("users", rows.joined(separator: "\n"))
@@ -328,7 +328,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `a dump of Supabase Auth comes in, and its people sign in`() async throws {
+    @Test func `a dump of Supabase Auth is imported, and its users sign in`() async throws {
         try await Self.withProject { database, folder in
             try folder.write(
                 "users.csv",
@@ -392,7 +392,7 @@ struct AccountCommandTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
-    func `an export that is ended while it reads leaves no file, and the same command writes the whole`(
+    func `an interrupted export leaves no file, and the same command writes all of it`(
         signal: Int32
     ) async throws {
         try await Self.withManyAccounts { database, folder in
@@ -416,7 +416,7 @@ struct AccountCommandTests {
         }
     }
 
-    @Test func `an export that loses the database leaves no file, and says so`() async throws {
+    @Test func `an export that loses the database leaves no file and reports it`() async throws {
         try await Self.withManyAccounts { database, folder in
             try folder.write("users", "the file of an earlier export")
             let ended = try await ConcordCommand.interrupted(
@@ -441,7 +441,7 @@ struct AccountCommandTests {
     }
 
     /// By then the database is not needed any more.
-    @Test func `Ctrl-C ends an export whose output is not read`() async throws {
+    @Test func `Ctrl-C ends an export whose reader is stalled`() async throws {
         try await Self.withManyAccounts { database, _ in
             let ended = try await Subprocess.run(
                 try ConcordCommand.program,

@@ -39,7 +39,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `an account is found by anything that is known of it`() async throws {
+    @Test func `an account is found by any of its identifiers`() async throws {
         try await Self.withAccounts { database in
             for known in [
                 "ada", "first@example.org", "+1 (555) 000-1111", "google.com/google-subject-1",
@@ -58,7 +58,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `one account is shown with its methods, their obstacles, and the reasons of decisions`() async throws {
+    @Test func `an account is shown with its methods, their obstacles, and the rules of decisions`() async throws {
         try await Self.withAccounts { database in
             let reported = try await ConcordCommand.run(["account", "show", "ada"], database)
             #expect(reported.status == .exited(0), "\(reported.error)")
@@ -84,7 +84,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `an account that holds what cannot be read says where, and what to do`() async throws {
+    @Test func `an account with an unreadable value shows the column and the next step`() async throws {
         try await Self.withAccounts { database in
             try await database.execute(
                 """
@@ -104,7 +104,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `an account that cannot be read keeps no other from being found`() async throws {
+    @Test func `an unreadable account does not hide the others`() async throws {
         try await Self.withAccounts { database in
             // No audit reads the second column.
             for (damage, column) in [
@@ -132,7 +132,7 @@ struct AccountLookupTests {
         }
     }
 
-    @Test func `who is not there is said`() async throws {
+    @Test func `a missing account is reported`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.run(["account", "show", "nobody"], database)
             #expect(ending.status == .exited(1) && ending.error.contains("there is no such account"))

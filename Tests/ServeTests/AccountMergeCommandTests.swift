@@ -39,7 +39,7 @@ struct AccountMergeCommandTests {
         }
     }
 
-    @Test func `two accounts are previewed, merged, shown and made two again`() async throws {
+    @Test func `two accounts can be previewed, merged, shown and separated again`() async throws {
         try await Self.withAccounts { database in
             let preview = try await Self.concord(["ada", "bob", "--dry-run", "--take", "displayName"], database)
             #expect(preview.status == .exited(0), "\(preview.error)")
@@ -145,7 +145,7 @@ struct AccountMergeCommandTests {
         }
     }
 
-    @Test func `Ctrl-C ends a command that waits for receivers of webhooks, and the merge goes on`() async throws {
+    @Test func `Ctrl-C ends a command that waits for webhook receivers, and the merge continues`() async throws {
         try await Self.withAccounts { database in
             // Nothing is sent: no server runs.
             try await database.execute(
@@ -168,7 +168,7 @@ struct AccountMergeCommandTests {
         }
     }
 
-    @Test func `a wrong command line says what is wrong, and does nothing`() async throws {
+    @Test func `an invalid command line is reported and does nothing`() async throws {
         try await Self.withAccounts { database in
             for arguments in [
                 ["ada"], ["ada", "bob"], ["ada", "bob", "--reason", " "], ["ada", "bob", "--reason", "a\u{1B}[2J"],

@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Accounts
 
-    @Test func `of creations of one address, or of one id, one wins`() async throws {
+    @Test func `of concurrent creations with one address or one id, one succeeds`() async throws {
         try await with { servers, administrator in
             let byAddress = try await servers.race { server, number in
                 try await administrator.post(
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `of updates of one account each is applied as a whole`() async throws {
+    @Test func `each concurrent update of one account is applied as a whole`() async throws {
         try await with { servers, administrator in
             let id = try await servers.signUp("ada@example.com").text("localId")
             let answers = try await servers.race { server, number in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `deletions that overlap delete every account once`() async throws {
+    @Test func `overlapping batch deletions delete every account once`() async throws {
         try await with { servers, administrator in
             var ids: [JSONValue] = []
             for number in 0..<24 {
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: Settings
 
-    @Test func `of creations of one provider one wins`() async throws {
+    @Test func `of concurrent registrations of one provider, one succeeds`() async throws {
         try await with { servers, administrator in
             let answers = try await servers.race { server, number in
                 try await administrator.post(
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `changes of two settings at once take nothing from each other`() async throws {
+    @Test func `concurrent changes of two settings both survive`() async throws {
         try await with { servers, administrator in
             let answers = try await servers.race { server, number in
                 number / 2 % 2 == 0

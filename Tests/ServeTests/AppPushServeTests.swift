@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `an app that was pushed to gets a code, and signs in with it`() async throws {
+    @Test func `an app that got a push signs in with the code from the message`() async throws {
         let identity = try TLSIdentity()
         let folder = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -41,7 +41,7 @@ struct AuditCommandTests {
         try await ConcordCommand.run(["audit"] + arguments, database, input: input)
     }
 
-    @Test func `people read columns, and what was found how often`() async throws {
+    @Test func `the table lists the findings of each rule with their counts`() async throws {
         try await Self.withAccounts { database in
             let (status, output, error) = try await Self.concord(["run"], database)
             #expect(status == .exited(1) && error == "")
@@ -56,7 +56,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `the exit code says whether anything was found that matters`() async throws {
+    @Test func `the exit code shows if there is a finding of the given severity or higher`() async throws {
         try await Self.withAccounts { database in
             for (arguments, status) in [
                 (["run", "--fail-on", "never"], 0), (["run", "--rule", "weak-password-hash"], 0),
@@ -74,7 +74,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `programs read an object a line`() async throws {
+    @Test func `the JSON format has one object in each line`() async throws {
         try await Self.withAccounts { database in
             let arguments = ["run", "--format", "ndjson", "--show-identifiers"]
             let lines = try await Self.concord(arguments, database).output.split(separator: "\n")
@@ -86,7 +86,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `tables read comma-separated values`() async throws {
+    @Test func `the CSV format has one row for each finding`() async throws {
         try await Self.withAccounts { database in
             let output = try await Self.concord(["run", "--format", "csv"], database).output
             let rows = output.split(separator: "\r\n")
@@ -95,7 +95,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `systems that run checks read SARIF`() async throws {
+    @Test func `the SARIF format can be read by code scanners`() async throws {
         try await Self.withAccounts { database in
             let output = try await Self.concord(["run", "--format", "sarif"], database).output
             let document = try JSONValue(parsing: Array(output.utf8))
@@ -117,7 +117,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `a file of addresses that cannot be opened ends with 78, one with something else in it with 65`()
+    @Test func `a file of addresses that cannot be opened ends with 78, and an invalid one with 65`()
         async throws
     {
         try await Self.withAccounts { database in
@@ -133,7 +133,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `accounts are chosen by their addresses, from a pipe`() async throws {
+    @Test func `a pipe of addresses selects the accounts`() async throws {
         try await Self.withAccounts { database in
             let arguments = ["run", "--emails", "-", "--format", "ndjson"]
             let ending = try await Self.concord(
@@ -150,7 +150,7 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `missing accounts are reported, and rules that were left out are not counted`() async throws {
+    @Test func `missing accounts are reported, and skipped rules are not counted`() async throws {
         try await Self.withAccounts { database in
             let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
             let unasked = "concord: rules left out, because they need all accounts: \(three)\n"
@@ -190,7 +190,7 @@ struct AuditCommandTests {
 
     // MARK: Cut short
 
-    @Test func `Ctrl-C while tables are read ends a run before anything was printed`() async throws {
+    @Test func `Ctrl-C during the scan ends a run without output`() async throws {
         try await Self.withAccounts { database in
             let ending = try await ConcordCommand.interrupted(
                 ["audit", "run", "--format", "ndjson"],
@@ -207,7 +207,7 @@ struct AuditCommandTests {
     }
 
     /// The unread output blocks the run.
-    @Test func `Ctrl-C ends a run where it can go on`() async throws {
+    @Test func `Ctrl-C ends a run at a place where it can continue`() async throws {
         try await Self.withAccounts { database in
             try await database.execute(
                 """

@@ -69,7 +69,7 @@ struct AuditPlanCommandTests {
             .replacing(#/"program":"[^"]*"/#) { _ in "\"program\":\"<version>\"" }
     }
 
-    @Test func `a plan is made, applied, listed and taken back, as people see it`() async throws {
+    @Test func `a plan can be made, applied, listed and undone`() async throws {
         try await Self.withAccounts { database, folder in
             var transcript = ""
             func run(_ arguments: [String], as shown: String, status: TerminationStatus) async throws {
@@ -119,7 +119,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `lines that were deleted or commented out are not applied`() async throws {
+    @Test func `deleted or commented lines are not applied`() async throws {
         try await Self.withAccounts { database, folder in
             let plan = try await Self.plan(database, folder)
             let lines = plan.text.split(separator: "\n").map { line in
@@ -138,7 +138,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `an account that has changed is reported with its line, and the exit code says so`() async throws {
+    @Test func `a changed account is reported with its line and in the exit code`() async throws {
         try await Self.withAccounts { database, folder in
             let plan = try await Self.plan(database, folder)
             try await database.execute("UPDATE users SET version = 9 WHERE user_id = 'user-3'")
@@ -190,7 +190,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `at the question Ctrl-C ends the command, and only a yes changes anything`() async throws {
+    @Test func `Ctrl-C ends the command at the question, and only a yes changes anything`() async throws {
         try await Self.withAccounts { database, folder in
             let plan = try await Self.plan(database, folder)
             let applied: Query<Int64?> = "SELECT count(*) FROM audit_steps WHERE undone_at IS NULL"
@@ -255,7 +255,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `the question before an apply says what it means for users`() async throws {
+    @Test func `the question before an apply lists the consequences for users`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await Self.importPeople(database)
@@ -333,7 +333,7 @@ struct AuditPlanCommandTests {
     }
 
     @Test(arguments: [SIGKILL, SIGINT])
-    func `an apply and an undo that are ended anywhere are finished by the same command, and nothing is done twice`(
+    func `an interrupted apply or undo is completed by the same command, and nothing is done twice`(
         signal: Int32
     ) async throws {
         try await Self.withAccounts(count: 800) { database, folder in
@@ -403,7 +403,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `Ctrl-C while a plan is made leaves a file that is not accepted as a plan`() async throws {
+    @Test func `Ctrl-C during planning leaves a file that is not accepted as a plan`() async throws {
         try await Self.withAccounts { database, folder in
             let blocker = try PostgresConnection(database.configuration)
             try blocker.execute(script: "BEGIN; LOCK TABLE second_factors IN ACCESS EXCLUSIVE MODE")
@@ -433,7 +433,7 @@ struct AuditPlanCommandTests {
         }
     }
 
-    @Test func `a connection that is lost in the middle is made again, and every step is applied once`() async throws {
+    @Test func `after a lost connection the command reconnects, and every step is applied once`() async throws {
         try await Self.withAccounts(count: 400) { database, folder in
             let plan = try await Self.plan(database, folder)
             let steps = try Self.steps(plan.text)

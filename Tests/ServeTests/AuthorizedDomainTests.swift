@@ -13,7 +13,7 @@ struct AuthorizedDomainTests {
         .setting("authorizedDomains", ["app.example.com", "demo-test.web.app"])
     private static let bare = ProjectSettings.developmentDefaults.setting("authorizedDomains", [])
 
-    @Test func `a new project authorizes no domain, and says how to add one`() async throws {
+    @Test func `a new project authorizes no domain, and the output says how to add one`() async throws {
         try await TestDatabase.with { database in
             let ending = try await ConcordCommand.run(["project", "init", "--id", "demo-test"], database)
             #expect(ending.status == .exited(0), "\(ending.error)")
@@ -38,7 +38,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `a new project authorizes the domains that it is given`() async throws {
+    @Test func `a new project authorizes the given domains`() async throws {
         try await TestDatabase.with { database in
             let wrong = try await ConcordCommand.run(
                 ["project", "init", "--id", "demo-test", "--authorized-domain", "https://app.example.com"],
@@ -57,7 +57,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `a server whose project authorizes no domain, or a shared host's, says so at its start`() async throws {
+    @Test func `a server logs at its start if no domain, or a shared host's, is authorized`() async throws {
         for (settings, level, rule) in [
             (Self.bare.setting("firebase", at: ["linkPolicy", "preset"]), "warning", "compatibility-preset"),
             (Self.bare, "notice", "no-authorized-domain"), (Self.sharing, "warning", "authorized-shared-host"),
@@ -72,7 +72,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `config check warns of a shared host, and checks settings without a database`() async throws {
+    @Test func `config check warns about a shared host, and can run offline`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject(settings: Self.sharing)
             let checked = try await ConcordCommand.run(["config", "check"], database)
@@ -92,7 +92,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `a code goes nowhere in the clear, not even to this machine`() async throws {
+    @Test func `codes are never sent over plain HTTP, not even to this machine`() async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting("authorizedDomains", ["app.example.com", "localhost"])
         try await TestDatabase.with { database in
@@ -157,7 +157,7 @@ struct AuthorizedDomainTests {
         }
     }
 
-    @Test func `an audit of named accounts asks about the project by a rule's name only`() async throws {
+    @Test func `an audit of named accounts checks the project only if the rule is named`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject(settings: Self.sharing)
             let named = ["audit", "run", "--user", "ada", "--fail-on", "never"]

@@ -37,7 +37,7 @@ struct ConflictCommandTests {
         try JSONValue(parsing: Array(ending.output.utf8))["conflicts"]?.array ?? []
     }
 
-    @Test func `conflicts are listed in pages, shown and turned down, with exit codes that say so`() async throws {
+    @Test func `conflicts can be listed in pages, shown and declined, with documented exit codes`() async throws {
         try await Self.withConflicts(count: 3) { database in
             let all = try await Self.concord(["list", "--format", "json"], database)
             let ids = try Self.conflicts(all).compactMap { $0["id"]?.string }
@@ -81,7 +81,7 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test func `messages that wait are discarded after a question, and a dry run discards none`() async throws {
+    @Test func `waiting messages are discarded after a confirmation, and not in a dry run`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(
                 """

@@ -15,7 +15,7 @@ import Testing
     private static let refused = "system refused a connection: closing idle connections, new ones wait"
     private static let plenty = "accepting connections without a wait again"
 
-    @Test func `silent clients keep no other client out, and their number stays within the limit`() async throws {
+    @Test func `silent clients block no other client, and connections stay within the limit`() async throws {
         try await Folder.with { folder in
             let socket = folder.path("admin.sock")
             let metrics = try freePort()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `while every place is taken by a request that is answered, health checks work and the rest is 503`()
+    @Test func `while every place is in use, health checks work and other requests get 503`()
         async throws
     {
         let metrics = try freePort()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `where the system lets the process open few files, there are fewer connections and it is said`()
+    @Test func `if the process may open few files, the connection limit is lowered and logged`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `where descriptors run out all the same, accepting waits for some to come back`() async throws {
+    @Test func `if descriptors run out, accepting waits until some are free`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in

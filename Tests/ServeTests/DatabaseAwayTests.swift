@@ -16,8 +16,7 @@ import Testing
 
 /// `concord serve` while its PostgreSQL comes and goes: an honest 503 at once, and recovery by itself.
 @Suite(.serialized) struct DatabaseAwayTests {
-    @Test func `requests in flight are answered 503 when PostgreSQL dies, and the same process recovers`() async throws
-    {
+    @Test func `if PostgreSQL stops, requests in progress get 503, and the same process recovers`() async throws {
         try await OwnCluster.with { cluster in
             try await ServeProcess.run(database: cluster.url) { server in
                 let ada = try await server.signUp("ada@example.com", password: "correct horse").success()
@@ -88,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a PostgreSQL that refuses is distinguished from one that is away`() async throws {
+    @Test func `a PostgreSQL that refuses the connection is distinguished from an unreachable one`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
@@ -109,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a PostgreSQL that stands still counts as away, and no request waits for it`() async throws {
+    @Test func `a stalled PostgreSQL counts as unreachable, and no request waits for it`() async throws {
         try await OwnCluster.with { cluster in
             // As short as an operator may set them: what is tried here is that they end a request.
             let settings = [
@@ -146,7 +145,7 @@ import Testing
     }
 
     /// The state during a failover: reads are answered, writes are not.
-    @Test func `at a standby reads are answered and writes 503 until it is promoted, and the same process goes on`()
+    @Test func `on a standby reads succeed and writes get 503 until it is promoted, in the same process`()
         async throws
     {
         try await OwnCluster.with { cluster in
@@ -174,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `with a full disk writes are answered 503, and the server is ready once it is tried no more`()
+    @Test func `with a full disk writes get 503, and the server is ready again after the last failed write`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -203,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a server that gets a signal while PostgreSQL is away stops`() async throws {
+    @Test func `a server that gets a signal while PostgreSQL is unreachable stops`() async throws {
         try await OwnCluster.with { cluster in
             // That it ends with 0 by SIGTERM is what `run` expects of every process.
             try await ServeProcess.run(database: cluster.url) { server in

@@ -75,7 +75,7 @@ struct DatabaseFailureCommandTests {
         ]
     }
 
-    @Test func `every command names the place, the reason and the next step, and never the password`() async throws {
+    @Test func `every command reports the place, the reason and the next step, and never the password`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 let lines = try Self.lines(folder)
@@ -101,7 +101,7 @@ struct DatabaseFailureCommandTests {
         }
     }
 
-    @Test func `a schema that is missing, or older than needed, is said to be so, with the command that helps`()
+    @Test func `a missing or outdated schema is reported with the command that fixes it`()
         async throws
     {
         try await Folder.with { folder in
@@ -127,7 +127,7 @@ struct DatabaseFailureCommandTests {
         }
     }
 
-    @Test func `a server that waits for its database says why, and what to do`() async throws {
+    @Test func `a server that waits for its database logs the reason and the next step`() async throws {
         try await TestDatabase.with { database in
             let url = Self.url(database, "user=nobody_here&password=s3cret")
             try await ServeProcess.launch(database: url) { starting in

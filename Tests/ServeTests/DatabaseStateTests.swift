@@ -5,7 +5,7 @@ import Testing
 
 /// Which databases `concord serve` works on.
 @Suite struct DatabaseStateTests {
-    @Test func `a server works on a newer schema than its own, and says so`() async throws {
+    @Test func `a server works on a newer schema and logs it`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { older in
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A URL of several servers, of which only one accepts writes.
-    @Test func `the server that can be written to may be asked for`() async throws {
+    @Test func `the connection can require the writable server`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             let url = database.url + (database.url.contains("?") ? "&" : "?") + "target_session_attrs=read-write"

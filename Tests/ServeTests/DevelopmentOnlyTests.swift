@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `no app is believed because it says so`() async throws {
+    @Test func `a claimed app id without proof is refused`() async throws {
         try await Self.withServer { server, _ in
             for (form, message) in [
                 ([:], "MISSING_APP_CREDENTIAL"), (["recaptchaToken": "app"], "CAPTCHA_CHECK_FAILED"),
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["+15555551000", "+15550100199", "+11235550123"])
-    func `no code goes to a number of examples`(_ number: String) async throws {
+    func `a number reserved for examples gets no code`(_ number: String) async throws {
         try await Self.withServer { server, _ in
             let body: JSONValue = ["phoneNumber": .string(number), "recaptchaToken": "app"]
             let answer = try await server.send(.POST, "/v1/accounts:sendVerificationCode", body)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `no route of development is there`() async throws {
+    @Test func `production has no development route`() async throws {
         try await Self.withServer { server, _ in
             let routes = DevelopmentRoutes().routes
             #expect(routes.count >= 6)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `the word owner is no caller`() async throws {
+    @Test func `the bearer owner is not a caller`() async throws {
         try await Self.withServer { server, account in
             for route in API.routes where route.access != .anyone {
                 for path in route.concretePaths {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `an API key has to be the project's`() async throws {
+    @Test func `an API key must belong to the project`() async throws {
         try await Self.withServer { server, _ in
             for route in API.routes where route.access == .client {
                 for path in route.concretePaths {
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// The registered issuer is on this machine, where development looks and production does not.
-    @Test func `an issuer on this machine is not asked`() async throws {
+    @Test func `an issuer on this machine gets no request`() async throws {
         try await TestDatabase.with { database in
             try await LocalIssuer.run { issuer in
                 try await database.makeProject()
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `a session's token that the server did not sign is none`() async throws {
+    @Test func `a session token that the server did not sign is refused`() async throws {
         try await Self.withServer { server, account in
             let parts = try account.text("idToken").split(separator: ".")
             let claims = try JSONValue(parsing: try #require(Base64URL.decode(parts[1])))
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `the switches of development are unknown words`() async throws {
+    @Test func `options of dev are unknown to serve`() async throws {
         for word in ["--trust-asserted-emails", "--signed-tokens", "--project=demo-x", "--data-dir=/tmp"] {
             let result = try await Subprocess.run(
                 .path(FilePath("\(try ProgramFolder.path)/concord")),

@@ -13,8 +13,7 @@ import Testing
 
 /// The listeners of `concord serve`, and its shutdown.
 @Suite(.serialized) struct ListenTests {
-    @Test func `over TLS with the certificate that is configured, and with a new one once it can be used`() async throws
-    {
+    @Test func `TLS uses the configured certificate, and a new one as soon as it is valid`() async throws {
         let (old, new) = (try TLSIdentity(), try TLSIdentity())
         try await Folder.with { folder in
             try folder.write("a.pem", old.pem)
@@ -61,7 +60,7 @@ import Testing
         #expect(try answer.get().status == .ok)
     }
 
-    @Test func `an address in use is named, and ends the process as a mistake`() async throws {
+    @Test func `an address in use is reported, and the process ends with a configuration error`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server in
@@ -87,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that the socket of administrators lacks is named, with how to make it`() async throws {
+    @Test func `a missing folder of the administrators' socket is reported, with how to make it`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             let settings = ["CONCORD_LISTEN_ADMIN_SOCKET": "/run/no-such-folder/admin.sock"]
@@ -106,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a second server does not take the socket of administrators away from the first`() async throws {
+    @Test func `a second server does not replace the administrators' socket of the first`() async throws {
         try await Folder.with { folder in
             let socket = folder.path("admin.sock")
             let settings = ["CONCORD_LISTEN_ADMIN_SOCKET": socket]
@@ -127,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `measurements are shown where the configuration says, and in public never`() async throws {
+    @Test func `metrics are served only on the configured address, never publicly`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             let port = try freePort()
@@ -157,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `requests in flight at the signal to stop are answered, and none after it`()
+    @Test func `after a stop signal, requests in progress are answered and new ones are refused`()
         async throws
     {
         try await TestDatabase.with { database in

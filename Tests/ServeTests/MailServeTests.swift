@@ -39,7 +39,7 @@ import Testing
         SELECT count(*) FROM outbox WHERE state = 'sent' AND sealed_payload IS NULL
         """
 
-    @Test func `a link reaches its reader over TLS, and nothing of it stays behind`() async throws {
+    @Test func `a link is delivered over TLS, and none of its content remains stored`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalRelay.run(["--tls", "starttls", "--login"]) { relay in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `what a server that was killed had not sent is sent by the next, once`() async throws {
+    @Test func `a mail that a killed server had not sent is sent once by the next server`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             let port = try freePort()
@@ -99,7 +99,9 @@ import Testing
         }
     }
 
-    @Test func `what a server that was killed was sending is sent by the next, under the same name`() async throws {
+    @Test func `a mail that a killed server was sending is sent by the next server with the same message id`()
+        async throws
+    {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalRelay.run { relay in

@@ -39,7 +39,7 @@ import Testing
         )
     }
 
-    @Test func `one code makes one account, whichever server it comes to`() async throws {
+    @Test func `one code creates one account, on any server`() async throws {
         try await TwoServers.with(settings: Self.settings) { servers in
             let session = try await session(at: servers.first)
             let answers = try await servers.race { server, _ in try await signIn(session, at: server) }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `one number linked to many accounts at once is one account's, and the others get proofs`() async throws {
+    @Test func `if many accounts link one number at once, one gets it and the others get proofs`() async throws {
         try await TwoServers.with(settings: Self.settings) { servers in
             var people: [(session: String, idToken: JSONValue)] = []
             for number in 0..<TwoServers.callers {

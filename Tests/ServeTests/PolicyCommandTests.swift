@@ -76,7 +76,7 @@ struct PolicyCommandTests {
         concord.displayName: Shop
         """
 
-    @Test func `people read what would change, how many it meets, and some of them`() async throws {
+    @Test func `a simulation shows the changed outcomes, their counts and examples`() async throws {
         try await Self.withAccounts { database in
             let (status, output, error) = try await Self.concord(
                 ["simulate"] + Self.window,
@@ -119,7 +119,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `programs read an object a line, tables a row`() async throws {
+    @Test func `the JSON format has one object in each line, and CSV one row`() async throws {
         try await Self.withAccounts { database in
             let trust = "concord.emailTrust: [{provider: github.com, trust: verifying}]"
             let ndjson = try await Self.concord(["simulate", "--format", "ndjson"] + Self.window, trust, database)
@@ -142,7 +142,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `the exit code says whether anything is met that matters`() async throws {
+    @Test func `the exit code shows if an account has one of the given effects`() async throws {
         try await Self.withAccounts { database in
             for (arguments, text, status) in [
                 (["--fail-on", "never"], Self.noPasswords, 0), (["--fail-on", "would-split"], Self.noPasswords, 0),
@@ -165,7 +165,7 @@ struct PolicyCommandTests {
 
     private static let versions: Query<Int64?> = "SELECT max(version) FROM project_config_versions"
 
-    @Test func `a simulated policy is applied, unless another change was faster, and shown`() async throws {
+    @Test func `a simulated policy is applied and shown, unless another change came first`() async throws {
         try await Self.withAccounts { database in
             let text = "signIn.allowDuplicateEmails: true\nproviders: {github.com: {enabled: false}}\n"
             let applied = try await Self.concord(["apply", "--yes", "--if-version", "1"], text, database)
@@ -260,7 +260,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `nothing is changed by a dry run, without a yes, or by what is no reason`() async throws {
+    @Test func `a dry run, a missing confirmation or an invalid reason changes nothing`() async throws {
         try await Self.withAccounts { database in
             let harmless = "concord.displayName: Shop"
             for (arguments, text, status, words) in [
@@ -290,7 +290,7 @@ struct PolicyCommandTests {
     }
 
     /// The agreed policy is not the one that would come into force.
-    @Test func `a policy that changes between the question and the answer is refused`() async throws {
+    @Test func `if the policy changes before the confirmation, the apply is refused`() async throws {
         try await Self.withAccounts { database in
             let meanwhile: [@Sendable () async throws -> Void] = [
                 { _ = try await Self.concord(["apply", "--yes"], "concord.displayName: Other", database) },
@@ -319,7 +319,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `of many who apply at once one wins each version, and each version names its own author`() async throws {
+    @Test func `of concurrent applies one creates each version, and each version names its author`() async throws {
         try await Self.withAccounts { database in
             let statuses = try await withThrowingTaskGroup { group in
                 for number in 1...12 {
@@ -398,7 +398,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `a policy goes back by what was shown before`() async throws {
+    @Test func `applying a shown version restores it`() async throws {
         try await Self.withAccounts { database in
             let before = try await ConcordCommand.run(["policy", "show"], database).output
             let change = "signIn.allowDuplicateEmails: true\nproviders: {github.com: {enabled: false}}\n"
@@ -418,7 +418,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `a running server logs each version that it picks up, with its author and reason`() async throws {
+    @Test func `a running server logs each new version with its author and reason`() async throws {
         try await TwoServers.with { servers in
             let administrator = try await Administrator(of: servers)
             let applied = try await Self.concord(
@@ -470,7 +470,7 @@ struct PolicyCommandTests {
 
     // MARK: Cut short
 
-    @Test func `Ctrl-C ends a run before anything was printed, and a lost connection is reported`() async throws {
+    @Test func `Ctrl-C ends a run without output, and a lost connection is reported`() async throws {
         try await Self.withAccounts { database in
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("policy-\(UUID()).yaml").path
             defer { try? FileManager.default.removeItem(atPath: path) }

@@ -8,7 +8,7 @@ import Testing
 
 /// `concord providers`, the real program, beside a server that follows it.
 struct ProvidersCommandTests {
-    @Test func `registrations come from a file, sealed, and a running server follows`() async throws {
+    @Test func `a file registers providers with sealed secrets, and a running server uses them`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
@@ -77,7 +77,7 @@ struct ProvidersCommandTests {
         }
     }
 
-    @Test func `of many who apply different files at once, one file is what stands`() async throws {
+    @Test func `of concurrent applies of different files, one complete file remains`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
@@ -105,7 +105,7 @@ struct ProvidersCommandTests {
         }
     }
 
-    @Test func `a file that registers a known issuer, or nothing that is proof, warns each time`() async throws {
+    @Test func `a file with a known issuer, or a provider whose claims prove nothing, warns each time`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
@@ -154,7 +154,7 @@ struct ProvidersCommandTests {
         }
     }
 
-    @Test func `a file with a mistake changes nothing and ends with 78`() async throws {
+    @Test func `an invalid file changes nothing and ends with 78`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

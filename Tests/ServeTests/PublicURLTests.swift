@@ -5,7 +5,7 @@ import Testing
 
 /// `concord serve` with a configured public URL.
 struct PublicURLTests {
-    @Test func `a discovery document that begins with the configured URL may be kept`() async throws {
+    @Test func `a discovery document with the configured URL may be cached`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             let settings = ["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com"]
@@ -32,7 +32,7 @@ struct PublicURLTests {
         }
     }
 
-    @Test func `the pages that mails lead to are there`() async throws {
+    @Test func `the pages that mails link to exist`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await ServeProcess.run(database: database.url) { server async throws in

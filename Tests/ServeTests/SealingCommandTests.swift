@@ -53,7 +53,7 @@ struct SealingCommandTests {
     }
 
     /// Such a row is left where a key was wrong before the first server had started.
-    @Test func `a signer key that cannot be opened keeps no other out`() async throws {
+    @Test func `a signer key that cannot be decrypted does not block others`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

@@ -151,7 +151,7 @@ struct StandardOutputTests {
         }
     }
 
-    @Test func `a reader that has read enough ends the command without a word`() async throws {
+    @Test func `if the reader closes the pipe, the command ends without a message`() async throws {
         try await TestDatabase.with { database in
             let (reader, writer) = try FileDescriptor.pipe()
             try reader.close()
@@ -160,7 +160,7 @@ struct StandardOutputTests {
         }
     }
 
-    @Test func `rows that are left out are reported in a file, or the import ends with 74`() async throws {
+    @Test func `skipped rows are written to a file, or the import ends with 74`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

@@ -13,7 +13,7 @@ import Testing
 
     // MARK: New accounts
 
-    @Test func `of sign-ups with one address one wins`() async throws {
+    @Test func `of concurrent sign-ups with one address, one succeeds`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 try await server.signUp(Self.email, password: "password number \(number)")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a new identity becomes one account, to which all its sign-ins lead`() async throws {
+    @Test func `concurrent sign-ins with a new identity all reach one account`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, _ in
                 try await server.signInWithIdp(servers.credential(.one, subject: "ada", email: Self.email))
@@ -52,7 +52,7 @@ import Testing
 
     /// In any order, the address ends up proven by a provider, with both providers linked and no password: a password
     /// from before the proof is suspended, and one after it is refused.
-    @Test func `an address that two providers prove while others sign up with it belongs to the providers' user`()
+    @Test func `if two providers prove an address while others sign up with it, the providers' user gets it`()
         async throws
     {
         try await TwoServers.with { servers in
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// The first caller gets the account; the other provider gets one conflict, and a password is refused.
-    @Test func `an unproven address goes to one of a password and two providers`() async throws {
+    @Test func `an unproven address goes to one of a password sign-up and two providers`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 switch number % 3 {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `ten mails about one account are sent, from any number of conflicts`() async throws {
+    @Test func `ten mails about one account are sent, for any number of conflicts`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             var handles: [String] = []
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a conflict is asked about five times, proven, declined and settled once`() async throws {
+    @Test func `a conflict gets five requests for a proof, and is proven, declined and resolved once`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             func handle(of subject: String) async throws -> String {
@@ -296,7 +296,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `of the last two methods, unlinked at once, one stays where the project keeps the last`(
+    func `if the last two methods are unlinked at once, one stays, as the project requires`(
         keepsLast: Bool
     ) async throws {
         let settings = TwoServers.settings
@@ -325,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func `of the last two methods, removed at once in both dialects, one stays`() async throws {
+    @Test func `if both APIs remove the last two methods at once, one stays`() async throws {
         let settings = TwoServers.settings.setting("concord", ["keepsLastSignInMethod": true])
         try await TwoServers.with(settings: settings) { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada-1")).success()
@@ -387,7 +387,7 @@ import Testing
 
     // MARK: Codes
 
-    @Test func `a reset code sets one of many passwords`() async throws {
+    @Test func `a reset code sets one of many concurrent passwords`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
@@ -411,7 +411,7 @@ import Testing
         }
     }
 
-    @Test func `codes asked for at once are all void once one was used`() async throws {
+    @Test func `when one of several concurrent codes is used, all are void`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let asked = try await servers.race { server, _ in try await server.sendCode("PASSWORD_RESET", Self.email) }
@@ -477,7 +477,7 @@ import Testing
         }
     }
 
-    @Test func `after a reset no session of the old password lives, whenever it was opened`() async throws {
+    @Test func `after a reset no session of the old password is valid, no matter when it began`() async throws {
         try await TwoServers.with { servers in
             let before = try await servers.signUp(Self.email)
             _ = try await servers.first.sendCode("PASSWORD_RESET", Self.email).success()
@@ -500,7 +500,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `after an account is disowned, no session of the intruder lives, whenever it was opened`(
+    func `after an account is disowned, no session of the intruder is valid, no matter when it began`(
         isRepeated: Bool
     ) async throws {
         try await TwoServers.with { servers in
@@ -526,7 +526,7 @@ import Testing
         }
     }
 
-    @Test func `after a takeover no session of the intruder lives, whenever it was opened`() async throws {
+    @Test func `after a takeover no session of the intruder is valid, no matter when it began`() async throws {
         try await TwoServers.with { servers in
             let before = try await servers.signUp(Self.email)
             let owner = Self.callers / 2
@@ -550,7 +550,7 @@ import Testing
         }
     }
 
-    @Test func `what a takeover suspends is brought back or given up by one of many`() async throws {
+    @Test func `of concurrent requests to restore or discard a suspended method, one succeeds`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let owner = try await servers.first.signInWithIdp(
@@ -584,7 +584,7 @@ import Testing
         }
     }
 
-    @Test func `a session refreshes for everybody at once and changes nothing`() async throws {
+    @Test func `concurrent refreshes of a session all succeed and change nothing`() async throws {
         try await TwoServers.with { servers in
             let refreshToken = try await servers.signUp(Self.email).text("refreshToken")
             let before = try await servers.database.rowCounts()
@@ -597,7 +597,7 @@ import Testing
         }
     }
 
-    @Test func `an account deleted while it is used is deleted once and leaves nothing behind`() async throws {
+    @Test func `an account that is deleted while it is in use is deleted once and completely`() async throws {
         try await TwoServers.with { servers in
             let account = try await servers.signUp(Self.email)
             let (idToken, refreshToken) = (try account.text("idToken"), try account.text("refreshToken"))
@@ -633,7 +633,7 @@ import Testing
     }
 
     /// Different accounts never get in each other's way.
-    @Test func `callers with separate accounts all succeed`() async throws {
+    @Test func `concurrent callers with separate accounts all succeed`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 try await server.signInWithIdp(
@@ -651,7 +651,7 @@ import Testing
         }
     }
 
-    @Test func `a token of one server is the other's too`() async throws {
+    @Test func `a token of one server is valid on the other`() async throws {
         try await TwoServers.with { servers in
             let account = try await servers.signUp(Self.email)
             #expect(try await servers.second.lookUp(account.text("idToken")).status == 200)

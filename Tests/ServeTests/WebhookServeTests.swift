@@ -63,7 +63,7 @@ import Testing
     private static let makeDue = "UPDATE webhook_messages SET next_attempt_at = '-infinity' WHERE state = 'pending'"
     private static let waiting: Query<Int64?> = "SELECT count(*) FROM webhook_messages WHERE state = 'pending'"
 
-    @Test func `events reach the endpoint signed and in order, after a failure and a redirect that is not followed`()
+    @Test func `events are delivered signed and in order, also after a failure and a redirect, which is not followed`()
         async throws
     {
         try await TestDatabase.with { database in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver that does not answer keeps no other waiting`() async throws {
+    @Test func `a receiver that does not answer does not delay others`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a merge goes on at the next server where the first was killed between asking and doing`() async throws {
+    @Test func `if a server is killed during a merge, the next server completes it`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `what a server that was killed was sending is sent by the next, under the same name`() async throws {
+    @Test func `an event that a killed server was sending is sent by the next server with the same id`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await LocalReceiver.run { receiver in

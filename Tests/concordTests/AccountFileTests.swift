@@ -61,7 +61,7 @@ struct AccountFileTests {
     }
 
     @Test(arguments: ["{\"users\":[]}", "[]", " [ ] "])
-    func `a file without users is read to its end`(text: String) throws {
+    func `a file without users is read to the end`(text: String) throws {
         let all = try read(text, .json)
         #expect(all.ids == [])
         #expect(all.end == nil)
@@ -73,7 +73,7 @@ struct AccountFileTests {
         "{\"users\":[{\"localId\":\"a\"},]}{", "{\"users\":[{\"localId\":\"a\"}]}{\"users\":[]}",
         "{\"users\":[{\"localId\":\"a\"}{\"localId\":\"b\"}]}", "{\"users\":[{\"localId\":\"a\"}],\"x\"}",
     ])
-    func `a file that is cut off or put together ends where it breaks`(text: String) throws {
+    func `a truncated or concatenated file ends at the first error`(text: String) throws {
         let all = try read(text, .json)
         guard case .broken = all.end else {
             Issue.record("\(all)")
@@ -81,13 +81,13 @@ struct AccountFileTests {
         }
     }
 
-    @Test func `a cut-off file says the line, and what came before is good`() throws {
+    @Test func `a truncated file is reported with its line, and earlier rows are valid`() throws {
         let all = try read("{\"users\":[\n{\"localId\":\"a\"},\n{\"localId\":\"b\"},\n{\"local", .json)
         #expect(all.ids == ["a", "b"])
         #expect(all.end?.description == "line 4: the file ends in the middle of a user")
     }
 
-    @Test func `a row that is no user is reported, and the next is read`() throws {
+    @Test func `an invalid row is reported, and the next is read`() throws {
         let text = "{\"users\":[\n{\"localId\":\"a\"},\n3,\n{\"localId\":},\n\"x\",\n{\"localId\":\"b\"}\n]}"
         let all = try read(text, .json)
         #expect(all.ids == ["a", "b"])
@@ -123,7 +123,7 @@ struct AccountFileTests {
         }
     }
 
-    @Test func `the CSV of the Firebase CLI has its columns in their places`() throws {
+    @Test func `the CSV of the Firebase CLI is read by its column order`() throws {
         let text =
             "a,Ann@example.com,true,YWJj,TmFDbA==,\"Ann \"\"A\"\", B\nC\",https://example.com/a,g-1,ann@gmail.com,G,gp,,,,,,,,,"
             + "h-1,,,,1600000000000,1600000001000,+15550001111,true,\"{\"\"l\"\":3}\",ap-1,,,,\r\n"
@@ -152,13 +152,13 @@ struct AccountFileTests {
         #expect(all.accounts[1].password == nil)
     }
 
-    @Test func `a quote that nothing closes ends the file where it stands`() throws {
+    @Test func `an unclosed quote ends the file at its place`() throws {
         let all = try read("b,,,,,,,,,,,,,,,,,,,,,,,,,,,,\na,\"x,,\nc,,", .csv)
         #expect(all.ids == ["b"])
         #expect(all.end?.description == "line 2: the file ends in the middle of a user")
     }
 
-    @Test func `what the emulator writes in place of a hash is its password`() throws {
+    @Test func `the emulator's plain-text hash is read as the password`() throws {
         let text = """
             {"kind":"identitytoolkit#DownloadAccountResponse","users":[{"localId":"a",
             "passwordHash":"fakeHash:salt=fakeSalt:password=correct:password=horse","salt":"fakeSalt"}]}
@@ -210,7 +210,7 @@ struct AccountFileTests {
         #expect(bob.password == nil)
     }
 
-    @Test func `rows of auth.users on lines of JSON bring their identities along`() throws {
+    @Test func `JSON lines of auth.users include their identities`() throws {
         let text = """
             {"id":"u-1","email":"ann@example.com","email_confirmed_at":"2024-01-02T03:04:05.123456+00:00","raw_user_meta_data":{"name":"Ann"},"identities":[{"provider":"github","provider_id":"h-1","identity_data":{"user_name":"ann"}}]}
             """

@@ -37,7 +37,7 @@ struct ApplePushConfigurationTests {
         }
     }
 
-    @Test func `a team's key for its apps, a certificate for another, or nothing`() throws {
+    @Test func `apps have a team key, a certificate or nothing`() throws {
         let none = try read([:])
         #expect(none.apps.isEmpty && none.channel() == nil)
         #expect(none.hosts.production == "https://api.push.apple.com")

@@ -10,7 +10,7 @@ import Testing
 
 /// A server beside a PostgreSQL whose clock says something else.
 struct ClockWatchTests {
-    @Test func `a clock that differs is a reason not to be ready, logged once when it begins and once when it ends`()
+    @Test func `a differing clock makes the server not ready, and is logged at its begin and end`()
         async throws
     {
         let recorded = RecordedLog()

@@ -6,7 +6,7 @@ import Testing
 
 /// The tables of the operations manual that the program knows better. One after the other, as both may write the file.
 @Suite(.serialized) struct ConfigurationDocumentTests {
-    @Test func `the table of settings in the operations manual is the one the program has`() throws {
+    @Test func `the documented table of settings equals the program's table`() throws {
         try DocumentTable.expect(
             ConfigurationTable.markdown,
             as: "configuration",
@@ -14,7 +14,7 @@ import Testing
         )
     }
 
-    @Test func `the operations manual names every kind of row that is deleted by time`() throws {
+    @Test func `the operations manual names every kind of row that the purge deletes`() throws {
         let rows: [(what: String, when: String)] =
             AccountStore.Purgeable.allCases.map(\.row)
             + [("sessions", "once they were ended; `purge.keep` after `concord.sessions` ended them")]

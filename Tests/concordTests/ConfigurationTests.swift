@@ -62,7 +62,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
 }
 
 @Suite struct ConfigurationTests {
-    @Test func `a database and a key are all that serve needs`() throws {
+    @Test func `serve needs only a database and a key`() throws {
         let configuration = try ServeConfiguration(configurationSources(nil, required))
         #expect(configuration.listen.host == "127.0.0.1")
         #expect(configuration.listen.port == 8080)
@@ -85,7 +85,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(configuration.keys.all.map(\.id) == [1])
     }
 
-    @Test func `nothing at all names what is required`() {
+    @Test func `an empty configuration reports the required settings`() {
         let text = mistakes(configurationSources())
         #expect(text.contains("database.url: required; set CONCORD_DATABASE_URL"))
         #expect(text.contains("keys.encryption: required; set CONCORD_KEYS_ENCRYPTION"))
@@ -126,7 +126,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(configuration.tokens.signingAlgorithm == .RS256)
     }
 
-    @Test func `the environment wins over the file`() throws {
+    @Test func `the environment overrides the file`() throws {
         let sources = configurationSources(
             "listen: {port: 1001, host: localhost}\nlog: {level: error}",
             required.merging(["CONCORD_LISTEN_PORT": "1002", "CONCORD_LOG_LEVEL": "debug"]) { $1 }
@@ -144,19 +144,19 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(origins["log.format"] == "default")
     }
 
-    @Test func `authorities of issuers are certificates in a file`() throws {
+    @Test func `certificate authorities of issuers come from a file`() throws {
         let settings = required.merging(["CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": "ca.pem"]) { $1 }
         #expect(mistakes(configurationSources(nil, settings)).contains("the file cannot be read"))
         let files = ["ca.pem": "no certificate"]
         #expect(mistakes(configurationSources(nil, settings, files: files)).contains("holds no PEM certificate"))
     }
 
-    @Test func `an overridden value is checked all the same`() {
+    @Test func `an overridden value is validated too`() {
         let environment = required.merging(["CONCORD_LISTEN_PORT": "80"]) { $1 }
         #expect(mistakes(configurationSources("listen: {port: eighty}", environment)).contains("concord.yaml:1"))
     }
 
-    @Test func `every mistake is reported at once, in order`() throws {
+    @Test func `all mistakes are reported together, in order`() throws {
         let yaml = """
             listen:
               prot: 8080
@@ -192,19 +192,19 @@ private func mistake(_ variable: String, _ value: String) -> String {
         try golden.expect(text + "\n", matches: "configuration-mistakes.txt")
     }
 
-    @Test func `a file that is not YAML is one mistake and shows nothing of itself`() {
+    @Test func `a file that is not YAML is one mistake, without its content`() {
         let text = mistakes(configurationSources("keys:\n\tencryption: 1:secret\n", required))
         #expect(text.hasPrefix("concord.yaml:2: not YAML"))
         #expect(!text.contains("secret"))
         #expect(text.split(separator: "\n").count == 1)
     }
 
-    @Test func `a key given twice is a mistake`() {
+    @Test func `a repeated key is a mistake`() {
         #expect(mistakes(configurationSources("log:\n  level: info\n  level: debug", required)).contains("twice"))
         #expect(mistakes(configurationSources("log.level: info\nlog: {level: debug}", required)).contains("twice"))
     }
 
-    @Test func `an empty file says nothing`() {
+    @Test func `an empty file sets nothing`() {
         #expect(mistakes(configurationSources("", required)).isEmpty)
         #expect(mistakes(configurationSources("# only a comment\n", required)).isEmpty)
         #expect(mistakes(configurationSources("just words", required)) == "concord.yaml:1: not a group of keys")
@@ -229,7 +229,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         ("CONCORD_LISTEN_ADMIN_ADDRESS", "0.0.0.0:9098"), ("CONCORD_LISTEN_ADMIN_ADDRESS", "::1:9098"),
         ("CONCORD_LISTEN_ADMIN_ADDRESS", "127.0.0.1:0"), ("CONCORD_LISTEN_ADMIN_ADDRESS", "127.0.0.1"),
     ])
-    func `a value outside what is allowed names key, variable and range`(variable: String, value: String) throws {
+    func `a value out of range is reported with key, variable and range`(variable: String, value: String) throws {
         let entry = try #require(ConfigurationTable.entries.first { $0.variable == variable })
         let text = mistake(variable, value)
         #expect(text.hasPrefix("\(variable): \(entry.name): "))
@@ -246,11 +246,11 @@ private func mistake(_ variable: String, _ value: String) -> String {
         ("CONCORD_LISTEN_HOST", "127.4.5.6"), ("CONCORD_LISTEN_HOST", "::1"),
         ("CONCORD_LISTEN_HOST", "::ffff:127.0.0.1"),
     ])
-    func `a value that is allowed is taken`(variable: String, value: String) {
+    func `a value in range is accepted`(variable: String, value: String) {
         #expect(mistake(variable, value).isEmpty)
     }
 
-    @Test func `the slash at the end of the public URL is dropped`() throws {
+    @Test func `the final slash of the public URL is removed`() throws {
         let environment = required.merging(["CONCORD_LISTEN_PUBLIC_URL": "https://id.example.com/"]) { $1 }
         #expect(
             try ServeConfiguration(configurationSources(nil, environment)).listen.publicURL == "https://id.example.com"
@@ -258,7 +258,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 
     @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "concord.example.com", "0177.0.0.1"])
-    func `plain HTTP off loopback needs an explicit word`(host: String) {
+    func `plain HTTP beyond loopback needs an explicit setting`(host: String) {
         #expect(mistake("CONCORD_LISTEN_HOST", host).contains("listen.allow_plain_http: true"))
         let allowed = required.merging([
             "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
@@ -269,7 +269,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
 
     /// A link to every address is a link to none.
     @Test(arguments: ["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"])
-    func `listening on every address needs a public URL, for the links in mails`(host: String) {
+    func `listening on every address needs a public URL for the links in mails`(host: String) {
         let settings = required.merging([
             "CONCORD_LISTEN_HOST": host, "CONCORD_LISTEN_ALLOW_PLAIN_HTTP": "true",
         ]) { $1 }
@@ -282,7 +282,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistakes(configurationSources(nil, isSet)).isEmpty)
     }
 
-    @Test func `TLS needs both files, and both readable`() throws {
+    @Test func `TLS needs both files, both readable`() throws {
         let yaml = """
             listen: {host: 192.0.2.1, tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}
             """
@@ -298,7 +298,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 
     @Test(arguments: ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-    func `a file that holds no certificate or no key is found before the start`(nonsense: String) {
+    func `a file without a certificate or key is reported before the start`(nonsense: String) {
         let yaml = "listen: {tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}"
         func mistakes(_ certificate: String, _ key: String) -> String {
             let files = ["/tls/cert.pem": certificate, "/tls/key.pem": key]
@@ -314,7 +314,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistakes(privateKeyPEM, certificatePEM).contains("listen.tls_certificate"))
     }
 
-    @Test func `a key of another certificate is found before the start`() throws {
+    @Test func `a key that does not match the certificate is reported before the start`() throws {
         let files = ["/tls/cert.pem": certificatePEM, "/tls/key.pem": try TLSIdentity().keyPEM]
         let yaml = "listen: {tls_certificate: /tls/cert.pem, tls_key: /tls/key.pem}"
         #expect(
@@ -323,12 +323,12 @@ private func mistake(_ variable: String, _ value: String) -> String {
         )
     }
 
-    @Test func `only one admin listener`() {
+    @Test func `only one admin listener can be set`() {
         let yaml = "listen: {admin_socket: /run/a.sock, admin_address: '127.0.0.1:9098'}"
         #expect(mistakes(configurationSources(yaml, required)).contains("excludes listen.admin_socket"))
     }
 
-    @Test func `what Kubernetes puts beside a service of our name is no mistake`() {
+    @Test func `variables of a Kubernetes service named concord are ignored`() {
         for variable in [
             "CONCORD_SERVICE_HOST", "CONCORD_SERVICE_PORT", "CONCORD_SERVICE_PORT_HTTP", "CONCORD_PORT",
             "CONCORD_PORT_8080_TCP", "CONCORD_PORT_8080_TCP_ADDR",
@@ -339,13 +339,13 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(mistake("CONCORD_SERVICE", "1").contains("unknown variable"))
     }
 
-    @Test func `a mistyped variable is answered with the nearest one`() {
+    @Test func `a misspelled variable is reported with the nearest name`() {
         #expect(mistake("CONCORD_LISTEN_PROT", "1").contains("did you mean CONCORD_LISTEN_PORT?"))
     }
 }
 
 @Suite struct ConfigurationKeysTests {
-    @Test func `keys come from a file with comments`() throws {
+    @Test func `keys can be in a file with comments`() throws {
         let file = "# rotated in May\n\(secondKey)   # seals\n\n  \(firstKey)\r\n"
         let environment = [
             "CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION_FILE": "/run/secrets/keys",
@@ -361,7 +361,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         ("", "holds no key"), ("1:short", "in each line of the file"),
         ("\(firstKey)\n\(firstKey)", "two keys have the same id"),
     ])
-    func `a bad key file is reported without its content`(content: String, expected: String) {
+    func `an invalid key file is reported without its content`(content: String, expected: String) {
         let environment = [
             "CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION_FILE": "/keys",
         ]
@@ -381,7 +381,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         String(firstKey.dropLast()), firstKey + "A", "1:\(String(repeating: "A", count: 44))",
         "\(firstKey),\(firstKey)",
     ])
-    func `a key that is none is refused without being shown`(value: String) {
+    func `an invalid key is refused without being shown`(value: String) {
         let text = mistake("CONCORD_KEYS_ENCRYPTION", value)
         #expect(text.hasPrefix("CONCORD_KEYS_ENCRYPTION: keys.encryption: "))
         #expect(!text.contains("AAAA"))
@@ -416,14 +416,14 @@ private func mistake(_ variable: String, _ value: String) -> String {
         try golden.expect(ConfigCommand.text(ConfigurationTable.effective(sources)) + "\n", matches: "config-print.txt")
     }
 
-    @Test func `the listing for programs holds the same`() throws {
+    @Test func `the JSON listing has the same content`() throws {
         try golden.expect(
             ConfigCommand.json(ConfigurationTable.effective(sources)) + "\n",
             matches: "config-print.json"
         )
     }
 
-    @Test func `a configuration file that was named has to be there`() {
+    @Test func `a named configuration file must exist`() {
         #expect(throws: ConfigurationMistakes.self) {
             try ConfigurationOptions.sources(path: "absent.yaml", environment: [:], readFile: { _ in nil })
         }
@@ -453,7 +453,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         }
     }
 
-    @Test func `every entry of the table is read, and nothing else`() throws {
+    @Test func `every entry of the table is read, and no other`() throws {
         var reader = ConfigurationReader(configurationSources())
         _ = ListenConfiguration(reading: &reader)
         _ = DatabaseConfiguration.read(&reader)
@@ -471,7 +471,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(reader.namesRead == Set(ConfigurationTable.entries.map(\.name)))
     }
 
-    @Test func `every default may be written down as it is shown`() {
+    @Test func `every default is a valid value in its shown form`() {
         let words: Set = ["none", "off", "one per core", "as mail.security has it", "that of mail.from"]
         let written = ConfigurationTable.entries.filter { !words.contains($0.defaultText) }
         let yaml = written.map { "\($0.name): \"\($0.defaultText)\"" }.joined(separator: "\n")

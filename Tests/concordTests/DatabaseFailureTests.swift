@@ -161,7 +161,7 @@ struct DatabaseFailureTests {
         ),
     ]
 
-    @Test func `every failure names the place, the reason and the next step`() {
+    @Test func `every failure reports the place, the reason and the next step`() {
         for row in Self.cases {
             let failure = DatabaseFailure(row.error, at: Self.place)
             #expect(failure.description == row.words)
@@ -169,7 +169,7 @@ struct DatabaseFailureTests {
         }
     }
 
-    @Test func `a migration that fails is named before the place and the reason`() async throws {
+    @Test func `a failed migration is named before the place and the reason`() async throws {
         let postgres = try PostgresConfiguration(connectionString: "host=db.example.com user=concord dbname=accounts")
         let file = try #require(MigrationFileName("0002_users.up.sql"))
         for (cause, words, code) in [
@@ -196,7 +196,7 @@ struct DatabaseFailureTests {
         #expect(failure.description == "cannot connect to the database: gone. Check host and port in database.url")
     }
 
-    @Test func `a private cluster that cannot be used is a mistake of the configuration`() {
+    @Test func `an unusable private cluster is a configuration error`() {
         let inUse = PostgresClusterError.inUse(directory: ".concord/postgres", processID: 1)
         #expect(ExitCode(for: inUse) == .badConfiguration)
         #expect(ExitCode(for: PostgresClusterError.notADataDirectory("x")) == .badConfiguration)

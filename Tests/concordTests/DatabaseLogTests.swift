@@ -47,7 +47,7 @@ struct DatabaseLogTests {
         #expect(lines(of: recorded).count == 6)
     }
 
-    @Test func `refused writes are logged once, and once that they are accepted again`() {
+    @Test func `refused writes are logged at their begin and end`() {
         let recorded = RecordedLog()
         let log = DatabaseLog(logger: recorded.logger)
         let refusal = PostgresError(.server(.readOnlyTransaction), "cannot execute INSERT in a read-only transaction")

@@ -4,7 +4,7 @@ import Testing
 
 /// The development server as a person runs it: killed, started again, stopped.
 @Suite(.serialized) struct DevCommandTests {
-    @Test func `what was answered survives kill -9, a pending credential included, and SIGTERM ends with 0`()
+    @Test func `answered writes survive kill -9, with pending credentials, and SIGTERM ends with 0`()
         async throws
     {
         let directory = FileManager.default.temporaryDirectory
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// A user of Firebase may have its emulator at the port, and a forgotten server may use the data directory.
-    @Test func `a port or a data directory that is in use is named, with the option that helps`() async throws {
+    @Test func `a port or data directory in use is reported with the option to change it`() async throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("concord-dev-\(UUID().uuidString.prefix(8))").path
         let other = directory + "-other"

@@ -6,7 +6,7 @@ import Testing
 
 /// The help of every command.
 struct HelpTests {
-    @Test func `every command says what it is for and what it takes`() throws {
+    @Test func `the help of every command has its purpose and its arguments`() throws {
         try golden.expect(help(of: Concord.self, []), matches: "help.txt")
     }
 

@@ -36,11 +36,11 @@ struct MailConfigurationTests {
         }
     }
 
-    @Test func `without a relay there are no mails`() throws {
+    @Test func `without a relay no mail is sent`() throws {
         #expect(try configuration("{}").mail == nil)
     }
 
-    @Test func `a relay and a sender are all it takes`() throws {
+    @Test func `a relay and a sender are enough`() throws {
         let mail = try #require(try configuration("mail: {host: smtp.example.com, from: no-reply@Example.com}").mail)
         #expect(
             mail.relay
@@ -56,7 +56,7 @@ struct MailConfigurationTests {
         #expect(mail.templates.languages == ["en", "th", "zh-TW"])
     }
 
-    @Test func `everything can be said`() throws {
+    @Test func `every mail setting is read`() throws {
         let mail = try #require(
             try configuration(
                 """
@@ -108,7 +108,7 @@ struct MailConfigurationTests {
         ("{host: h.example.com, from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is not a template"),
         ("{from: a@b.example, templates: mails}", "mail.templates: VERIFY.txt is not a template"),
     ])
-    func `a mistake is named`(_ mail: String, _ problem: String) {
+    func `a mistake is reported`(_ mail: String, _ problem: String) {
         let reported = mistakes(
             "mail: \(mail)",
             files: ["mails/VERIFY.txt": "x", "f": "secret"],
@@ -117,7 +117,7 @@ struct MailConfigurationTests {
         #expect(reported.contains(problem), "\(reported)")
     }
 
-    @Test func `plain SMTP goes to this machine, and elsewhere where that is allowed`() throws {
+    @Test func `plain SMTP is allowed to this machine, and elsewhere if a setting permits it`() throws {
         for host in ["127.0.0.1", "localhost", "\"::1\""] {
             #expect(mistakes("mail: {host: \(host), from: a@b.example, security: none}") == "")
         }

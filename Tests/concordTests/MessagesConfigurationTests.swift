@@ -35,7 +35,7 @@ struct MessagesConfigurationTests {
         }
     }
 
-    @Test func `no gateway, one of the operator's own, or one that speaks Twilio's API`() throws {
+    @Test func `the gateway can be absent, custom or Twilio-compatible`() throws {
         #expect(try read([:]).gateway == nil && read([:]).channel() == nil)
         let own = try read(["WEBHOOK_URL": "https://sms.example.com/send/", "WEBHOOK_SECRET": Self.secret])
         guard case .webhook("https://sms.example.com/send", let secret) = own.gateway else {
@@ -81,14 +81,14 @@ struct MessagesConfigurationTests {
         #expect(mistakes(sms).contains(mistake), "\(mistakes(sms))")
     }
 
-    @Test func `two gateways, or two senders, are one too many`() {
+    @Test func `two gateways or two senders are refused`() {
         let both = Self.twilio.merging(["WEBHOOK_URL": "https://x.example", "WEBHOOK_SECRET": Self.secret]) { $1 }
         #expect(mistakes(both).contains("excludes sms.webhook_url"))
         let senders = Self.twilio.merging(["TWILIO_MESSAGING_SERVICE_SID": "MG1"]) { $1 }
         #expect(mistakes(senders).contains("excludes sms.twilio_from"))
     }
 
-    @Test func `no secret is shown, in an error neither`() {
+    @Test func `no secret is shown, not even in an error`() {
         let settings = Self.twilio.merging(["WEBHOOK_SECRET": Self.secret, "TWILIO_FROM": "\u{1}"]) { $1 }
         let shown = ConfigurationTable.effective(sources(settings)).map(\.value).joined(separator: " ")
         for text in [shown, mistakes(settings), mistakes(["WEBHOOK_SECRET": "whsec_secret!"])] {

@@ -17,12 +17,12 @@ import Testing
 
 /// The metrics, which the sender of a request cannot influence.
 struct MetricsTests {
-    @Test func `the table of metrics in the documents is the one the program has`() throws {
+    @Test func `the documented table of metrics equals the program's table`() throws {
         try DocumentTable.expect(MetricsTable.markdown, as: "metrics", in: "docs/reference/metrics.md")
     }
 
     @Test(arguments: [nil, DevelopmentRoutes()])
-    func `every handle has its series, and what is shown is in Prometheus's format`(
+    func `every metric has a series, in Prometheus's format`(
         _ development: DevelopmentRoutes?
     ) throws {
         let measurements = Measurements(development)
@@ -35,13 +35,13 @@ struct MetricsTests {
         #expect(try #require(shown.value("process_start_time_seconds")) > 1_750_000_000)
     }
 
-    @Test func `in production there is no sign of development`() {
+    @Test func `production has no development metric`() {
         let text = Measurements(nil).registry.text()
         #expect(!text.contains("emulator"))
         #expect(Measurements(DevelopmentRoutes()).registry.text().contains("emulator"))
     }
 
-    @Test func `a thousand strange requests make no series, and nothing they said is shown`() async throws {
+    @Test func `a thousand different requests create no series and reveal no input`() async throws {
         let measurements = Measurements(nil)
         try await TestService.with(metrics: measurements.operations) { service in
             let handle = ServiceHandle()
@@ -113,7 +113,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `a listener for measurements answers one path`() async throws {
+    @Test func `the metrics listener serves one path`() async throws {
         let responder = MetricsResponder(Measurements(nil).exposition)
         func status(_ method: HTTPRequest.Method, _ target: String) async -> Int {
             let request = ServerRequest(

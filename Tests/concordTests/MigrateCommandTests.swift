@@ -36,15 +36,15 @@ private let status: MigrationStatus = {
 }()
 
 @Suite struct MigrateCommandTests {
-    @Test func `the status is a table that ends with what to do`() throws {
+    @Test func `the status is a table that ends with the next step`() throws {
         try golden.expect(MigrateReport.text(status) + "\n", matches: "migrate-status.txt")
     }
 
-    @Test func `the status for programs holds the same`() throws {
+    @Test func `the JSON status has the same content`() throws {
         try golden.expect(MigrateReport.json(status) + "\n", matches: "migrate-status.json")
     }
 
-    @Test func `going down needs a yes`() throws {
+    @Test func `a rollback needs a confirmation`() throws {
         let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Down.parse(["--to", "1"]) }
         #expect(MigrateCommand.Down.exitCode(for: refusal) == .validationFailure)
         #expect(MigrateCommand.Down.message(for: refusal).contains("add --yes"))
@@ -58,7 +58,7 @@ private let status: MigrationStatus = {
         _ = try MigrateCommand.Up.parse(["--lock-wait", "5s", "--to", "3"])
     }
 
-    @Test func `migrations are looked for beside the program`() throws {
+    @Test func `migrations are searched beside the program`() throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
         let shipped = root.appending(path: "share/concord/migrations")
         try FileManager.default.createDirectory(at: shipped, withIntermediateDirectories: true)
@@ -80,7 +80,7 @@ private let status: MigrationStatus = {
 }
 
 @Suite struct ExitCodeTests {
-    @Test func `an error ends a command with the code of its kind`() throws {
+    @Test func `each kind of error has an exit code`() throws {
         let unreachable = PostgresError(.unavailable, "no server")
         let refused = PostgresError(.server("42601"), "syntax error")
         let file = try #require(MigrationFileName("0001_a.up.sql"))

@@ -34,7 +34,7 @@ struct OutboxCommandTests {
         }
     }
 
-    @Test func `a message is listed with nothing of what it says`() async throws {
+    @Test func `a message is listed without its content`() async throws {
         try await TestService.with { service in
             try await mail(to: "ada.lovelace@example.com", in: service)
             service.clock.advance(seconds: 7300)
@@ -68,7 +68,7 @@ struct OutboxCommandTests {
         }
     }
 
-    @Test func `dead letters are due again, each by its name or all of them`() async throws {
+    @Test func `dead letters can be retried by id or all at once`() async throws {
         try await TestService.with { service in
             for number in 0..<5 { try await mail(to: "user\(number)@example.com", in: service) }
             try await service.database.execute("UPDATE outbox SET state = 'failed', attempts = 3")
@@ -86,7 +86,7 @@ struct OutboxCommandTests {
 
     private static let id = "00000000-0000-4000-8000-000000000001"
 
-    @Test func `what a discard does is said in words and in JSON`() async throws {
+    @Test func `the result of a discard is shown as text and as JSON`() async throws {
         try await TestService.with { service in
             for number in 0..<3 { try await mail(to: "user\(number)@example.com", in: service) }
             let now = service.clock.now
@@ -113,7 +113,7 @@ struct OutboxCommandTests {
         }
     }
 
-    @Test func `a command line that names nothing, or both, is wrong`() {
+    @Test func `a command line with no selection, or two, is refused`() {
         for arguments in [
             ["retry"], ["retry", "x", "--failed"], ["list", "--max", "0"], ["list", "--state", "sent"],
             ["discard"], ["discard", "x"], ["discard", Self.id, "--all-pending"],

@@ -46,7 +46,7 @@ struct PlanFileTests {
 
     private func read(_ lines: [String]) throws -> Read { try read(Array(lines.joined(separator: "\n").utf8)) }
 
-    @Test func `operations are read in their order, and what was deleted or commented out is not`() throws {
+    @Test func `operations are read in order, without deleted or commented ones`() throws {
         let all = try read([
             "\u{FEFF}" + Self.header, "# reviewed by Ann", Self.operation(1), "", "#" + Self.operation(2), "  \r",
             Self.operation(4, "bob") + "\r", Self.end(5), "", "# the end",
@@ -112,7 +112,7 @@ struct PlanFileTests {
         ),
     ]
 
-    @Test func `a mistake in a file is reported with its line, before anything is done`() throws {
+    @Test func `a mistake in a file is reported with its line, before anything is applied`() throws {
         for (lines, line, text) in Self.mistakes {
             let all = try read(lines)
             guard case .broken(let reported, let place)? = all.end else {
@@ -132,7 +132,7 @@ struct PlanFileTests {
         }
     }
 
-    @Test func `a file that ends anywhere is never taken for a whole one`() throws {
+    @Test func `a truncated file is never accepted as a complete one`() throws {
         let whole = Array(
             [Self.header, Self.operation(1), Self.operation(2), Self.end(2)].joined(separator: "\n").utf8
         )
@@ -140,7 +140,7 @@ struct PlanFileTests {
         #expect(try read(whole).end == nil)
     }
 
-    @Test func `each repair is read as it is written, and nothing else is`() {
+    @Test func `each repair is read as it is written, and nothing else is accepted`() {
         let cutoff = Timestamp(millisecondsSinceEpoch: 1_800_000_000_123)
         var repairs: [Repair] = [
             .claim(.email), .claim(.phone), .claim(.federated(.google)), .unproveAddress, .endSessions, .forgetNumber,

@@ -28,7 +28,7 @@ struct PolicyFileTests {
         )
     }
 
-    @Test func `what is named changes, nested or dotted, and nothing else`() throws {
+    @Test func `a file changes only the fields it names, nested or dotted`() throws {
         let file = try Self.read(
             """
             signIn:
@@ -70,7 +70,7 @@ struct PolicyFileTests {
         #expect(try Self.read("providers: {google.com: {enabled: true}}").proposal.settings == nil)
     }
 
-    @Test func `every mistake is reported at once, with its line`() throws {
+    @Test func `all mistakes are reported together, with their lines`() throws {
         let mistakes = try Self.mistakes(
             """
             signIn:
@@ -136,16 +136,16 @@ struct PolicyFileTests {
         ),
         (String(repeating: "#", count: YAMLValues.fileBytesMax + 1), "longer than 1 MiB"),
     ])
-    func `what is no such file is refused`(_ text: String, _ problem: String) throws {
+    func `a file of another kind is refused`(_ text: String, _ problem: String) throws {
         #expect(try Self.mistakes(text).description.contains(problem))
     }
 
-    @Test func `a file that is not there is named`() {
+    @Test func `a missing file is reported`() {
         let absent = #expect(throws: ConfigurationMistakes.self) { try PolicyFile(path: "gone.yaml") { _ in nil } }
         #expect(absent?.description == "gone.yaml: the file cannot be read; check its path and permissions")
     }
 
-    @Test func `a short file that unfolds without end is refused`() throws {
+    @Test func `a small file that expands without limit is refused`() throws {
         var text = "concord:\n  apps: &a0 [x]\n  linkDomains:\n"
         for level in 1...10 {
             text += "    - &a\(level) [\((0..<9).map { _ in "*a\(level - 1)" }.joined(separator: ", "))]\n"
@@ -167,7 +167,7 @@ struct PolicyFileTests {
     }
 
     @Test(arguments: [ProjectSettings.productionDefaults, ProjectSettings.developmentDefaults])
-    func `what is shown is a file that changes nothing`(_ settings: JSONValue) throws {
+    func `the shown policy is a file that changes nothing`(_ settings: JSONValue) throws {
         let providers = [
             ProviderConfigRecord(provider: .gitHub, isEnabled: true),
             ProviderConfigRecord(provider: .google, isEnabled: false),
@@ -190,7 +190,7 @@ struct PolicyFileTests {
         #expect(text.contains("allowDuplicateEmails: false"))
     }
 
-    @Test func `changes name the old value, the new value and the part of a simulation that they change`() throws {
+    @Test func `a change lists the old value, the new value and the affected part of a simulation`() throws {
         let registered = ProviderConfigRecord(provider: .google, isEnabled: true)
         let state = Self.state(["concord": ["recentSignInSeconds": 60]], [registered])
         let file = try Self.read(
@@ -217,7 +217,7 @@ struct PolicyFileTests {
         PolicyText.lines(state(before).changes(to: state(after)))
     }
 
-    @Test func `a change of a long list names what is added and removed`() {
+    @Test func `a change of a long list shows what is added and removed`() {
         let hosts = (0..<12).map { JSONValue.string("host-number-\($0).example.com") }
         #expect(
             Self.lines(
@@ -246,7 +246,7 @@ struct PolicyFileTests {
         #expect(sides.count == 2 && sides[0].hasSuffix("a") && sides[1].hasSuffix("ab") && sides[1].count < 40)
     }
 
-    @Test func `a change cannot write to the terminal`() {
+    @Test func `a change cannot write control characters to the terminal`() {
         #expect(
             Self.lines([:], ["concord": ["displayName": "Shop\u{1B}[2K\r\nversion 9 \u{202E}x"]]) == [
                 "concord.displayName  - → Shop\\u{1b}[2K\\u{d}\\u{a}version 9 \\u{202e}x"
@@ -254,7 +254,7 @@ struct PolicyFileTests {
         )
     }
 
-    @Test func `a file that spells out what the preset gives does not fix it`() throws {
+    @Test func `a file that repeats the preset's values does not pin them`() throws {
         let firebase = Self.state(["linkPolicy": ["preset": "firebase"]])
         let shown = PolicyText.yaml(firebase)
         let strict = try firebase.after(Self.read("linkPolicy: {preset: strict}").proposal).get()
@@ -268,7 +268,7 @@ struct PolicyFileTests {
         #expect(moved.project.settings[["linkPolicy"]] == ["preset": "firebase", "subjectChange": "replace"])
     }
 
-    @Test func `a change of the preset says which of its values a simulation reads`() throws {
+    @Test func `a change of the preset lists the values that a simulation reads`() throws {
         let strict = Self.state(["linkPolicy": ["preset": "strict"]])
         let firebase = try strict.after(Self.read("linkPolicy: {preset: firebase}").proposal).get()
         let changes = strict.changes(to: firebase)

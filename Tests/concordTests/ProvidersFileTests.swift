@@ -8,7 +8,7 @@ import Testing
 
 /// The file an operator keeps registrations of providers in.
 struct ProvidersFileTests {
-    @Test func `every field is read, secrets from files beside it too`() throws {
+    @Test func `every field is read, and secrets can be in files beside it`() throws {
         let file = try Self.read(
             """
             providers:
@@ -51,7 +51,7 @@ struct ProvidersFileTests {
         #expect(corp.addresses == [.token: "https://inside.corp.example/token"])
     }
 
-    @Test func `every mistake is reported at once, with its place and without secrets`() throws {
+    @Test func `every mistake is reported together, with its place and without secrets`() throws {
         let mistakes = try Self.mistakes(
             """
             providers:
@@ -109,13 +109,13 @@ struct ProvidersFileTests {
         ("providers: {google.com: {}, google.com: {}}", "given twice in one group: google.com"),
         (String(repeating: "#", count: ProvidersFile.bytesMax + 1), "longer than 1 MiB"),
     ])
-    func `what is no such file is refused as a whole`(_ text: String, _ problem: String) throws {
+    func `a file of another kind is refused as a whole`(_ text: String, _ problem: String) throws {
         let mistakes = try Self.mistakes(text, [:])
         #expect(mistakes.all.count == 1)
         #expect(mistakes.description.contains(problem))
     }
 
-    @Test func `a short file that unfolds without end is refused`() throws {
+    @Test func `a small file that expands without limit is refused`() throws {
         // Nine aliases of nine aliases, ten times over.
         var text = "providers:\n  oidc.a:\n    addresses: &a0 {token: x}\n"
         for level in 1...10 {
@@ -125,7 +125,7 @@ struct ProvidersFileTests {
         #expect(try Self.mistakes(text, [:]).description.contains("the file has too many values"))
     }
 
-    @Test func `a file that is not there, or not text, is named`() throws {
+    @Test func `a missing or binary file is reported`() throws {
         let absent = #expect(throws: ConfigurationMistakes.self) {
             try ProvidersFile(path: "gone.yaml") { _ in nil }
         }

@@ -3,7 +3,7 @@ import Testing
 @testable import concord
 
 struct TextTableTests {
-    @Test func `columns stand below each other, and no line ends with a space`() {
+    @Test func `columns are aligned, and no line ends with a space`() {
         let rows = [["N", "NAME", "NOTE"], ["1", "a", ""], ["12", "ünder", "x y"], ["", "", ""]]
         #expect(TextTable.lines(rows) == ["N   NAME   NOTE", "1   a", "12  ünder  x y", ""])
         #expect(TextTable.lines(rows, rightAligned: 1) == [" N  NAME   NOTE", " 1  a", "12  ünder  x y", ""])
@@ -11,7 +11,7 @@ struct TextTableTests {
         #expect(TextTable.lines([]).isEmpty)
     }
 
-    @Test func `a listing for people is also called a table`() {
+    @Test func `the name of the text format may also be table`() {
         #expect(OutputFormat(argument: "table") == .text)
         #expect(OutputFormat(argument: "text") == .text && OutputFormat(argument: "json") == .json)
         #expect(OutputFormat(argument: "csv") == nil)
