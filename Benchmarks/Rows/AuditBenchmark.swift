@@ -28,7 +28,6 @@ extension Benchmark {
         let (missed, others, labels) = try judged(lab, url)
         lab.note("  \(labels) labels, \(missed) missed, \(others) found beside them")
         let ratios = zip(samples, references).map { $0.seconds / $1 }
-        let rates = samples.map(\.rate)
         let resident = samples.map { Double($0.residentBytes) / 1_048_576 }
         func outcome(_ name: String, _ reference: String, _ values: [Double]) -> Outcome {
             Outcome(
@@ -40,7 +39,6 @@ extension Benchmark {
             )
         }
         return [
-            outcome("audit-rate", "none", rates),
             outcome("audit-time", "psql \\copy of the same rows", ratios),
             outcome("audit-memory", "none", resident),
             outcome("audit-missed", "labels", [Double(missed)]),
@@ -49,7 +47,6 @@ extension Benchmark {
     }
 
     private static let summaries = [
-        "audit-rate": "a full audit, all rules, accounts a second",
         "audit-time": "a full audit, against reading the same rows to nowhere; time",
         "audit-memory": "a full audit, resident memory at most, in MiB",
         "audit-missed": "labelled defects that a full audit does not find",

@@ -89,7 +89,8 @@ private struct RunReader {
 
     private var rest: Range<Int>
     private let file: TemporaryFile
-    private var buffer: ArraySlice<UInt8> = []
+    private var buffer: [UInt8] = []
+    private var place = 0
 
     init(_ range: Range<Int>, _ file: TemporaryFile) {
         rest = range
@@ -98,26 +99,33 @@ private struct RunReader {
 
     /// Moves to the next record and returns its key; `nil` after the last one.
     mutating func nextKey() throws(TemporaryFileFailure) -> UInt64? {
-        if buffer.isEmpty, rest.isEmpty { return nil }
+        if place == buffer.count, rest.isEmpty { return nil }
         return try integer(UInt64.self)
     }
 
     mutating func record() throws(TemporaryFileFailure) -> [UInt8] {
-        try take(Int(try integer(UInt32.self)))
+        let count = Int(try integer(UInt32.self))
+        try fill(count)
+        defer { place += count }
+        return Array(buffer[place..<place + count])
     }
 
     private mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type) throws(TemporaryFileFailure) -> Integer {
-        try take(MemoryLayout<Integer>.size).reversed().reduce(0) { $0 << 8 | Integer($1) }
+        let count = MemoryLayout<Integer>.size
+        try fill(count)
+        var integer: Integer = 0
+        for byte in (place..<place + count).reversed() { integer = integer << 8 | Integer(buffer[byte]) }
+        place += count
+        return integer
     }
 
-    private mutating func take(_ count: Int) throws(TemporaryFileFailure) -> [UInt8] {
-        if buffer.count < count {
-            let more = rest.prefix(max(Self.bufferBytes, count))
-            buffer = try buffer + file.read(more)
-            rest = rest.dropFirst(more.count)
-        }
-        defer { buffer = buffer.dropFirst(count) }
-        return Array(buffer.prefix(count))
+    /// Reads on if fewer than `count` bytes are in the buffer.
+    private mutating func fill(_ count: Int) throws(TemporaryFileFailure) {
+        guard buffer.count - place < count else { return }
+        let more = rest.prefix(max(Self.bufferBytes, count))
+        buffer = Array(buffer[place...]) + (try file.read(more))
+        place = 0
+        rest = rest.dropFirst(more.count)
     }
 }
 

@@ -12,6 +12,8 @@ struct TraitGroup: Sendable {
 /// Finds accounts that share a trait, among more accounts than memory holds.
 struct SharedTraits: ~Copyable {
     private var sort: ExternalSort
+    /// The record that is being made. Keeps its memory.
+    private var record: [UInt8] = []
 
     /// - `folder`: for the temporary file.
     init(in folder: String) throws(TemporaryFileFailure) {
@@ -21,22 +23,25 @@ struct SharedTraits: ~Copyable {
     /// Adds a trait of an account for a rule.
     mutating func append(_ trait: AuditRule.Trait, rule: Int, of snapshot: AccountSnapshot) throws(TemporaryFileFailure)
     {
-        var record: [UInt8] = []
-        // U+0000 separates the texts, because PostgreSQL's texts cannot hold it.
-        for text in [String(rule), snapshot.tenant.rawValue, trait.key] {
-            record += text.utf8
-            record.append(0)
-        }
+        record.removeAll(keepingCapacity: true)
+        add(String(rule))
+        add(snapshot.tenant.rawValue)
+        add(trait.key)
         let key = Self.hash(record)
-        for text in [snapshot.id.rawValue, String(snapshot.account?.version ?? 0), trait.detail] {
-            record += text.utf8
-            record.append(0)
-        }
+        add(snapshot.id.rawValue)
+        add(String(snapshot.account?.version ?? 0))
+        add(trait.detail)
         try sort.append(record, key: key)
     }
 
-    /// Calls `body` for each trait that several accounts share, or that one account has several times. The order is the
-    /// same in every run.
+    /// Adds a text to the record. PostgreSQL's texts cannot hold U+0000, so it separates them.
+    private mutating func add(_ text: String) {
+        record += text.utf8
+        record.append(0)
+    }
+
+    /// Calls `body` for each trait that several accounts share, or one account has several times. The order is the same in
+    /// every run.
     consuming func groups(_ body: (TraitGroup) throws -> Void) throws {
         try sort.forEachRepeatedKey { records in
             // Different traits may have the same hash.

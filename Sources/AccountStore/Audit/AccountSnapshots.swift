@@ -3,8 +3,8 @@ package import Postgres
 
 /// Reads accounts whole, one at a time, as of one instant, without writing anything.
 ///
-/// PostgreSQL sorts each table by user, on a connection of its own; `AccountMerge` puts the rows of an account together.
-/// Memory is that of one account, however many there are.
+/// PostgreSQL sorts each table by user, on a connection of its own; `AccountMerge` puts the rows of an account together. Memory
+/// is that of some hundred accounts, however many there are: one thread reads a little ahead of the one that uses them.
 package struct AccountSnapshots: Sendable {
     /// The accounts that are read.
     package enum Selection: Sendable {
@@ -61,7 +61,7 @@ package struct AccountSnapshots: Sendable {
         try await SnapshotConnections.estimatedUserCount(configuration)
     }
 
-    /// Calls `body` on a thread of its own, with a reader of the accounts of `selection`.
+    /// Calls `body` on a thread of its own, with the accounts of `selection`.
     ///
     /// - Parameters:
     ///   - selection: the accounts.
@@ -69,7 +69,7 @@ package struct AccountSnapshots: Sendable {
     ///   - start: the accounts up to this place are left out.
     ///   - extent: the rows that are read of each account.
     ///   - now: conflicts that expired before it are dead.
-    ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
+    ///   - check: called several times a second while PostgreSQL sorts, on another thread; throws to stop.
     /// - Throws: the error of `check` or `body`; `PostgresError`.
     package func read<Output: Sendable>(
         _ selection: Selection,
@@ -78,79 +78,118 @@ package struct AccountSnapshots: Sendable {
         extent: Extent = .everything,
         at now: Timestamp,
         check: @escaping @Sendable () throws -> Void = {},
-        _ body: @escaping @Sendable (SnapshotReader) throws -> Output
+        _ body: @escaping @Sendable (SnapshotSequence) throws -> Output
     ) async throws -> Output {
-        let tables = AuditTables.all(extent, at: now)
-        return try await SnapshotConnections.with(configuration, tables: tables.count) { connections in
-            let tenants = try tenant.map { [$0] } ?? connections.main.query(TenantRow.all).map(\.value)
-            let scopes = tenants.filter { tenant in start.map { !tenant.precedes($0.tenant) } ?? true }.map { tenant in
-                AccountScope(tenant: tenant, selection: selection, after: start?.tenant == tenant ? start?.userID : nil)
-            }
-            let reader = SnapshotReader(connections, tables, scopes[...], extent, check)
-            defer { reader.cancel() }
-            return try body(reader)
+        let queue = SnapshotSequence.Queue(capacity: 4)
+        async let reading: Void = fill(queue, selection, tenant, start, extent, now, check)
+        let output = await runOnNewThread {
+            defer { queue.close() }
+            return Result { try body(SnapshotSequence(queue)) }
         }
+        await reading
+        return try output.get()
+    }
+
+    /// Puts the accounts into the queue, some at a time, and then the error if there is one.
+    private func fill(
+        _ queue: SnapshotSequence.Queue,
+        _ selection: Selection,
+        _ tenant: TenantID?,
+        _ start: Place?,
+        _ extent: Extent,
+        _ now: Timestamp,
+        _ check: @escaping @Sendable () throws -> Void
+    ) async {
+        let tables = AuditTables.all(extent, at: now)
+        let isWhole = if case .all = selection { true } else { false }
+        do {
+            try await SnapshotConnections.with(configuration, tables: tables.count, wholly: isWhole) { connections in
+                let tenants = try tenant.map { [$0] } ?? connections.main.query(TenantRow.all).map(\.value)
+                for tenant in tenants where start.map({ !tenant.precedes($0.tenant) }) ?? true {
+                    let after = start?.tenant == tenant ? start?.userID : nil
+                    let scope = AccountScope(tenant: tenant, selection: selection, after: after)
+                    let merge = try AccountMerge(tables, scope, connections, check: check)
+                    defer { merge.cancel() }
+                    // The thread that makes accounts also frees them: glibc lets threads wait that free each other's memory.
+                    var recent: [[AccountSnapshot]] = []
+                    while let batch = try merge.nextBatch(tenant, extent, connections) {
+                        recent.append(batch)
+                        guard queue.put(.success(batch)) else { return }
+                        if recent.count > queue.capacity + 1 { recent.removeFirst() }
+                    }
+                }
+            }
+        } catch {
+            queue.put(.failure(error))
+        }
+        queue.close()
     }
 }
 
-/// The accounts of a run, one at a time, in the order of tenants and then of ids.
-package final class SnapshotReader {
-    private let connections: SnapshotConnections
-    private let tables: [AccountTable<AccountSnapshot>]
-    private var scopes: ArraySlice<AccountScope>
-    private let extent: AccountSnapshots.Extent
-    private let check: () throws -> Void
-    private var merge: AccountMerge<AccountSnapshot>?
+/// The accounts of a run, in the order of tenants and then of ids.
+package final class SnapshotSequence {
+    typealias Queue = BoundedQueue<Result<[AccountSnapshot], any Error>>
 
-    init(
-        _ connections: SnapshotConnections,
-        _ tables: [AccountTable<AccountSnapshot>],
-        _ scopes: ArraySlice<AccountScope>,
-        _ extent: AccountSnapshots.Extent,
-        _ check: @escaping () throws -> Void
-    ) {
-        self.connections = connections
-        self.tables = tables
-        self.scopes = scopes
-        self.extent = extent
-        self.check = check
+    private let queue: Queue
+    private var batch: [AccountSnapshot] = []
+    private var place = 0
+
+    fileprivate init(_ queue: Queue) {
+        self.queue = queue
     }
 
-    /// The next account; `nil` after the last one. Rows under an id that no account can have are skipped.
+    /// The next account; `nil` after the last one.
     ///
     /// - Throws: `PostgresError`; the error of `check`. A value that cannot be read is noted in the account.
     package func next() throws -> AccountSnapshot? {
-        while let scope = scopes.first {
-            if merge == nil { merge = try AccountMerge(tables, scope, connections, check: check) }
-            let next = try merge?.next { id in UserID(id).map { AccountSnapshot(tenant: scope.tenant, id: $0) } }
-            guard var snapshot = next else {
-                merge = nil
-                scopes.removeFirst()
-                continue
-            }
-            snapshot.finishReading()
-            if extent != .judged { snapshot.matchClaims() }
-            if !snapshot.unclaimed.isEmpty { try findOwners(&snapshot) }
-            return snapshot
+        if place == batch.count {
+            guard let next = try queue.take()?.get() else { return nil }
+            (batch, place) = (next, 0)
         }
-        return nil
+        defer { place += 1 }
+        return batch[place]
+    }
+}
+
+extension AccountMerge<AccountSnapshot> {
+    /// Some accounts, which one thread hands to the other together; `nil` after the last ones.
+    fileprivate func nextBatch(
+        _ tenant: TenantID,
+        _ extent: AccountSnapshots.Extent,
+        _ connections: SnapshotConnections
+    ) throws -> [AccountSnapshot]? {
+        var batch: [AccountSnapshot] = []
+        while batch.count < 100, let next = try nextSnapshot(tenant, extent, connections) { batch.append(next) }
+        return batch.isEmpty ? nil : batch
     }
 
-    /// Looks up the owners of what the account shows without a claim that was read.
-    private func findOwners(_ snapshot: inout AccountSnapshot) throws(PostgresError) {
-        let claims = try connections.main.query(
-            OwnedClaimRow.on(snapshot.unclaimed.map(\.identifier), tenant: snapshot.tenant)
-        )
-        let id = snapshot.id
-        snapshot.unclaimed = snapshot.unclaimed.compactMap { unclaimed in
+    /// The next account, complete. Rows under an id that no account can have are skipped.
+    private func nextSnapshot(
+        _ tenant: TenantID,
+        _ extent: AccountSnapshots.Extent,
+        _ connections: SnapshotConnections
+    ) throws -> AccountSnapshot? {
+        let next = try next { id in UserID(id).map { AccountSnapshot(tenant: tenant, id: $0) } }
+        guard var snapshot = next else { return nil }
+        snapshot.finishReading()
+        if extent != .judged { snapshot.matchClaims() }
+        if !snapshot.unclaimed.isEmpty {
+            snapshot.noteOwners(
+                try connections.main.query(OwnedClaimRow.on(snapshot.unclaimed.map(\.identifier), tenant: tenant))
+            )
+        }
+        return snapshot
+    }
+}
+
+extension AccountSnapshot {
+    /// Notes the owners of what the account shows without a claim that was read.
+    fileprivate mutating func noteOwners(_ claims: [OwnedClaimRow]) {
+        unclaimed = unclaimed.compactMap { unclaimed in
             let claim = claims.first { $0.kind == unclaimed.identifier.kind && $0.value == unclaimed.identifier.value }
             let owner = claim.flatMap { UserID($0.user) }
-            return owner == id ? nil : AccountSnapshot.Unclaimed(identifier: unclaimed.identifier, owner: owner)
+            return owner == id ? nil : Unclaimed(identifier: unclaimed.identifier, owner: owner)
         }
-    }
-
-    func cancel() {
-        merge?.cancel()
     }
 }
 

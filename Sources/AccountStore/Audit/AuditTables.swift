@@ -81,6 +81,8 @@ enum AuditTables {
         guard let method,
             let proof = snapshot.reading("sign_in_methods.proof", text, UserRecord.Proof.init(rawValue:))
         else { return }
+        // Most accounts have a few.
+        if snapshot.methodProofs.isEmpty { snapshot.methodProofs.reserveCapacity(4) }
         snapshot.methodProofs[method] = UserRecord.MethodProof(proof: proof, provenAt: try row.next())
         if method == .emailLink { snapshot.account?.hasEmailLink = true }
     }

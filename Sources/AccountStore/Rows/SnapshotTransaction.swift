@@ -10,8 +10,13 @@ enum SnapshotTransaction {
     static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"
     /// Uses indexes even if statistics of recently filled tables suggest scans (ADR 0031).
     static let goByIndexes: SQL = "SET LOCAL enable_seqscan = off"
-    /// Limits the memory of each sort. A larger sort uses PostgreSQL's temporary files.
-    static let limitSortMemory: SQL = "SET LOCAL work_mem = '16MB'"
+    /// For one sorted copy of each table. What does not fit into the memory goes to PostgreSQL's temporary files. Every table
+    /// has a server process already.
+    static let sortTables = """
+        SET LOCAL work_mem = '8MB'; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;
+        """
+    /// For copies of whole tables: to read a table in the order of an index costs more than to sort it.
+    static let readWholeTables = "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off;"
 
     /// Uses the snapshot of another transaction, which must still be open.
     /// - Throws: `.misuse` if the text is not the name of a snapshot.

@@ -3,9 +3,9 @@ import Postgres
 /// Puts the records of accounts together, one at a time, from tables whose rows come in the order of user ids.
 struct AccountMerge<Record> {
     /// A table, and the user of its next row.
-    private struct Source {
-        let table: AccountTable<Record>
-        let reader: CopyReader
+    private final class Source {
+        private let table: AccountTable<Record>
+        private let reader: CopyReader
         /// `nil` after the last row.
         private(set) var user: [UInt8]? = []
 
@@ -14,17 +14,33 @@ struct AccountMerge<Record> {
             self.reader = reader
         }
 
-        mutating func advance() throws {
+        /// Goes to the next row. Returns true if it is of the same user.
+        @discardableResult
+        func advance() throws -> Bool {
             guard try reader.next() else {
                 user = nil
-                return
+                return false
             }
             let next = try reader.row.nextBytes()
-            guard let last = user, !next.elementsEqual(last) else { return }
+            guard let last = user, !next.elementsEqual(last) else { return true }
             guard last.lexicographicallyPrecedes(next) else {
                 throw PostgresError(.decoding, "rows of \(table.name) are not in the order of user ids")
             }
             user = Array(next)
+            return false
+        }
+
+        /// Reads all rows of the user into the record.
+        func readRows(into record: inout Record) throws {
+            repeat { try table.read(&reader.row, &record) } while try advance()
+        }
+
+        func skipRows() throws {
+            while try advance() {}
+        }
+
+        func cancel() {
+            reader.cancel()
         }
     }
 
@@ -32,7 +48,7 @@ struct AccountMerge<Record> {
 
     /// Starts to read each table on a connection of its own, so that PostgreSQL sorts them at the same time.
     ///
-    /// - `check`: called while PostgreSQL has no rows; throws to stop.
+    /// - `check`: called while PostgreSQL has no rows, and before the first one; throws to stop.
     init(
         _ tables: [AccountTable<Record>],
         _ scope: AccountScope,
@@ -44,6 +60,7 @@ struct AccountMerge<Record> {
         }
         do {
             for place in sources.indices { try sources[place].advance() }
+            try check()
         } catch {
             cancel()
             throw error
@@ -55,25 +72,17 @@ struct AccountMerge<Record> {
     /// - `make`: makes the record of a user id; `nil` skips the rows.
     /// - Returns: `nil` after the last user.
     /// - Throws: `PostgresError`; the error of `check`.
-    mutating func next(_ make: (String) -> Record?) throws -> Record? {
+    func next(_ make: (String) -> Record?) throws -> Record? {
         while let user = firstUser {
+            let sources = sources.filter { $0.user == user }
             guard var record = make(String(decoding: user, as: UTF8.self)) else {
-                try forEachRow(of: user) { _ in }
+                for source in sources { try source.skipRows() }
                 continue
             }
-            try forEachRow(of: user) { try $0.table.read(&$0.reader.row, &record) }
+            for source in sources { try source.readRows(into: &record) }
             return record
         }
         return nil
-    }
-
-    private mutating func forEachRow(of user: [UInt8], _ body: (Source) throws -> Void) throws {
-        for place in sources.indices {
-            while sources[place].user == user {
-                try body(sources[place])
-                try sources[place].advance()
-            }
-        }
     }
 
     /// The lowest id of those that are next in their tables.
@@ -89,6 +98,6 @@ struct AccountMerge<Record> {
 
     /// Cancels what was not read to the end.
     func cancel() {
-        for source in sources { source.reader.cancel() }
+        for source in sources { source.cancel() }
     }
 }

@@ -10,8 +10,9 @@ struct SnapshotConnections {
     /// - Parameters:
     ///   - configuration: the database. PostgreSQL lists the connections under its `applicationName`.
     ///   - tables: number of tables that are read at the same time.
+    ///   - wholly: true if all of their rows are read.
     /// - Throws: `PostgresError`.
-    init(_ configuration: PostgresConfiguration, tables: Int) throws(PostgresError) {
+    init(_ configuration: PostgresConfiguration, tables: Int, wholly: Bool) throws(PostgresError) {
         main = try PostgresConnection(configuration)
         try main.execute(SnapshotTransaction.begin)
         try main.execute(SnapshotTransaction.goByIndexes)
@@ -21,7 +22,8 @@ struct SnapshotConnections {
             let connection = try PostgresConnection(configuration)
             try connection.execute(SnapshotTransaction.begin)
             try connection.execute(script: try SnapshotTransaction.adopt(snapshot))
-            try connection.execute(SnapshotTransaction.limitSortMemory)
+            try connection.execute(script: SnapshotTransaction.sortTables)
+            if wholly { try connection.execute(script: SnapshotTransaction.readWholeTables) }
             forTables.append(connection)
         }
         self.forTables = forTables
@@ -31,10 +33,11 @@ struct SnapshotConnections {
     static func with<Output: Sendable>(
         _ configuration: PostgresConfiguration,
         tables: Int,
+        wholly: Bool = true,
         _ body: @escaping @Sendable (SnapshotConnections) throws -> Output
     ) async throws -> Output {
         try await runOnNewThread {
-            Result { try body(SnapshotConnections(configuration, tables: tables)) }
+            Result { try body(SnapshotConnections(configuration, tables: tables, wholly: wholly)) }
         }.get()
     }
 

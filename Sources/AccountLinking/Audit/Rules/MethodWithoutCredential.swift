@@ -13,12 +13,13 @@ extension AuditRule {
         },
         check: .account { snapshot, _ in
             guard let account = snapshot.account else { return [] }
-            var there: Set<SignInMethod> = Set(account.linkedProviders.keys.map(SignInMethod.provider))
-            if account.hasPassword { there.insert(.password) }
-            if account.phoneNumber != nil { there.insert(.phone) }
+            var there = account.linkedProviders.keys.map(SignInMethod.provider)
+            if account.hasPassword { there.append(.password) }
+            if account.phoneNumber != nil { there.append(.phone) }
+            let unrecorded = there.filter { snapshot.methodProofs[$0] == nil }
             // A link needs only the address, and stays recorded while that changes.
-            let recorded = Set(snapshot.methodProofs.keys).subtracting([.emailLink])
-            return there.symmetricDifference(recorded).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
+            let missing = snapshot.methodProofs.keys.filter { $0 != .emailLink && !there.contains($0) }
+            return (unrecorded + missing).map(\.name).sorted().map { Evidence(["method": .text($0)]) }
         }
     )
 }
