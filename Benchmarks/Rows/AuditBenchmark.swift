@@ -1,7 +1,7 @@
 import Glibc
 
 extension Benchmark {
-    /// What a full audit takes and holds, against reading the same rows, and whether it finds what is labelled.
+    /// Time and memory of a full audit, compared with reading the same rows, and the labelled defects that it misses.
     static let audit = Benchmark(
         name: "audit",
         summary: "concord audit run, all rules, over as many accounts with 2.3 identities each and labelled defects"
@@ -53,7 +53,7 @@ extension Benchmark {
         "audit-beside": "what a full audit finds that is not labelled",
     ]
 
-    /// A full audit that goes on to its end whatever it finds.
+    /// A full audit that ends with success after any finding.
     static let auditing = ["audit", "run", "--format", "csv", "--fail-on", "never"]
 
     /// Runs a command that reads all accounts.
@@ -77,7 +77,7 @@ extension Benchmark {
 
     private static func found(_ lab: Lab) -> String { "\(lab.directory)/findings.csv" }
 
-    /// How many labels the last run missed, what it found beside them, and how many there are.
+    /// The number of labels that the last run missed, of its findings without a label, and of all labels.
     private static func judged(_ lab: Lab, _ url: String) throws -> (missed: Int, others: Int, labels: Int) {
         let commands = [
             """

@@ -191,7 +191,7 @@ struct AuditTablesTests {
         }
     }
 
-    @Test func `rows become accounts, whatever they hold and whether their account exists`() async throws {
+    @Test func `unreadable rows and rows without an account become accounts too`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(Self.rows)
             let accounts = try await accounts(database)

@@ -3,8 +3,8 @@ package import Postgres
 
 /// Reads accounts whole, one at a time, as of one instant, without writing anything.
 ///
-/// PostgreSQL sorts each table by user, on a connection of its own; `AccountMerge` puts the rows of an account together. Memory
-/// is that of some hundred accounts, however many there are: one thread reads a little ahead of the one that uses them.
+/// PostgreSQL sorts each table by user on a separate connection; `AccountMerge` combines the rows of an account. A thread
+/// reads ahead of the caller, so memory holds a few hundred accounts at any time.
 package struct AccountSnapshots: Sendable {
     /// The accounts that are read.
     package enum Selection: Sendable {
@@ -61,7 +61,7 @@ package struct AccountSnapshots: Sendable {
         try await SnapshotConnections.estimatedUserCount(configuration)
     }
 
-    /// Calls `body` on a thread of its own, with the accounts of `selection`.
+    /// Calls `body` on a separate thread with the accounts of `selection`.
     ///
     /// - Parameters:
     ///   - selection: the accounts.

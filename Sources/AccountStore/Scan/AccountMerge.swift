@@ -46,7 +46,7 @@ struct AccountMerge<Record> {
 
     private var sources: [Source] = []
 
-    /// Starts to read each table on a connection of its own, so that PostgreSQL sorts them at the same time.
+    /// Starts to read each table on a separate connection, so that PostgreSQL sorts them at the same time.
     ///
     /// - `check`: called while PostgreSQL has no rows, and before the first one; throws to stop.
     init(
