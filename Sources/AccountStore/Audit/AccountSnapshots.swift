@@ -70,6 +70,8 @@ package struct AccountSnapshots: Sendable {
     ///   - extent: the rows that are read of each account.
     ///   - now: conflicts that expired before it are dead.
     ///   - check: called several times a second while PostgreSQL sorts, on another thread; throws to stop.
+    ///   - body: takes the accounts.
+    /// - Returns: the result of `body`.
     /// - Throws: the error of `check` or `body`; `PostgresError`.
     package func read<Output: Sendable>(
         _ selection: Selection,
@@ -110,7 +112,8 @@ package struct AccountSnapshots: Sendable {
                     let scope = AccountScope(tenant: tenant, selection: selection, after: after)
                     let merge = try AccountMerge(tables, scope, connections, check: check)
                     defer { merge.cancel() }
-                    // The thread that makes accounts also frees them: glibc lets threads wait that free each other's memory.
+                    // Accounts are freed by the thread that makes them: glibc lets threads wait that free each
+                    // other's memory.
                     var recent: [[AccountSnapshot]] = []
                     while let batch = try merge.nextBatch(tenant, extent, connections) {
                         recent.append(batch)
