@@ -52,7 +52,7 @@ struct ExportedAccountTests {
     private func exported(_ database: TestDatabase, withHashes: Bool) async throws -> [String] {
         let export = AccountExport(database.configuration, withHashes: withHashes)
         let lines = Mutex<[String]>([])
-        try await export.read(.project, check: {}) { account, hash in
+        try await export.read(.project) { account, hash in
             var writer = JSONWriter()
             ExportedAccount.everything(account, passwordHash: hash.map(ExportedAccount.passwordHash), to: &writer)
             lines.withLock { $0.append(writer.text) }

@@ -43,6 +43,7 @@ package struct Audit: Sendable {
     /// of accounts. Findings about several accounts follow, in the same order every time.
     ///
     /// - Parameters:
+    ///   - selection: the accounts.
     ///   - tenant: one tenant; `nil` for all tenants.
     ///   - start: the place where an earlier run ended. Its findings about one account are not repeated; those about
     ///     several are.

@@ -30,7 +30,7 @@ package struct AccountExport: Sendable {
     /// - Throws: the error of `check` or `take`; `PostgresError`, also for a value that cannot be read.
     package func read(
         _ tenant: TenantID,
-        check: @escaping @Sendable () throws -> Void,
+        check: @escaping @Sendable () throws -> Void = {},
         take: @escaping @Sendable (ShownAccount, _ passwordHash: String?) throws -> Void
     ) async throws {
         let tables = ExportTables.all(tenant: tenant, withHashes: withHashes)

@@ -282,6 +282,7 @@ extension AccountStore {
     ///   - expectedProviders: the registrations that the caller read, by provider id; `nil` for any.
     ///   - providers: changes of registrations in the same transaction. If one of them changes, the version also grows.
     ///   - change: returns the new settings for the current ones.
+    /// - Returns: the change, or the reason why nothing was changed.
     /// - Throws: like `PostgresClient.transaction`.
     package func changeProjectSettings(
         at now: Timestamp,
