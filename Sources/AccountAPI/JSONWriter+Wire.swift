@@ -28,13 +28,13 @@ extension JSONWriter {
                 writer.field("email", email.address)
                 writer.field("emailVerified", email.isVerified)
             }
-            writer.field("displayName", user.displayName)
-            writer.field("photoUrl", user.photoURL)
+            writer.field("displayName", user.profile.displayName)
+            writer.field("photoUrl", user.profile.photoURL)
             writer.field("phoneNumber", user.phoneNumber)
-            writer.field("language", user.language)
-            writer.field("timeZone", user.timeZone)
-            writer.field("dateOfBirth", user.dateOfBirth)
-            writer.field("screenName", user.screenName)
+            writer.field("language", user.profile.language)
+            writer.field("timeZone", user.profile.timeZone)
+            writer.field("dateOfBirth", user.profile.dateOfBirth)
+            writer.field("screenName", user.profile.screenName)
             if let passwordUpdatedAt = user.passwordUpdatedAt {
                 writer.field("passwordHash", passwordHash)
                 writer.field("passwordUpdatedAt", passwordUpdatedAt.millisecondsSinceEpoch)
@@ -108,8 +108,8 @@ extension JSONWriter {
                     writer.field("rawId", address)
                     writer.field("federatedId", address)
                     writer.field("email", address)
-                    writer.field("displayName", user.displayName)
-                    writer.field("photoUrl", user.photoURL)
+                    writer.field("displayName", user.profile.displayName)
+                    writer.field("photoUrl", user.profile.photoURL)
                 }
             }
             for linked in user.providers {

@@ -44,12 +44,7 @@ package struct ShownAccount: Sendable {
     package var email: Email?
     package var initialEmail: String?
     package var phoneNumber: String?
-    package var displayName: String?
-    package var photoURL: String?
-    package var screenName: String?
-    package var language: String?
-    package var timeZone: String?
-    package var dateOfBirth: String?
+    package var profile = Profile()
     package var isDisabled = false
     package var usesCustomTokens = false
     package var customAttributes: String?
@@ -84,12 +79,7 @@ extension ShownAccount {
         email = user.email.map { Email(address: $0.address.lowercased, isVerified: $0.isVerified) }
         initialEmail = user.initialEmail
         phoneNumber = user.phoneNumber?.rawValue
-        displayName = user.profile.displayName
-        photoURL = user.profile.photoURL
-        screenName = user.profile.screenName
-        language = user.profile.language
-        timeZone = user.profile.timeZone
-        dateOfBirth = user.profile.dateOfBirth
+        profile = user.profile
         isDisabled = user.isDisabled
         usesCustomTokens = user.usesCustomTokens
         customAttributes = user.customAttributes

@@ -8,9 +8,7 @@ import JSON
 /// them. It never handles signed tokens.
 package struct FakeProvider: Sendable {
     /// Providers that development enables without configuration (docs/reference/differences.md).
-    package static let providers: Set<ProviderID> = [
-        .google, .apple, .facebook, .twitter, .gitHub, .microsoft, .yahoo, .linkedIn,
-    ]
+    package static let providers = Set(KnownProvider.all.filter(\.signsIn).map(\.id))
 
     /// The path of the consent page of all fake providers, on the host to which the browser returns.
     package static let pagePath = "/emulator/auth/provider"

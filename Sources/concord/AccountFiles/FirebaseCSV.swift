@@ -50,8 +50,8 @@ enum FirebaseCSV {
         fields[1] = account.email?.address ?? ""
         fields[2] = account.email?.isVerified == true ? "true" : "false"
         fields[3] = passwordHash ?? ""
-        fields[5] = account.displayName ?? ""
-        fields[6] = account.photoURL ?? ""
+        fields[5] = account.profile.displayName ?? ""
+        fields[6] = account.profile.photoURL ?? ""
         fields[23] = String(account.createdAt.millisecondsSinceEpoch)
         fields[24] = account.lastLoginAt.map { String($0.millisecondsSinceEpoch) } ?? ""
         fields[25] = account.phoneNumber ?? ""
