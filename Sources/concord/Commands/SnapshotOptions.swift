@@ -8,7 +8,7 @@ import Synchronization
 
 /// The options for reading the tables of accounts.
 struct ReaderOptions: ParsableArguments {
-    /// Earlier versions read with so many connections; now each table has its own.
+    /// Ignored. Accepted for scripts that were written for earlier versions.
     @Option(help: .hidden)
     var connections = 2
 
