@@ -3,7 +3,7 @@ import Glibc
 /// Keep-alive connections that send prepared requests. The calling thread drives them with little work, because the
 /// load shares its processors with the measured server.
 ///
-/// Of HTTP/1.1 it parses only a status and a `Content-Length`, which the server's answers have.
+/// Parses only the status and the `Content-Length` of an HTTP/1.1 answer. The server's answers have both.
 ///
 /// `wrk` cannot send each request once and in order, at a fixed pace, from two addresses, or report the time and body
 /// of each answer.

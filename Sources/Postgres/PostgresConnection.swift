@@ -133,7 +133,7 @@ package final class PostgresConnection {
 
     // MARK: Copies (`CopyReader`)
 
-    /// How often a wait for rows is interrupted to call `check`.
+    /// Time between two calls of `check` during a wait for rows.
     private static var checkInterval: Duration { .milliseconds(100) }
 
     /// Sends `query` as `COPY … TO STDOUT`.

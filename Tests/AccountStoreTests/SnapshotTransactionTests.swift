@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountStore
 
-/// What an audit reads in.
+/// The transactions in which audits and exports read.
 struct SnapshotTransactionTests {
     @Test func `nothing can be written in it`() async throws {
         try await TestDatabase.with { database in
@@ -14,6 +14,31 @@ struct SnapshotTransactionTests {
                 let refusal = #expect(throws: PostgresError.self) { try connection.execute("DELETE FROM users") }
                 #expect(refusal?.sqlState?.rawValue == "25006", "read_only_sql_transaction")
             }
+        }
+    }
+
+    @Test func `time limits of the database do not apply to reads of all accounts`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute(
+                """
+                DO $$ BEGIN
+                    EXECUTE format('ALTER DATABASE %I SET statement_timeout = 60000', current_database());
+                    EXECUTE format(
+                        'ALTER DATABASE %I SET idle_in_transaction_session_timeout = 60000', current_database());
+                END $$
+                """
+            )
+            let limits: Query<String?> = """
+                SELECT current_setting('statement_timeout') || ' ' || current_setting('idle_in_transaction_session_timeout')
+                """
+            let usual = try await PostgresConnection.withConnection(database.configuration) { connection in
+                try connection.query(limits)
+            }
+            #expect(usual == ["1min 1min"])
+            let lifted = try await SnapshotConnections.with(database.configuration, tables: 2) { connections in
+                try ([connections.main] + connections.forTables).flatMap { try $0.query(limits) }
+            }
+            #expect(lifted == ["0 0", "0 0", "0 0"])
         }
     }
 

@@ -1,4 +1,4 @@
-/// What an account or a provider says about a person. Absent is `nil`, never the empty string.
+/// The profile of a person, from the account or from a provider. Absent is `nil`, never the empty string.
 package struct Profile: Sendable, Hashable {
     /// Characters (Unicode scalars) of a display name, as the database bounds it.
     package static let displayNameLengthMax = 256

@@ -8,9 +8,9 @@ package import Postgres
 package struct AccountSnapshots: Sendable {
     /// The accounts that are read.
     package enum Selection: Sendable {
-        /// All, and the ids that rows name although there is no account.
+        /// All accounts, and the ids of rows without an account.
         case all
-        /// Those that signed in, were created or had an event since then.
+        /// The accounts that signed in, were created or had an event since then.
         case changed(since: Timestamp)
         case users([UserID])
     }
@@ -20,7 +20,7 @@ package struct AccountSnapshots: Sendable {
         case everything
         /// No claims, which cannot be found by their user. The owners of what the account shows are looked up instead.
         case withoutClaims
-        /// What policy judges: no sessions, no codes, no claims.
+        /// The rows that policy depends on: no sessions, no codes, no claims.
         case judged
     }
 
@@ -155,42 +155,41 @@ package final class SnapshotSequence {
 }
 
 extension AccountMerge<AccountSnapshot> {
-    /// Some accounts, which one thread hands to the other together; `nil` after the last ones.
+    /// The next 100 accounts, complete; `nil` after the last ones. One read for the owners of all that they show without
+    /// a claim.
     fileprivate func nextBatch(
         _ tenant: TenantID,
         _ extent: AccountSnapshots.Extent,
         _ connections: SnapshotConnections
     ) throws -> [AccountSnapshot]? {
         var batch: [AccountSnapshot] = []
-        while batch.count < 100, let next = try nextSnapshot(tenant, extent, connections) { batch.append(next) }
+        while batch.count < 100, let next = try nextSnapshot(tenant, extent) { batch.append(next) }
+        let unclaimed = batch.flatMap { $0.unclaimed.map(\.identifier) }
+        if !unclaimed.isEmpty {
+            let claims = try connections.main.query(OwnedClaimRow.on(unclaimed, tenant: tenant))
+            let owners = Dictionary(claims.map { ([$0.kind, $0.value], $0.user) }) { first, _ in first }
+            for place in batch.indices { batch[place].noteOwners(owners) }
+        }
         return batch.isEmpty ? nil : batch
     }
 
-    /// The next account, complete. Rows under an id that no account can have are skipped.
-    private func nextSnapshot(
-        _ tenant: TenantID,
-        _ extent: AccountSnapshots.Extent,
-        _ connections: SnapshotConnections
-    ) throws -> AccountSnapshot? {
+    /// The next account, without the owners of what it shows. Skips rows under an id that no account can have.
+    private func nextSnapshot(_ tenant: TenantID, _ extent: AccountSnapshots.Extent) throws -> AccountSnapshot? {
         let next = try next { id in UserID(id).map { AccountSnapshot(tenant: tenant, id: $0) } }
         guard var snapshot = next else { return nil }
         snapshot.finishReading()
         if extent != .judged { snapshot.matchClaims() }
-        if !snapshot.unclaimed.isEmpty {
-            snapshot.noteOwners(
-                try connections.main.query(OwnedClaimRow.on(snapshot.unclaimed.map(\.identifier), tenant: tenant))
-            )
-        }
         return snapshot
     }
 }
 
 extension AccountSnapshot {
     /// Notes the owners of what the account shows without a claim that was read.
-    fileprivate mutating func noteOwners(_ claims: [OwnedClaimRow]) {
+    ///
+    /// - `owners`: the users by kind and value of their claims.
+    fileprivate mutating func noteOwners(_ owners: [[String]: String]) {
         unclaimed = unclaimed.compactMap { unclaimed in
-            let claim = claims.first { $0.kind == unclaimed.identifier.kind && $0.value == unclaimed.identifier.value }
-            let owner = claim.flatMap { UserID($0.user) }
+            let owner = owners[[unclaimed.identifier.kind, unclaimed.identifier.value]].flatMap(UserID.init)
             return owner == id ? nil : Unclaimed(identifier: unclaimed.identifier, owner: owner)
         }
     }

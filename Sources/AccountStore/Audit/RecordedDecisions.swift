@@ -31,6 +31,7 @@ package struct RecordedDecisions: Sendable {
     ) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(SnapshotTransaction.begin)
+            try connection.execute(script: SnapshotTransaction.withoutTimeouts)
             try connection.execute(SnapshotTransaction.goByIndexes)
             var last = AccountEvent.ID(firstAt: since)
             while true {

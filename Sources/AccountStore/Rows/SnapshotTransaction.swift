@@ -6,16 +6,19 @@ enum SnapshotTransaction {
     static let userEstimate: Query<Int64?> = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'users'::regclass"
 
     static let begin: SQL = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    /// Lifts the time limits that a role or a database may set: a copy ends with its last row, and meanwhile other
+    /// connections are idle.
+    static let withoutTimeouts = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;"
     static let end: SQL = "COMMIT"
     static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"
     /// Uses indexes even if statistics of recently filled tables suggest scans (ADR 0031).
     static let goByIndexes: SQL = "SET LOCAL enable_seqscan = off"
-    /// For one sorted copy of each table. What does not fit into the memory goes to PostgreSQL's temporary files. Every table
-    /// has a server process already.
+    /// For one sorted copy of each table. PostgreSQL sorts larger tables in temporary files. Every table already has a
+    /// server process, so no copy uses parallel workers.
     static let sortTables = """
         SET LOCAL work_mem = '8MB'; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;
         """
-    /// For copies of whole tables: to read a table in the order of an index costs more than to sort it.
+    /// For copies of whole tables: reading a table in the order of an index costs more than sorting it.
     static let readWholeTables = "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off;"
 
     /// Uses the snapshot of another transaction, which must still be open.

@@ -15,12 +15,14 @@ struct SnapshotConnections {
     init(_ configuration: PostgresConfiguration, tables: Int, wholly: Bool) throws(PostgresError) {
         main = try PostgresConnection(configuration)
         try main.execute(SnapshotTransaction.begin)
+        try main.execute(script: SnapshotTransaction.withoutTimeouts)
         try main.execute(SnapshotTransaction.goByIndexes)
         let snapshot = try main.query(SnapshotTransaction.exportSnapshot).first.flatMap(\.self) ?? ""
         var forTables: [PostgresConnection] = []
         for _ in 0..<tables {
             let connection = try PostgresConnection(configuration)
             try connection.execute(SnapshotTransaction.begin)
+            try connection.execute(script: SnapshotTransaction.withoutTimeouts)
             try connection.execute(script: try SnapshotTransaction.adopt(snapshot))
             try connection.execute(script: SnapshotTransaction.sortTables)
             if wholly { try connection.execute(script: SnapshotTransaction.readWholeTables) }
