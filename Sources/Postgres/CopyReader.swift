@@ -1,14 +1,12 @@
 /// The rows of a query, read one at a time by `COPY … TO STDOUT (FORMAT binary)`.
 ///
-/// The server waits when the client does not read, so memory holds one row. After `next`, read the columns of `row` in
+/// The server waits when the client does not read, so memory holds one row. After `next`, read the columns of the row in
 /// the order of the query.
 package final class CopyReader {
     private let connection: PostgresConnection
     private let check: () throws -> Void
     private var hasBegun = false
     private var isOver = false
-    /// The row that `next` reached.
-    package var row = CopiedRow()
 
     /// Sends the query.
     ///
@@ -33,17 +31,17 @@ package final class CopyReader {
         isOver = true
     }
 
-    /// Moves to the next row. Returns `false` after the last one.
+    /// Makes `row` the next row. Returns `false` after the last one.
     ///
     /// - Throws: `.server`, `.connectionLost`; `.decoding` if a message is malformed; the error of `check`.
-    package func next() throws -> Bool {
+    package func next(_ row: inout CopiedRow) throws -> Bool {
         if isOver { return false }
         if !hasBegun { try connection.waitForCopy(check) }
-        try readMessage()
+        try readMessage(into: &row)
         if !hasBegun {
             hasBegun = true
             // The first row is in the message of the head or in the next one.
-            if try !row.skipHead() { try readMessage() }
+            if try !row.skipHead() { try readMessage(into: &row) }
         }
         if try row.begin() { return true }
         isOver = true
@@ -53,7 +51,7 @@ package final class CopyReader {
         return false
     }
 
-    private func readMessage() throws {
+    private func readMessage(into row: inout CopiedRow) throws {
         guard try connection.nextCopyMessage(into: &row, check) else {
             throw PostgresError(.connectionLost, "the copy has no end")
         }
@@ -69,7 +67,7 @@ package struct CopiedRow {
     private var place = 0
     private var columnsLeft = 0
 
-    init() {}
+    package init() {}
 
     /// Replaces the row by a message of the server, in the same buffer.
     mutating func replace(with message: some Sequence<UInt8>) {

@@ -32,7 +32,7 @@ struct AccountMergeTests {
         _ tables: [AccountTable<[String]>] = [table("one"), table("two"), table("three")]
     ) async throws -> [[String]] {
         try await SnapshotConnections.with(database.configuration, tables: tables.count) { connections in
-            let merge = try AccountMerge(tables, scope, connections) {}
+            var merge = try AccountMerge(tables, scope, connections) {}
             defer { merge.cancel() }
             var records: [[String]] = []
             while let record = try merge.next({ $0 == "10" ? nil : [$0] }) { records.append(record) }
@@ -118,7 +118,7 @@ struct AccountMergeTests {
             for columns: SQL in ["label", "pg_sleep(60)::text"] {
                 await #expect(throws: Enough.self) {
                     try await SnapshotConnections.with(configuration, tables: 1) { connections in
-                        let merge = try AccountMerge(
+                        var merge = try AccountMerge(
                             [Self.table("one", columns)],
                             AccountScope(tenant: .project),
                             connections

@@ -60,18 +60,18 @@ struct CopyReaderTests {
                 """
             let reader = try CopyReader(query, on: connection)
             for number: Int64 in [0, 1, 2, 255, 256, 65_535, 65_536, 100_000, -1] {
-                #expect(try reader.next())
-                let read: Int64 = try reader.row.next()
-                let text: String? = try reader.row.next()
-                let isOdd: Bool = try reader.row.next()
-                let time: PostgresTimestamp? = try reader.row.next()
-                let rest: Int32 = try reader.row.next()
+                #expect(try reader.next(&row))
+                let read: Int64 = try row.next()
+                let text: String? = try row.next()
+                let isOdd: Bool = try row.next()
+                let time: PostgresTimestamp? = try row.next()
+                let rest: Int32 = try row.next()
                 #expect(read == number && isOdd == (number % 2 == 1) && rest == Int32(number % 7))
                 #expect(text?.utf8.count == (number < 0 ? nil : Int(number)))
                 #expect(time?.microsecondsSinceEpoch == (number > 9 ? number * 1_000_000 : nil))
             }
-            #expect(try !reader.next())
-            #expect(try !reader.next(), "after the end")
+            #expect(try !reader.next(&row))
+            #expect(try !reader.next(&row), "after the end")
             // The connection has another use after it.
             #expect(try connection.query("SELECT 1::bigint" as Query<Int64>) == [1])
         }
@@ -87,13 +87,13 @@ struct CopyReaderTests {
                 let number = [0, -1, .max, .min][place % 4] as Int64
                 let time = PostgresTimestamp(microsecondsSinceEpoch: [0, -1, 1_800_000_000_123_456][place % 3])
                 let reader = try CopyReader("SELECT \(text), \(number), \(time), \(place % 2 == 0)", on: connection)
-                #expect(try reader.next())
-                let readText: String = try reader.row.next()
-                let readNumber: Int64 = try reader.row.next()
-                let readTime: PostgresTimestamp = try reader.row.next()
-                let isEven: Bool = try reader.row.next()
+                #expect(try reader.next(&row))
+                let readText: String = try row.next()
+                let readNumber: Int64 = try row.next()
+                let readTime: PostgresTimestamp = try row.next()
+                let isEven: Bool = try row.next()
                 #expect(readText == text && readNumber == number && readTime == time && isEven == (place % 2 == 0))
-                #expect(try !reader.next())
+                #expect(try !reader.next(&row))
             }
             let none: String? = nil
             for query: SQL in ["SELECT \(none)", "SELECT \("a\u{0}b")", "SELECT \(["a"])", "SELECT \([UInt8(1)])"] {
@@ -109,7 +109,7 @@ struct CopyReaderTests {
         ] {
             try await PostgresConnection.withConnection(try TestCluster.shared.get().configuration()) { connection in
                 let reader = try CopyReader(query, on: connection)
-                let failure = #expect(throws: PostgresError.self) { while try reader.next() {} }
+                let failure = #expect(throws: PostgresError.self) { while try reader.next(&row) {} }
                 #expect(failure?.sqlState == code)
             }
         }
@@ -119,9 +119,9 @@ struct CopyReaderTests {
         struct Enough: Error {}
         try await PostgresConnection.withConnection(try TestCluster.shared.get().configuration()) { connection in
             let reader = try CopyReader("SELECT pg_sleep(60)::text", on: connection) { throw Enough() }
-            #expect(throws: Enough.self) { try reader.next() }
+            #expect(throws: Enough.self) { try reader.next(&row) }
             reader.cancel()
-            #expect(try !reader.next())
+            #expect(try !reader.next(&row))
             #expect(!connection.isReusable)
         }
     }

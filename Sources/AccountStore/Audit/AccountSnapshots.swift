@@ -110,7 +110,7 @@ package struct AccountSnapshots: Sendable {
                 for tenant in tenants where start.map({ !tenant.precedes($0.tenant) }) ?? true {
                     let after = start?.tenant == tenant ? start?.userID : nil
                     let scope = AccountScope(tenant: tenant, selection: selection, after: after)
-                    let merge = try AccountMerge(tables, scope, connections, check: check)
+                    var merge = try AccountMerge(tables, scope, connections, check: check)
                     defer { merge.cancel() }
                     // Accounts are freed by the thread that makes them: glibc lets threads wait that free each
                     // other's memory.
@@ -157,7 +157,7 @@ package final class SnapshotSequence {
 extension AccountMerge<AccountSnapshot> {
     /// The next 100 accounts, complete; `nil` after the last ones. One read for the owners of all that they show without
     /// a claim.
-    fileprivate func nextBatch(
+    fileprivate mutating func nextBatch(
         _ tenant: TenantID,
         _ extent: AccountSnapshots.Extent,
         _ connections: SnapshotConnections
@@ -174,7 +174,7 @@ extension AccountMerge<AccountSnapshot> {
     }
 
     /// The next account, without the owners of what it shows. Skips rows under an id that no account can have.
-    private func nextSnapshot(_ tenant: TenantID, _ extent: AccountSnapshots.Extent) throws -> AccountSnapshot? {
+    private mutating func nextSnapshot(_ tenant: TenantID, _ extent: AccountSnapshots.Extent) throws -> AccountSnapshot? {
         let next = try next { id in UserID(id).map { AccountSnapshot(tenant: tenant, id: $0) } }
         guard var snapshot = next else { return nil }
         snapshot.finishReading()

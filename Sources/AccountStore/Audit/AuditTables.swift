@@ -65,8 +65,7 @@ enum AuditTables {
             AccountSnapshot.LinkedProvider(
                 identity: identity,
                 issuer: issuer,
-                // Not a finding: a provider may report any text.
-                email: email.flatMap(EmailAddress.init),
+                email: email.flatMap(snapshot.address),
                 linkedAt: try row.next()
             )
         )
@@ -187,6 +186,12 @@ extension AccountSnapshot {
         return value
     }
 
+    /// Parses an address of a provider, which may report any text. Most report the account's address.
+    fileprivate func address(_ text: String) -> EmailAddress? {
+        if let own = account?.email?.address, own.raw == text { return own }
+        return EmailAddress(text)
+    }
+
     /// Completes the snapshot after its last row. The result does not depend on the order of the rows.
     mutating func finishReading() {
         linkedProviders.sort { $0.identity.provider < $1.identity.provider }
@@ -201,14 +206,13 @@ extension AccountSnapshot {
     /// Compares the claims of the account with its identifiers. Leaves only claims without an identifier, and
     /// identifiers without a claim.
     mutating func matchClaims() {
-        for identifier in account?.identifiers ?? [] {
-            let claim = OrphanedIdentifier(kind: identifier.kind, value: identifier.value)
-            if let match = orphanedIdentifiers.firstIndex(of: claim) {
-                orphanedIdentifiers.remove(at: match)
-            } else {
-                unclaimed.append(Unclaimed(identifier: identifier, owner: nil))
-            }
+        let identifiers = account?.identifiers ?? []
+        let shown = identifiers.map { OrphanedIdentifier(kind: $0.kind, value: $0.value) }
+        let claims = orphanedIdentifiers
+        for (identifier, claim) in zip(identifiers, shown) where !claims.contains(claim) {
+            unclaimed.append(Unclaimed(identifier: identifier, owner: nil))
         }
-        orphanedIdentifiers.sort { ($0.kind, $0.value) < ($1.kind, $1.value) }
+        orphanedIdentifiers = claims.filter { !shown.contains($0) }
+            .sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
     }
 }

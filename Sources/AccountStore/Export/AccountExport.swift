@@ -35,7 +35,7 @@ package struct AccountExport: Sendable {
     ) async throws {
         let tables = ExportTables.all(tenant: tenant, withHashes: withHashes)
         try await SnapshotConnections.with(configuration, tables: tables.count) { connections in
-            let merge = try AccountMerge(tables, AccountScope(tenant: tenant), connections, check: check)
+            var merge = try AccountMerge(tables, AccountScope(tenant: tenant), connections, check: check)
             defer { merge.cancel() }
             while var account = try merge.next(StoredAccount.init(id:)) {
                 account.finishReading()

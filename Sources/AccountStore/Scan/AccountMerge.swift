@@ -3,11 +3,15 @@ import Postgres
 /// Puts the records of accounts together, one at a time, from tables whose rows come in the order of user ids.
 struct AccountMerge<Record> {
     /// A table, and the user of its next row.
-    private final class Source {
-        private let table: AccountTable<Record>
-        private let reader: CopyReader
-        /// `nil` after the last row.
-        private(set) var user: [UInt8]? = []
+    private struct Source {
+        let table: AccountTable<Record>
+        let reader: CopyReader
+        private var row = CopiedRow()
+        private(set) var isOver = false
+        /// The user of the row. Keeps its memory.
+        private(set) var user: [UInt8] = []
+        /// The first eight bytes of the user, in the order of users. Most comparisons need no more.
+        private(set) var prefix: UInt64 = 0
 
         init(_ table: AccountTable<Record>, _ reader: CopyReader) {
             self.table = table
@@ -16,31 +20,34 @@ struct AccountMerge<Record> {
 
         /// Goes to the next row. Returns true if it is of the same user.
         @discardableResult
-        func advance() throws -> Bool {
-            guard try reader.next() else {
-                user = nil
+        mutating func advance() throws -> Bool {
+            guard try reader.next(&row) else {
+                isOver = true
                 return false
             }
-            let next = try reader.row.nextBytes()
-            guard let last = user, !next.elementsEqual(last) else { return true }
-            guard last.lexicographicallyPrecedes(next) else {
+            let next = try row.nextBytes()
+            if next.elementsEqual(user) { return true }
+            guard user.lexicographicallyPrecedes(next) else {
                 throw PostgresError(.decoding, "rows of \(table.name) are not in the order of user ids")
             }
-            user = Array(next)
+            user.replaceSubrange(user.indices, with: next)
+            prefix = (0..<8).reduce(0) { $0 << 8 | UInt64($1 < user.count ? user[$1] : 0) }
             return false
         }
 
         /// Reads all rows of the user into the record.
-        func readRows(into record: inout Record) throws {
-            repeat { try table.read(&reader.row, &record) } while try advance()
+        mutating func readRows(into record: inout Record) throws {
+            repeat { try table.read(&row, &record) } while try advance()
         }
 
-        func skipRows() throws {
+        mutating func skipRows() throws {
             while try advance() {}
         }
 
-        func cancel() {
-            reader.cancel()
+        func isOf(_ user: [UInt8]) -> Bool { !isOver && self.user == user }
+
+        func precedes(_ other: Source) -> Bool {
+            prefix == other.prefix ? user.lexicographicallyPrecedes(other.user) : prefix < other.prefix
         }
     }
 
@@ -72,32 +79,33 @@ struct AccountMerge<Record> {
     /// - `make`: makes the record of a user id; `nil` skips the rows.
     /// - Returns: `nil` after the last user.
     /// - Throws: `PostgresError`; the error of `check`.
-    func next(_ make: (String) -> Record?) throws -> Record? {
-        while let user = firstUser {
-            let sources = sources.filter { $0.user == user }
+    mutating func next(_ make: (String) -> Record?) throws -> Record? {
+        while let first = firstSource {
+            let user = sources[first].user
             guard var record = make(String(decoding: user, as: UTF8.self)) else {
-                for source in sources { try source.skipRows() }
+                for place in first..<sources.count where sources[place].isOf(user) { try sources[place].skipRows() }
                 continue
             }
-            for source in sources { try source.readRows(into: &record) }
+            for place in first..<sources.count where sources[place].isOf(user) {
+                try sources[place].readRows(into: &record)
+            }
             return record
         }
         return nil
     }
 
-    /// The lowest id of those that are next in their tables.
-    private var firstUser: [UInt8]? {
-        var first: [UInt8]?
-        for source in sources {
-            guard let user = source.user else { continue }
-            if let first, !user.lexicographicallyPrecedes(first) { continue }
-            first = user
+    /// The first of the tables whose next row is of the lowest user.
+    private var firstSource: Int? {
+        var first: Int?
+        for place in sources.indices where !sources[place].isOver {
+            if let first, !sources[place].precedes(sources[first]) { continue }
+            first = place
         }
         return first
     }
 
     /// Cancels what was not read to the end.
     func cancel() {
-        for source in sources { source.cancel() }
+        for source in sources { source.reader.cancel() }
     }
 }
