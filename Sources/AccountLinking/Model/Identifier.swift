@@ -26,9 +26,11 @@ extension Account {
     /// The identifiers that the account owns, in a fixed order.
     package var identifiers: [Identifier] {
         var identifiers: [Identifier] = []
+        identifiers.reserveCapacity(linkedProviders.count + 2)
         if let email { identifiers.append(.email(email.address)) }
-        identifiers += linkedProviders.compactMap { provider, subject in
-            ProviderIdentity(provider: provider, subject: subject).map(Identifier.federated)
+        for (provider, subject) in linkedProviders {
+            guard let identity = ProviderIdentity(provider: provider, subject: subject) else { continue }
+            identifiers.append(.federated(identity))
         }
         if let phoneNumber { identifiers.append(.phone(phoneNumber)) }
         return identifiers

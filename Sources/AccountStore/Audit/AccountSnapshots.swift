@@ -155,7 +155,7 @@ package final class SnapshotSequence {
 }
 
 extension AccountMerge<AccountSnapshot> {
-    /// The next 100 accounts, complete; `nil` after the last ones. One read for the owners of all that they show without
+    /// The next 20 accounts, complete; `nil` after the last ones. One read for the owners of all that they show without
     /// a claim.
     fileprivate mutating func nextBatch(
         _ tenant: TenantID,
@@ -163,7 +163,7 @@ extension AccountMerge<AccountSnapshot> {
         _ connections: SnapshotConnections
     ) throws -> [AccountSnapshot]? {
         var batch: [AccountSnapshot] = []
-        while batch.count < 100, let next = try nextSnapshot(tenant, extent) { batch.append(next) }
+        while batch.count < 20, let next = try nextSnapshot(tenant, extent) { batch.append(next) }
         let unclaimed = batch.flatMap { $0.unclaimed.map(\.identifier) }
         if !unclaimed.isEmpty {
             let claims = try connections.main.query(OwnedClaimRow.on(unclaimed, tenant: tenant))

@@ -61,7 +61,7 @@ enum AuditTables {
             snapshot.reading("linked_providers.subject", subject) { ProviderIdentity(provider: provider, subject: $0) }
         }
         guard let identity else { return }
-        snapshot.linkedProviders.append(
+        snapshot.linkedProviders.appendToFew(
             AccountSnapshot.LinkedProvider(
                 identity: identity,
                 issuer: issuer,
@@ -173,7 +173,7 @@ enum AuditTables {
         "kind, value",
         where: "reserved_until IS NULL"
     ) { row, snapshot throws(PostgresError) in
-        snapshot.orphanedIdentifiers.append(.init(kind: try row.next(), value: try row.next()))
+        snapshot.orphanedIdentifiers.appendToFew(.init(kind: try row.next(), value: try row.next()))
     }
 }
 
@@ -214,5 +214,13 @@ extension AccountSnapshot {
         }
         orphanedIdentifiers = claims.filter { !shown.contains($0) }
             .sorted { ($0.kind, $0.value) < ($1.kind, $1.value) }
+    }
+}
+
+extension Array {
+    /// Appends to a list that has a few elements in most accounts: makes room for four at once.
+    fileprivate mutating func appendToFew(_ element: Element) {
+        if isEmpty { reserveCapacity(4) }
+        append(element)
     }
 }

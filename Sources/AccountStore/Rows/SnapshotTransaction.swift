@@ -16,7 +16,7 @@ enum SnapshotTransaction {
     /// For one sorted copy of each table. PostgreSQL sorts larger tables in temporary files. Every table already has a
     /// server process, so no copy uses parallel workers.
     static let sortTables = """
-        SET LOCAL work_mem = '8MB'; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;
+        SET LOCAL work_mem = '4MB'; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;
         """
     /// For copies of whole tables: reading a table in the order of an index costs more than sorting it.
     static let readWholeTables = "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off;"
