@@ -240,4 +240,36 @@ struct AuditTablesTests {
             #expect(judged.allSatisfy { $0.sessions.isEmpty && $0.unclaimed.isEmpty && $0.orphanedIdentifiers.isEmpty })
         }
     }
+
+    @Test func `the snapshot is released after the last account, and after an error`() async throws {
+        struct Enough: Error {}
+        try await TestDatabase.with { database in
+            try await database.execute(Self.rows)
+            let snapshots = AccountSnapshots(
+                database.configuration,
+                temporaryFolder: "/tmp",
+                applicationName: "released"
+            )
+            let isReleased: @Sendable () throws -> Bool = {
+                let open: Query<Int64?> = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'released'"
+                let connection = try PostgresConnection(database.configuration)
+                let end = ContinuousClock.now + .seconds(20)
+                while .now < end { if try connection.query(open).first == 0 { return true } }
+                return false
+            }
+            let now = Timestamp(secondsSinceEpoch: 0)
+            let wasReleased = try await snapshots.read(.all, tenant: nil, at: now) { accounts in
+                while try accounts.next() != nil {}
+                return try isReleased()
+            }
+            #expect(wasReleased)
+            await #expect(throws: Enough.self) {
+                try await snapshots.read(.all, tenant: nil, at: now) { accounts in
+                    _ = try accounts.next()
+                    throw Enough()
+                }
+            }
+            #expect(try isReleased())
+        }
+    }
 }

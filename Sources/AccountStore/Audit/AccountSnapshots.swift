@@ -3,8 +3,8 @@ package import Postgres
 
 /// Reads accounts whole, one at a time, as of one instant, without writing anything.
 ///
-/// PostgreSQL sorts each table by user on a separate connection; `AccountMerge` combines the rows of an account. A thread
-/// reads ahead of the caller, so memory holds a few hundred accounts at any time.
+/// PostgreSQL sorts each table by user on a separate connection; `AccountMerge` combines the rows of an account. Memory
+/// holds 100 accounts at any time.
 package struct AccountSnapshots: Sendable {
     /// The accounts that are read.
     package enum Selection: Sendable {
@@ -69,8 +69,8 @@ package struct AccountSnapshots: Sendable {
     ///   - start: the accounts up to this place are left out.
     ///   - extent: the rows that are read of each account.
     ///   - now: conflicts that expired before it are dead.
-    ///   - check: called several times a second while PostgreSQL sorts, on another thread; throws to stop.
-    ///   - body: takes the accounts.
+    ///   - check: called several times a second while PostgreSQL sorts; throws to stop.
+    ///   - body: takes the accounts. The thread that runs it also reads them.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `check` or `body`; `PostgresError`.
     package func read<Output: Sendable>(
@@ -82,63 +82,58 @@ package struct AccountSnapshots: Sendable {
         check: @escaping @Sendable () throws -> Void = {},
         _ body: @escaping @Sendable (SnapshotSequence) throws -> Output
     ) async throws -> Output {
-        let queue = SnapshotSequence.Queue(capacity: 4)
-        async let reading: Void = fill(queue, selection, tenant, start, extent, now, check)
-        let output = await runOnNewThread {
-            defer { queue.close() }
-            return Result { try body(SnapshotSequence(queue)) }
-        }
-        await reading
-        return try output.get()
-    }
-
-    /// Puts the accounts into the queue, some at a time, and then the error if there is one.
-    private func fill(
-        _ queue: SnapshotSequence.Queue,
-        _ selection: Selection,
-        _ tenant: TenantID?,
-        _ start: Place?,
-        _ extent: Extent,
-        _ now: Timestamp,
-        _ check: @escaping @Sendable () throws -> Void
-    ) async {
         let tables = AuditTables.all(extent, at: now)
-        let isWhole = if case .all = selection { true } else { false }
-        do {
-            try await SnapshotConnections.with(configuration, tables: tables.count, wholly: isWhole) { connections in
-                let tenants = try tenant.map { [$0] } ?? connections.main.query(TenantRow.all).map(\.value)
-                for tenant in tenants where start.map({ !tenant.precedes($0.tenant) }) ?? true {
-                    let after = start?.tenant == tenant ? start?.userID : nil
-                    let scope = AccountScope(tenant: tenant, selection: selection, after: after)
-                    var merge = try AccountMerge(tables, scope, connections, check: check)
-                    defer { merge.cancel() }
-                    // Accounts are freed by the thread that makes them: glibc lets threads wait that free each
-                    // other's memory.
-                    var recent: [[AccountSnapshot]] = []
-                    while let batch = try merge.nextBatch(tenant, extent, connections) {
-                        recent.append(batch)
-                        guard queue.put(.success(batch)) else { return }
-                        if recent.count > queue.capacity + 1 { recent.removeFirst() }
-                    }
-                }
+        return try await runOnNewThread {
+            Result {
+                let accounts = SnapshotSequence(tables, extent, check)
+                defer { accounts.close() }
+                try accounts.open(configuration, selection, tenant, after: start)
+                return try body(accounts)
             }
-        } catch {
-            queue.put(.failure(error))
-        }
-        queue.close()
+        }.get()
     }
 }
 
 /// The accounts of a run, in the order of tenants and then of ids.
 package final class SnapshotSequence {
-    typealias Queue = BoundedQueue<Result<[AccountSnapshot], any Error>>
-
-    private let queue: Queue
+    private let tables: [AccountTable<AccountSnapshot>]
+    private let extent: AccountSnapshots.Extent
+    private let check: () throws -> Void
+    /// The tenants that are not read to the end.
+    private var scopes: ArraySlice<AccountScope> = []
+    /// `nil` after the last account, so that PostgreSQL can release the snapshot.
+    private var connections: SnapshotConnections?
+    /// The tables of the first of `scopes`; `nil` before its first account.
+    private var merge: AccountMerge<AccountSnapshot>?
     private var batch: [AccountSnapshot] = []
     private var place = 0
 
-    fileprivate init(_ queue: Queue) {
-        self.queue = queue
+    fileprivate init(
+        _ tables: [AccountTable<AccountSnapshot>],
+        _ extent: AccountSnapshots.Extent,
+        _ check: @escaping () throws -> Void
+    ) {
+        self.tables = tables
+        self.extent = extent
+        self.check = check
+    }
+
+    /// Connects, and finds the tenants to read.
+    fileprivate func open(
+        _ configuration: PostgresConfiguration,
+        _ selection: AccountSnapshots.Selection,
+        _ tenant: TenantID?,
+        after start: AccountSnapshots.Place?
+    ) throws {
+        let isWhole = if case .all = selection { true } else { false }
+        let connections = try SnapshotConnections(configuration, tables: tables.count, wholly: isWhole)
+        let tenants = try tenant.map { [$0] } ?? connections.main.query(TenantRow.all).map(\.value)
+        scopes =
+            tenants.filter { tenant in start.map { !tenant.precedes($0.tenant) } ?? true }.map { tenant in
+                let after = start?.tenant == tenant ? start?.userID : nil
+                return AccountScope(tenant: tenant, selection: selection, after: after)
+            }[...]
+        self.connections = connections
     }
 
     /// The next account; `nil` after the last one.
@@ -146,11 +141,33 @@ package final class SnapshotSequence {
     /// - Throws: `PostgresError`; the error of `check`. A value that cannot be read is noted in the account.
     package func next() throws -> AccountSnapshot? {
         if place == batch.count {
-            guard let next = try queue.take()?.get() else { return nil }
+            guard let next = try nextBatch() else {
+                close()
+                return nil
+            }
             (batch, place) = (next, 0)
         }
         defer { place += 1 }
         return batch[place]
+    }
+
+    /// The next accounts of one tenant; `nil` after the last ones of all tenants.
+    private func nextBatch() throws -> [AccountSnapshot]? {
+        guard let connections else { return nil }
+        while let scope = scopes.first {
+            if merge == nil { merge = try AccountMerge(tables, scope, connections, check: check) }
+            if let batch = try merge?.nextBatch(scope.tenant, extent, connections) { return batch }
+            merge = nil
+            scopes.removeFirst()
+        }
+        return nil
+    }
+
+    /// Cancels what was not read to the end, and closes the connections.
+    fileprivate func close() {
+        merge?.cancel()
+        merge = nil
+        connections = nil
     }
 }
 
@@ -174,7 +191,8 @@ extension AccountMerge<AccountSnapshot> {
     }
 
     /// The next account, without the owners of what it shows. Skips rows under an id that no account can have.
-    private mutating func nextSnapshot(_ tenant: TenantID, _ extent: AccountSnapshots.Extent) throws -> AccountSnapshot? {
+    private mutating func nextSnapshot(_ tenant: TenantID, _ extent: AccountSnapshots.Extent) throws -> AccountSnapshot?
+    {
         let next = try next { id in UserID(id).map { AccountSnapshot(tenant: tenant, id: $0) } }
         guard var snapshot = next else { return nil }
         snapshot.finishReading()
