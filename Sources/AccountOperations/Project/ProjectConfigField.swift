@@ -10,8 +10,10 @@ package struct ProjectConfigField: Sendable, Hashable {
     private let strictDefault: JSONValue?
     /// Default of the field under the preset `firebase`, if it differs.
     private let firebaseDefault: JSONValue?
-    /// One line for the manual.
-    package let meaning: String
+    /// False for a field that Concord stores only because consoles send and show it.
+    let hasEffect: Bool
+    /// One line for the manual, which lists a field without effect by its name alone.
+    let meaning: String
 
     init(
         _ path: String,
@@ -20,10 +22,22 @@ package struct ProjectConfigField: Sendable, Hashable {
         firebase: JSONValue? = nil,
         _ meaning: String
     ) {
+        self.init(path, type, byDefault, firebase: firebase, hasEffect: true, meaning)
+    }
+
+    private init(
+        _ path: String,
+        _ type: ProjectConfigType,
+        _ byDefault: JSONValue?,
+        firebase: JSONValue?,
+        hasEffect: Bool,
+        _ meaning: String
+    ) {
         self.path = path.split(separator: ".").map(String.init)
         self.type = type
         self.strictDefault = byDefault
         self.firebaseDefault = firebase
+        self.hasEffect = hasEffect
         self.meaning = meaning
     }
 
@@ -32,10 +46,16 @@ package struct ProjectConfigField: Sendable, Hashable {
         self.init(path, type, nil, meaning)
     }
 
-    package var name: String { path.joined(separator: ".") }
+    /// A field without effect. It is not shown while it is absent, unless it has a default.
+    static func withoutEffect(
+        _ path: String,
+        _ type: ProjectConfigType,
+        _ byDefault: JSONValue? = nil
+    ) -> ProjectConfigField {
+        ProjectConfigField(path, type, byDefault, firebase: nil, hasEffect: false, "")
+    }
 
-    /// False for a field that Concord stores only because consoles send and show it.
-    private var hasEffect: Bool { !meaning.hasPrefix("No effect") }
+    package var name: String { path.joined(separator: ".") }
 
     /// True if the preset determines the default of the field.
     package var followsPreset: Bool { firebaseDefault != nil }
@@ -164,46 +184,24 @@ package struct ProjectConfigField: Sendable, Hashable {
     ])
 
     private static let mail: [ProjectConfigField] = [
-        .init(
+        // Mails go to the relay in `mail.host`.
+        .withoutEffect(
             "notification.sendEmail.method",
             .choice(["METHOD_UNSPECIFIED", "DEFAULT", "CUSTOM_SMTP"], unavailable: ["CUSTOM_SMTP"]),
-            .string("DEFAULT"),
-            "No effect: mails go to the relay in `mail.host`."
+            .string("DEFAULT")
         ),
-        .init(
-            "notification.sendEmail.resetPasswordTemplate",
-            template,
-            "No effect: templates belong to the server ([mail.md](../guides/mail.md#templates))."
-        ),
-        .init(
-            "notification.sendEmail.verifyEmailTemplate",
-            template,
-            "No effect, as above."
-        ),
-        .init(
-            "notification.sendEmail.changeEmailTemplate",
-            template,
-            "No effect, as above."
-        ),
-        .init("notification.sendEmail.legacyResetPasswordTemplate", template, "No effect."),
-        .init(
-            "notification.sendEmail.revertSecondFactorAdditionTemplate",
-            template,
-            "No effect, as above."
-        ),
-        .init(
-            "notification.sendEmail.callbackUri",
-            .text(bytesMax: 2048),
-            "No effect: action links lead to `/__/auth/action` at `listen.public_url`."
-        ),
-        .init("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false), "No effect."),
+        // Templates belong to the server (docs/guides/mail.md).
+        .withoutEffect("notification.sendEmail.resetPasswordTemplate", template),
+        .withoutEffect("notification.sendEmail.verifyEmailTemplate", template),
+        .withoutEffect("notification.sendEmail.changeEmailTemplate", template),
+        .withoutEffect("notification.sendEmail.legacyResetPasswordTemplate", template),
+        .withoutEffect("notification.sendEmail.revertSecondFactorAdditionTemplate", template),
+        // Action links lead to `/__/auth/action` at `listen.public_url`.
+        .withoutEffect("notification.sendEmail.callbackUri", .text(bytesMax: 2048)),
+        .withoutEffect("notification.sendEmail.dnsInfo.useCustomDomain", .bool, .bool(false)),
         .init("notification.sendEmail.smtp", .unavailable, "The relay belongs to the server's configuration."),
-        .init(
-            "notification.sendSms.useDeviceLocale",
-            .bool,
-            .bool(false),
-            "No effect: texts are always in the language that the client requests."
-        ),
+        // Texts are always in the language that the client requests.
+        .withoutEffect("notification.sendSms.useDeviceLocale", .bool, .bool(false)),
         .init(
             "notification.sendSms.smsTemplate",
             .message([.init("content", .text(bytesMax: 1024))]),
@@ -302,7 +300,7 @@ package struct ProjectConfigField: Sendable, Hashable {
     private static let recaptcha: [ProjectConfigField] = [
         .init("recaptchaConfig.emailPasswordEnforcementState", recaptchaState, .string("OFF"), "Always off."),
         .init("recaptchaConfig.phoneEnforcementState", recaptchaState, .string("OFF"), "Always off."),
-        .init(
+        .withoutEffect(
             "recaptchaConfig.managedRules",
             .list(
                 .message([
@@ -310,10 +308,9 @@ package struct ProjectConfigField: Sendable, Hashable {
                     .init("action", .choice(["RECAPTCHA_ACTION_UNSPECIFIED", "BLOCK"])),
                 ]),
                 countMax: 100
-            ),
-            "No effect."
+            )
         ),
-        .init(
+        .withoutEffect(
             "recaptchaConfig.tollFraudManagedRules",
             .list(
                 .message([
@@ -321,34 +318,32 @@ package struct ProjectConfigField: Sendable, Hashable {
                     .init("action", .choice(["RECAPTCHA_ACTION_UNSPECIFIED", "BLOCK"])),
                 ]),
                 countMax: 100
-            ),
-            "No effect."
+            )
         ),
-        .init("recaptchaConfig.useAccountDefender", .bool, .bool(false), "No effect."),
-        .init("recaptchaConfig.useSmsBotScore", .bool, .bool(false), "No effect."),
-        .init("recaptchaConfig.useSmsTollFraudProtection", .bool, .bool(false), "No effect."),
+        .withoutEffect("recaptchaConfig.useAccountDefender", .bool, .bool(false)),
+        .withoutEffect("recaptchaConfig.useSmsBotScore", .bool, .bool(false)),
+        .withoutEffect("recaptchaConfig.useSmsTollFraudProtection", .bool, .bool(false)),
     ]
 
     private static let other: [ProjectConfigField] = [
-        .init("autodeleteAnonymousUsers", .bool, .bool(false), "No effect."),
+        .withoutEffect("autodeleteAnonymousUsers", .bool, .bool(false)),
         .init("blockingFunctions.triggers", .unavailable, "Concord has no blocking functions."),
-        .init(
+        .withoutEffect(
             "blockingFunctions.forwardInboundCredentials",
-            .message([.init("idToken", .bool), .init("accessToken", .bool), .init("refreshToken", .bool)]),
-            "No effect."
+            .message([.init("idToken", .bool), .init("accessToken", .bool), .init("refreshToken", .bool)])
         ),
-        .init("monitoring.requestLogging.enabled", .bool, .bool(false), "No effect."),
-        .init("multiTenant.allowTenants", .bool, .bool(false), "No effect."),
-        .init("multiTenant.defaultTenantLocation", .text(bytesMax: 256), "No effect."),
-        .init(
+        .withoutEffect("monitoring.requestLogging.enabled", .bool, .bool(false)),
+        .withoutEffect("multiTenant.allowTenants", .bool, .bool(false)),
+        .withoutEffect("multiTenant.defaultTenantLocation", .text(bytesMax: 256)),
+        // `concord.linkDomains` lists the hosts.
+        .withoutEffect(
             "mobileLinksConfig.domain",
             .choice(["DOMAIN_UNSPECIFIED", "FIREBASE_DYNAMIC_LINK_DOMAIN", "HOSTING_DOMAIN"]),
-            .string("HOSTING_DOMAIN"),
-            "No effect: `concord.linkDomains` lists the hosts."
+            .string("HOSTING_DOMAIN")
         ),
-        .init("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000), "No effect."),
-        .init("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64), "No effect."),
-        .init("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64), "No effect."),
+        .withoutEffect("quota.signUpQuotaConfig.quota", .longInteger(0...1_000_000_000)),
+        .withoutEffect("quota.signUpQuotaConfig.startTime", .text(bytesMax: 64)),
+        .withoutEffect("quota.signUpQuotaConfig.quotaDuration", .text(bytesMax: 64)),
     ]
 
     private static let concord: [ProjectConfigField] =
