@@ -22,12 +22,8 @@ package struct ProviderRegistry: Sendable {
     ) {
         let verifier = IDTokenVerifier(keys: keys)
         self.providers =
-            KnownIssuer.all.map { KnownIssuerProvider(known: $0, verifier: verifier, network: network) }
-            + [
-                GitHub(network: network), Twitter(network: network),
-                OpenIDConnect(verifier: verifier, network: network),
-                // The next provider with a separate verification goes here.
-            ]
+            KnownVerifier.all.map { $0.provider(verifier: verifier, network: network) }
+            + [OpenIDConnect(verifier: verifier, network: network)]
         self.network = network
         self.fakes = fakes
         self.unregistered = fakes != nil || isBesideDevelopment ? FakeProvider.providers : []

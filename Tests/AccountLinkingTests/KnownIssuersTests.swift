@@ -25,6 +25,15 @@ struct KnownIssuersTests {
         #expect(ProviderID.known(forIssuer: issuer) == provider)
     }
 
+    @Test func `every issuer in the provider table belongs to the provider of its row and is open to everyone`() {
+        for row in KnownProvider.all {
+            for issuer in row.issuers {
+                #expect(ProviderID.known(forIssuer: issuer) == row.id, "\(issuer)")
+                #expect(ProviderID.isOpenToEveryone(knownIssuer: issuer), "\(issuer)")
+            }
+        }
+    }
+
     static let unknown = [
         "", "https://", "https://issuer.example",
         "https://accounts.google.com.evil.example", "https://accounts.google.com/", "https://accounts.google.com/x",

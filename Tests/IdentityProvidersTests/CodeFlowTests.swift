@@ -6,9 +6,7 @@ import Testing
 
 /// Sign-ins on a provider's page, with a simulated provider that checks every request.
 struct CodeFlowTests {
-    static let providers: [ProviderID] = [
-        .google, .apple, .microsoft, .yahoo, .linkedIn, Scene.openIDConnect,
-    ]
+    static let providers = SimulatedIssuer.all.filter(\.hasCodeFlow).map(\.provider) + [Scene.openIDConnect]
 
     @Test(arguments: providers)
     func `a sign-in on the provider's page proves the identity and returns the provider's tokens`(
@@ -57,10 +55,6 @@ struct CodeFlowTests {
         provider: ProviderID
     ) async throws {
         let both = ["prompt": "login", "max_age": "0"]
-        let expected: [ProviderID: [String: String]] = [
-            .google: ["max_age": "0"], .apple: [:], .microsoft: ["prompt": "login"], .yahoo: ["prompt": "login"],
-            .linkedIn: [:], Scene.openIDConnect: both,
-        ]
         try await SimulatedScene.run(provider) { scene async throws in
             func asked(_ prepared: AuthorizationPreparation) throws -> [String: String] {
                 let address = try #require(prepared.prepared).address
@@ -71,7 +65,7 @@ struct CodeFlowTests {
                 return query.filter { both.keys.contains($0.key) }
             }
             #expect(try asked(try await scene.begin()) == [:])
-            let wanted = try #require(expected[provider])
+            let wanted = SimulatedIssuer.of(provider)?.reauthentication ?? both
             #expect(try asked(try await scene.begin(reauthenticates: true)) == wanted)
             // Parameters of the app do not override it.
             let custom = try await scene.begin(

@@ -41,7 +41,16 @@ struct ProviderRegistryTests {
                 "\(known.id)"
             )
         }
-        for known in KnownIssuer.all { #expect(!known.issuers.isEmpty, "\(known.provider)") }
+        let signingIn = KnownProvider.all.filter(\.signsIn)
+        #expect(KnownVerifier.all.count == signingIn.count)
+        let issuers = signingIn.filter { !$0.issuers.isEmpty }.map(\.id)
+        #expect(Set(KnownIssuer.all.map(\.provider)) == Set(issuers))
+    }
+
+    /// The tests of ID tokens and codes run for each simulated issuer.
+    @Test
+    func `every known issuer is simulated`() {
+        #expect(Set(SimulatedIssuer.all.map(\.provider)) == Set(KnownIssuer.all.map(\.provider)))
     }
 
     @Test

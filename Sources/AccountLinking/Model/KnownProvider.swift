@@ -87,6 +87,24 @@ extension KnownProvider {
     package static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 }
 
+/// A type with one value for each provider whose credentials Concord verifies. `IdentityProviders` declares each value
+/// in the provider's file, and the compiler reports a missing one.
+package protocol KnownProviderValues {
+    static var google: Self { get }
+    static var apple: Self { get }
+    static var facebook: Self { get }
+    static var twitter: Self { get }
+    static var gitHub: Self { get }
+    static var microsoft: Self { get }
+    static var yahoo: Self { get }
+    static var linkedIn: Self { get }
+    // Add the next provider before this line, and to `all`.
+}
+
+extension KnownProviderValues {
+    package static var all: [Self] { [google, apple, facebook, twitter, gitHub, microsoft, yahoo, linkedIn] }
+}
+
 extension ProviderID {
     /// Provider of each issuer.
     static let byIssuer = Dictionary(

@@ -2,6 +2,10 @@ import AccountLinking
 import Crypto
 import JSON
 
+extension KnownVerifier {
+    static let apple = issuer(.apple)
+}
+
 extension KnownIssuer {
     /// `apple.com`: identity tokens of Sign in with Apple, from apps (audience: the bundle id) and the web (the
     /// services id). The name arrives beside the token.

@@ -2,6 +2,10 @@ import AccountLinking
 import Crypto
 import JSON
 
+extension KnownVerifier {
+    static let facebook = issuer(.facebook)
+}
+
 extension KnownIssuer {
     /// `facebook.com`: classic Login with access tokens for an app-scoped user of Graph, and Limited Login with ID
     /// tokens for its iOS SDK. Both use the same user id.

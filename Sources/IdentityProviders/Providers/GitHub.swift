@@ -1,6 +1,10 @@
 import AccountLinking
 import JSON
 
+extension KnownVerifier {
+    static let gitHub = separate { GitHub(network: $0) }
+}
+
 /// `github.com`: OAuth 2.0 without ID tokens (docs.github.com, "Authorizing OAuth apps"). GitHub returns the user of an
 /// access token, and returns to its own app alone if the token was issued to it.
 struct GitHub: IdentityProvider {

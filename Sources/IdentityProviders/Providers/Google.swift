@@ -1,6 +1,10 @@
 import AccountLinking
 import JSON
 
+extension KnownVerifier {
+    static let google = issuer(.google)
+}
+
 extension KnownIssuer {
     /// `google.com`: ID tokens of Google Sign-In (developers.google.com/identity, "Validating an ID token").
     static let google = KnownIssuer(

@@ -24,10 +24,7 @@ struct KnownIssuer: Sendable {
     /// Verifies an access token without an ID token; `nil` if that proves nothing.
     var accessTokens: (any AccessTokenVerifying)?
 
-    static let all: [KnownIssuer] = [
-        .google, .apple, .facebook, .microsoft, .yahoo, .linkedIn,
-        // The next one goes here.
-    ]
+    static let all = KnownVerifier.all.compactMap(\.issuer)
 
     /// All issuer names in its tokens.
     var issuers: [String] { KnownProvider.byID[provider]?.issuers ?? [] }

@@ -1,5 +1,9 @@
 import AccountLinking
 
+extension KnownVerifier {
+    static let linkedIn = issuer(.linkedIn)
+}
+
 extension KnownIssuer {
     /// `linkedin.com`: ID tokens of Sign In with LinkedIn (learn.microsoft.com/linkedin, "Sign In with LinkedIn using
     /// OpenID Connect"). Tokens and the discovery document have not always named the same issuer.

@@ -1,6 +1,10 @@
 import AccountLinking
 import JSON
 
+extension KnownVerifier {
+    static let microsoft = issuer(.microsoft)
+}
+
 extension KnownIssuer {
     /// `microsoft.com`: personal accounts and accounts of every Entra tenant. Each tenant is an issuer; the custom
     /// parameter `tenant` names one (learn.microsoft.com, "ID token claims reference").

@@ -1,6 +1,10 @@
 import AccountLinking
 import JSON
 
+extension KnownVerifier {
+    static let twitter = separate { Twitter(network: $0) }
+}
+
 /// `twitter.com`: OAuth 1.0a (RFC 5849; docs.x.com, "Log in with X"). Twitter returns the user of an access token, and
 /// only to the app that it was issued to: a token of another app does not work with this project's key.
 struct Twitter: IdentityProvider {

@@ -1,5 +1,9 @@
 import AccountLinking
 
+extension KnownVerifier {
+    static let yahoo = issuer(.yahoo)
+}
+
 extension KnownIssuer {
     /// `yahoo.com`: ID tokens of Sign In with Yahoo (developer.yahoo.com, "OpenID Connect").
     ///

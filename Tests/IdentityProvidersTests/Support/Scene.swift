@@ -9,7 +9,7 @@ struct Scene: Sendable {
     static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
     static let openIDConnect = ProviderID("oidc.example") ?? .google
     /// The providers whose tokens are verified, except Microsoft, whose claims differ.
-    static let verified: [ProviderID] = [.google, .apple, .facebook, .yahoo, .linkedIn, openIDConnect]
+    static let verified = SimulatedIssuer.all.filter(\.hasCommonClaims).map(\.provider) + [openIDConnect]
 
     /// A tenant of Microsoft, and the object id of a user.
     static let tenant = "11111111-2222-3333-4444-555555555555"
@@ -41,27 +41,11 @@ struct Scene: Sendable {
             fakes: fakes
         )
         self.configuration = ProviderConfiguration(provider: provider, clientIDs: ["client-1", "client-2"])
-        switch provider {
-        case .google:
-            self.issuer = "https://accounts.google.com"
-            self.keySetURL = "https://www.googleapis.com/oauth2/v3/certs"
-        case .apple:
-            self.issuer = "https://appleid.apple.com"
-            self.keySetURL = "https://appleid.apple.com/auth/keys"
-            configuration.appleBundleIDs = ["com.example.app"]
-        case .facebook:
-            self.issuer = "https://www.facebook.com"
-            self.keySetURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
-        case .yahoo:
-            self.issuer = "https://api.login.yahoo.com"
-            self.keySetURL = "https://api.login.yahoo.com/openid/v1/certs"
-        case .linkedIn:
-            self.issuer = "https://www.linkedin.com/oauth"
-            self.keySetURL = "https://www.linkedin.com/oauth/openid/jwks"
-        case .microsoft:
-            self.issuer = "https://login.microsoftonline.com/\(Self.tenant)/v2.0"
-            self.keySetURL = "https://login.microsoftonline.com/common/discovery/v2.0/keys"
-        default:
+        if let known = SimulatedIssuer.of(provider) {
+            self.issuer = known.issuer
+            self.keySetURL = known.keySetURL
+            known.register(&configuration)
+        } else {
             self.issuer = "https://issuer.example/tenant"
             self.keySetURL = "https://keys.issuer.example/keys"
             configuration.issuer = issuer

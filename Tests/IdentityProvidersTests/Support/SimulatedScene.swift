@@ -1,6 +1,5 @@
 import AccountLinking
 import AccountTestSupport
-import Crypto
 import IdentityProviders
 import JSON
 import Logging
@@ -62,38 +61,15 @@ struct SimulatedScene: Sendable {
         _ character: inout OIDCSimulator.Character,
         _ configuration: inout ProviderConfiguration
     ) throws {
-        switch configuration.provider {
-        case .google:
-            character.issuer = "https://accounts.google.com"
-            character.keys = [try SharedKeys.rsa()]
-        case .apple:
-            character.issuer = "https://appleid.apple.com"
-            character.keys = [try SharedKeys.rsa()]
-            character.authentication = .signed(appleKey.publicKey, keyID: "key-1", teamID: "team-1")
-            configuration.clientSecret = nil
-            configuration.appleKey = AppleKey(teamID: "team-1", keyID: "key-1", privateKey: appleKey.pemRepresentation)
-            configuration.appleBundleIDs = ["com.example.app"]
-        case .microsoft:
-            character.issuer = "https://login.microsoftonline.com/\(Scene.tenant)/v2.0"
-            character.keys = [try SharedKeys.rsa()]
-            character.user["tid"] = .string(Scene.tenant)
-            character.user["oid"] = .string(Scene.object)
-        case .yahoo:
-            character.issuer = "https://api.login.yahoo.com"
-            character.authentication = .basic
-            character.expectsVerifiers = false
-        case .linkedIn:
-            character.issuer = "https://www.linkedin.com/oauth"
-            character.keys = [try SharedKeys.rsa()]
-            character.expectsVerifiers = false
-            character.expectsNonces = false
-        default:
+        guard let known = SimulatedIssuer.of(configuration.provider) else {
             character.authentication = .basic
             configuration.acceptsAuthorizationCodes = true
+            return
         }
+        character.issuer = known.issuer
+        known.register(&configuration)
+        try known.adapt(&character, &configuration)
     }
-
-    private static let appleKey = P256.Signing.PrivateKey()
 
     /// The subject that the provider reports.
     var subject: String { provider == .microsoft ? Scene.object : simulator.subject }
