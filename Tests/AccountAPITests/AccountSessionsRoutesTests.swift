@@ -70,7 +70,7 @@ import Testing
         return answer.status == 200
     }
 
-    @Test func `the list shows how and on which device a session began, and nothing that refreshes it`() async throws {
+    @Test func `the list shows the sign-in method and device of each session, and no refresh token`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let phone = try await signIn(api, "ada@example.com", userAgent: "Phone/1.0 (x)")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a user ends one session, all others, and all`() async throws {
+    @Test func `a user can end one session, all others, or all`() async throws {
         try await TestAPI.with { api in
             let first = try await api.signUp("ada@example.com")
             let second = try await signIn(api, "ada@example.com")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a request that is repeated is answered as it was, and ends nothing anew`() async throws {
+    @Test func `a repeated request gets the same response and ends no later session`() async throws {
         try await TestAPI.with { api in
             let own = try await api.signUp("ada@example.com")
             _ = try await signIn(api, "ada@example.com")
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `an invalid session, page or choice is reported`() async throws {
+    @Test func `an invalid session, page or parameter is reported`() async throws {
         try await TestAPI.with { api in
             let own = try await api.signUp("ada@example.com")
             for query in ["?pageSize=0", "?pageSize=101", "?pageSize=x", "?pageToken=x"] {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `owner and operators see refused sign-ins`() async throws {
+    @Test func `the owner and operators see refused sign-ins`() async throws {
         try await TestAPI.withAdministrator { api in
             let own = try await api.signUp("ada@example.com")
             for _ in 0..<3 {
@@ -246,7 +246,7 @@ import Testing
         ).status
     }
 
-    @Test func `a session that went on from another is as old as that one where lifetimes are set afterwards`()
+    @Test func `a session that continues another has the other's age if a lifetime is set later`()
         async throws
     {
         try await TestAPI.withAdministrator { api in
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `a link that waited for the second factor makes the session no younger`() async throws {
+    @Test func `linking a provider after the second factor does not reset the session's age`() async throws {
         try await TestAPI.withAdministrator { api in
             let owner = try await api.enrollApp(api.factorOwner())
             let custom: JSONValue = ["token": .string(#"{"uid":"\#(owner.id.rawValue)"}"#)]
@@ -288,7 +288,9 @@ import Testing
         }
     }
 
-    @Test func `lifetimes are 0, or as long as an ID token at least, and inactivity as two`() async throws {
+    @Test func `a lifetime is 0 or at least one ID token's lifetime, and an inactivity limit 0 or at least two`()
+        async throws
+    {
         try await TestAPI.withAdministrator { api in
             let own = try await api.signUp("ada@example.com")
             for (field, least) in [("inactivitySeconds", 7200), ("absoluteSeconds", 3600)] as [(String, Int64)] {

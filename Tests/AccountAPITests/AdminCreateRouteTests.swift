@@ -26,7 +26,7 @@ struct AdminCreateRouteTests {
         }
     }
 
-    @Test func `an account may have nothing at all, or a password without an address`() async throws {
+    @Test func `an account can be created without any field, or with a password but no address`() async throws {
         try await TestAPI.withAdministrator { api in
             let bare = try await api.admin("accounts")
             #expect(bare.json["localId"]?.string?.count == 28)
@@ -41,7 +41,7 @@ struct AdminCreateRouteTests {
         }
     }
 
-    @Test func `an empty name or picture is none`() async throws {
+    @Test func `an empty name or picture is not stored`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try await api.create(["email": "ann@example.com", "displayName": "", "photoUrl": ""])
             let link: JSONValue = [
@@ -56,7 +56,7 @@ struct AdminCreateRouteTests {
         }
     }
 
-    @Test func `what is taken or malformed is refused in the documented order`() async throws {
+    @Test func `taken and malformed fields are refused in the documented order`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.create(["localId": "a", "email": "ann@example.com", "phoneNumber": "+15550001111"])
             let cases: [(JSONValue, String)] = [

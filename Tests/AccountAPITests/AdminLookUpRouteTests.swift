@@ -26,7 +26,7 @@ struct AdminLookUpRouteTests {
         }
     }
 
-    @Test func `the first address finds an account after it changed`() async throws {
+    @Test func `an account's first address still finds it after a change of address`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("Ann@Example.com")
             _ = try await api.post(

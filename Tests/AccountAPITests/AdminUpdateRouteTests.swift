@@ -74,7 +74,7 @@ struct AdminUpdateRouteTests {
         }
     }
 
-    @Test func `identifiers of others are refused in the documented order`() async throws {
+    @Test func `identifiers of other accounts are refused in the documented order`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try await api.create(["email": "ann@example.com"])
             let bob = try await api.create(["email": "bob@example.com", "phoneNumber": "+15550002222"])
@@ -119,7 +119,7 @@ struct AdminUpdateRouteTests {
         }
     }
 
-    @Test func `empty second factors, empty claims and providers that are not there are no error`() async throws {
+    @Test func `empty second factors, empty claims and providers that are not linked are accepted`() async throws {
         try await TestAPI.withAdministrator { api in
             let id = try await api.create(["email": "ann@example.com", "phoneNumber": "+15550001111"])
             _ = try await api.admin(

@@ -32,7 +32,7 @@ import Testing
         ).errorMessage
     }
 
-    @Test func `the owner of the project's id at Google receives no code and no session`() async throws {
+    @Test func `hosts under the project's id at Google get no code and no session by default`() async throws {
         let settings = ProjectSettings.productionDefaults
             .setting(["enabled": true, "passwordRequired": false], at: ["signIn", "email"])
         try await TestAPI.with(settings: settings) { api in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a project that names the hosts of its id at Google keeps them`() async throws {
+    @Test func `a project can authorize hosts under its id at Google`() async throws {
         let domains: JSONValue = ["demo-test.web.app"]
         try await TestAPI.with(settings: ProjectSettings.developmentDefaults.with("authorizedDomains", domains)) {
             api async throws in
@@ -74,7 +74,7 @@ import Testing
         ("http://a.example.org/", false), ("https://localhost/", false),
     ]
 
-    @Test func `a code goes to the very origin that the project lists, and to hosts below one only where it says so`()
+    @Test func `codes go only to listed origins, and to sub-domains only for a wildcard`()
         async throws
     {
         let settings = ProjectSettings.developmentDefaults.with("authorizedDomains", Self.domains)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `an app in development may be on any port of this machine, without TLS`() async throws {
+    @Test func `in development an app may be on any port of this machine, without TLS`() async throws {
         try await TestAPI.with { api async throws in
             for address in ["http://localhost:5173/", "https://localhost:8443", "http://127.0.0.1/"] {
                 #expect(try await isAuthorized(address, api) == true)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["nonsense", "null", "", "file:///x", "javascript:alert(1)", "https://evil.example\\@localhost/"])
-    func `what is no web address is no destination`(address: String) async throws {
+    func `an invalid web address is not authorized`(address: String) async throws {
         try await TestAPI.with { api async throws in
             #expect(try await isAuthorized(address, api) == false)
         }

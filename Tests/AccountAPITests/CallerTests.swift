@@ -8,7 +8,7 @@ import Testing
 /// The callers that each kind of route accepts.
 @Suite(.api)
 struct RegisteredCallerTests {
-    @Test func `a client needs a key that is registered`() async throws {
+    @Test func `a client needs a registered key`() async throws {
         let wire = try TestAPI.shared.wire
         for route in API.routes where route.access == .client && route.service != .concord {
             let path = try #require(route.concretePaths.first)
@@ -26,7 +26,7 @@ struct RegisteredCallerTests {
         }
     }
 
-    @Test func `the key may stand in a header`() async throws {
+    @Test func `the key may be in a header`() async throws {
         let wire = try TestAPI.shared.wire
         let field = try #require(HTTPField.Name("X-Goog-Api-Key"))
         let good = try await wire.send(.post, "/v1/accounts:lookup", key: nil, headers: [field: TestService.apiKey])
@@ -38,7 +38,7 @@ struct RegisteredCallerTests {
     }
 
     @Test(arguments: ["owner", "Owner", "ya29.anything", "nonsense", "owner owner"])
-    func `no bearer token of development is an administrator here`(_ token: String) async throws {
+    func `no bearer token of development is an administrator in production`(_ token: String) async throws {
         let wire = try TestAPI.shared.wire
         for route in API.routes where route.access != .anyone {
             for path in route.concretePaths {
@@ -52,14 +52,14 @@ struct RegisteredCallerTests {
         }
     }
 
-    @Test func `an ID token is no bearer token`() async throws {
+    @Test func `an ID token is refused as a bearer token`() async throws {
         let api = try TestAPI.shared
         let account = try await api.signUpAnonymously()
         let token = try #require(account["idToken"]?.string)
         #expect(try await api.wire.post("/v1/accounts:lookup", [:], bearer: token).status == 401)
     }
 
-    @Test func `other schemes are ignored`() async throws {
+    @Test func `authorization schemes other than Bearer are ignored`() async throws {
         let wire = try TestAPI.shared.wire
         for authorization in ["Basic b3duZXI6", "owner", "Bearer", ""] {
             let answer = try await wire.send(
@@ -74,13 +74,13 @@ struct RegisteredCallerTests {
 
 @Suite(.api(callers: DevelopmentCallers()))
 struct DevelopmentCallerTests {
-    @Test func `any key will do, but there must be one`() async throws {
+    @Test func `in development every key is accepted, and a missing key is refused`() async throws {
         let wire = try TestAPI.shared.wire
         #expect(try await wire.post("/v1/accounts:lookup", [:], key: "anything").errorMessage == "MISSING_ID_TOKEN")
         #expect(try await wire.post("/v1/accounts:lookup", [:], key: nil).status == 403)
     }
 
-    @Test func `the owner is an administrator, and the bearer wins over the key`() async throws {
+    @Test func `in development the bearer owner is an administrator, even with a client's key`() async throws {
         let wire = try TestAPI.shared.wire
         let target: JSONValue = ["targetProjectId": "demo-test"]
         let asClient = try await wire.post("/v1/accounts:lookup", target)

@@ -20,7 +20,7 @@ struct NetworkAddressTests {
         ("2001:db8::/33", "2001:db8:7fff::1", true), ("2001:db8::/33", "2001:db8:8000::1", false),
         ("::/0", "::1", true),
     ])
-    func `a range holds the addresses of its prefix`(range: String, address: String, expected: Bool) throws {
+    func `a range contains the addresses of its prefix`(range: String, address: String, expected: Bool) throws {
         let network = try #require(IPNetwork(range))
         #expect(network.contains(try #require(IPAddress(address))) == expected)
     }

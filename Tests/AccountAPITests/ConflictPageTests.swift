@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `every known provider has its name`() async throws {
+    @Test func `every known provider has a name`() async throws {
         let names = try await file("/conflict/strings.json").json["names"]?.object?.compactMapValues(\.string)
         #expect(names?.count == KnownProvider.all.count)
         for known in KnownProvider.all { #expect(names?[known.id.rawValue] == known.displayName) }

@@ -53,7 +53,7 @@ struct CustomTokenRouteTests {
         }
     }
 
-    @Test func `tokens that cannot be are refused`() async throws {
+    @Test func `an invalid token is refused with its reason and creates no account`() async throws {
         try await TestAPI.with { api in
             let cases: [(String, String)] = [
                 ("", "MISSING_CUSTOM_TOKEN"), ("nonsense", "INVALID_CUSTOM_TOKEN : Invalid assertion format"),
@@ -91,7 +91,9 @@ struct CustomTokenRouteTests {
         }
     }
 
-    @Test func `a recreated account revives nothing of the one before`() async throws {
+    @Test func `if an account is created again with the same uid, tokens of the deleted account stay invalid`()
+        async throws
+    {
         try await TestAPI.withAdministrator { api in
             let first = try await signIn(api, unsigned(["uid": "chosen"])).json
             _ = try await api.admin("accounts:delete", ["localId": "chosen"])

@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `bad names, bad pages and strangers`() async throws {
+    @Test func `unknown decisions, invalid pages and callers without rights are refused`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             for id in ["x", "00000000-0000-7000-8000-000000000000", "000000000000-7000-8000-000000000000-00000000"] {
                 #expect(try await read(api, id, asOperator: true).problem == .noSuchRoute)

@@ -5,7 +5,7 @@ import Testing
 struct DeleteRouteTests {
     private static let path = "/v1/accounts:delete"
 
-    @Test func `answers of accounts:delete`() async throws {
+    @Test func `the answers of accounts:delete equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ann@example.com")
             let disabled = try await api.signUpAnonymously()
@@ -26,7 +26,7 @@ struct DeleteRouteTests {
         }
     }
 
-    @Test func `a project may keep its users`() async throws {
+    @Test func `a project can forbid clients to delete their accounts`() async throws {
         let settings: JSONValue = [
             "signIn": ["anonymous": ["enabled": true]], "client": ["permissions": ["disabledUserDeletion": true]],
         ]

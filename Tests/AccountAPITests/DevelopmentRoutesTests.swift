@@ -8,7 +8,7 @@ import Testing
 struct DevelopmentRoutesTests {
     private let path = "/emulator/v1/projects/\(TestService.projectID)/accounts"
 
-    @Test func `in development everybody may delete every account`() async throws {
+    @Test func `in development every caller can delete all accounts`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.signUp("ann@example.com")
             _ = try await api.signUp("bob@example.com")
@@ -25,7 +25,7 @@ struct DevelopmentRoutesTests {
         }
     }
 
-    @Test func `the inbox leads people to the page with buttons, the listing test suites to the one they fetch`()
+    @Test func `the inbox links to the page with buttons, and the listing to the page for test suites`()
         async throws
     {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["linkDomains": ["app.example.com"]])

@@ -36,7 +36,9 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `one link makes one account and one session`() async throws {
+    @Test func `if 64 requests use one sign-in link of a new address, one account and one session are created`()
+        async throws
+    {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "new@example.com")
             let request = EmailLinkSignIn(email: "new@example.com", code: code, idToken: nil)
@@ -55,7 +57,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `one link opens one session of an existing account`() async throws {
+    @Test func `if 64 requests use one sign-in link of an existing account, one session is created`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let first = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
@@ -74,7 +76,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `one code resets the password once, to the password of the successful request`() async throws {
+    @Test func `if 64 requests use one reset code, one succeeds and its password is stored`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -100,7 +102,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `one code changes the address once`() async throws {
+    @Test func `if 64 requests use one code to change an address, one succeeds`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code(
@@ -128,7 +130,9 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `a refused code is refused once with its reason, then it is used up`() async throws {
+    @Test func `if 64 requests use one code for a taken address, one gets the reason and the others an invalid code`()
+        async throws
+    {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code(
@@ -164,7 +168,7 @@ struct EmailCodeRaceTests {
     }
 
     @Test(arguments: [false, true])
-    func `of many sign-ups at the freed address against one recovery none gets it`(wasProven: Bool) async throws {
+    func `if sign-ups race with the recovery of a freed address, the recovery wins`(wasProven: Bool) async throws {
         try await TestAPI.with { api in
             let (owner, recovery) = try await replaced(api, wasProven: wasProven)
             let address = try #require(EmailAddress("ada@example.com"))
@@ -187,7 +191,9 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `of many decoys against one recovery none keeps the address`() async throws {
+    @Test func `if accounts created by an administrator race with a recovery, the recovered account has the address`()
+        async throws
+    {
         try await TestAPI.with { api in
             let (owner, recovery) = try await replaced(api, wasProven: true)
             let recovered = try await race(api) { operations, caller in
@@ -209,7 +215,7 @@ struct EmailCodeRaceTests {
     }
 
     @Test(arguments: [false, true])
-    func `of many recoveries against a thief's links and factors one wins, and leaves nothing of the thief's`(
+    func `if recoveries race with a thief's password changes, one recovery wins and no password of the thief remains`(
         wasProven: Bool
     ) async throws {
         try await TestAPI.with { api in
@@ -256,7 +262,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `of many sign-ups at an address that is reserved no more one gets it`() async throws {
+    @Test func `if sign-ups race for an address after its reservation, one gets it`() async throws {
         try await TestAPI.with { api in
             let (owner, _) = try await replaced(api, wasProven: true)
             api.service.clock.advance(seconds: 30 * 86_400)
@@ -274,7 +280,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `of many wrong addresses at once five are judged`() async throws {
+    @Test func `of 64 concurrent wrong addresses for one link, five are compared`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             let denials = try await race(api) { operations, caller -> Denial? in
@@ -292,7 +298,9 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `a takeover and an intruder's codes at once end with the owner alone inside`() async throws {
+    @Test func `if the owner's link races with an intruder's recovery code, the intruder loses the owner's address`()
+        async throws
+    {
         try await TestAPI.with { api in
             _ = try await api.signUp("intruder@example.com", password: "intruder's own")
             try await api.service.replaceAddress("intruder@example.com", by: "victim@example.com")
@@ -379,7 +387,7 @@ struct EmailCodeRaceTests {
     }
     // MARK: Confirming and disowning
 
-    @Test func `of a confirmation and a disownment at the same time, one wins`() async throws {
+    @Test func `if a confirmation races with a disownment, one wins`() async throws {
         for _ in 1...4 {
             try await TestAPI.with { api in
                 let begun = try await api.signUp("ada@example.com")
@@ -415,7 +423,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `an intruder who links a provider or moves the address at once keeps nothing of a disowned account`()
+    @Test func `if a disownment wins against an intruder's changes, no method of the intruder remains`()
         async throws
     {
         for _ in 1...4 {

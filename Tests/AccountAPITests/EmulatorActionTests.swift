@@ -26,7 +26,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `verifying marks the address as proven, once, and ends sessions`() async throws {
+    @Test func `a verification proves the address once and ends sessions`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code("VERIFY_EMAIL", session: ada["idToken"]?.string)
@@ -113,7 +113,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `a change begun in a session dies with it`() async throws {
+    @Test func `a change of address is void after its session ends`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code(
@@ -126,7 +126,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `a first address is given back after the intruder has changed the password too`() async throws {
+    @Test func `a recovery restores the first address even after the intruder changed the password`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             try await api.service.replaceAddress("ada@example.com", by: "intruder@example.com")
@@ -140,7 +140,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `a reset asks for the password, applies it and leads on`() async throws {
+    @Test func `a reset asks for the password, applies it and redirects to the continue URL`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
@@ -160,7 +160,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `a sign-in link is handed on to the app and not used`() async throws {
+    @Test func `a sign-in link is passed to the app and not used`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             #expect(error(try await api.act("signIn", code)) == "Missing continueUrl query parameter")
@@ -173,7 +173,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `what is missing or does not fit is said in the page's own form`() async throws {
+    @Test func `missing and invalid parameters are reported in the page's format`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `two settings can be read and changed without credentials`() async throws {
+    @Test func `the two emulator settings can be read and changed without credentials`() async throws {
         try await TestAPI.with { api in
             let before: JSONValue = [
                 "signIn": ["allowDuplicateEmails": false], "emailPrivacyConfig": ["enableImprovedEmailPrivacy": false],

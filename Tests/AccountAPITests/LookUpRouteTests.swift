@@ -7,7 +7,7 @@ import Testing
 struct LookUpRouteTests {
     private static let path = "/v1/accounts:lookup"
 
-    @Test func `answers of accounts:lookup`() async throws {
+    @Test func `the answers of accounts:lookup equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             let anonymous = try await api.signUpAnonymously()
             let account = try await api.signUp("Ann@example.com")
@@ -45,7 +45,7 @@ struct LookUpRouteTests {
         }
     }
 
-    @Test func `an expired token says so`() async throws {
+    @Test func `an expired token is reported as expired`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUpAnonymously()
             api.service.clock.advance(seconds: 3600)

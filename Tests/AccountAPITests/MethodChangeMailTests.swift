@@ -84,7 +84,7 @@ struct MethodChangeMailTests {
         ["removed": .array(removed), "restored": .array(restored), "taken": .array(taken)]
     }
 
-    @Test func `a stolen session that replaces the password is undone by the owner's mail`() async throws {
+    @Test func `the code in the owner's mail undoes a password change by a stolen session`() async throws {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)
             let thief = try await change(api, owner, ["password": .string(Self.thiefs)])
@@ -108,7 +108,9 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `what a thief links is removed, and what the thief unlinks works again`() async throws {
+    @Test func `the code removes methods that a thief linked and restores methods that the thief unlinked`()
+        async throws
+    {
         try await TestAPI.with { api in
             var session = try await stolenSession(api)
             session = try await link("google.com", "owner", api, session)
@@ -210,7 +212,8 @@ struct MethodChangeMailTests {
     }
 
     @Test(arguments: Cleanup.allCases)
-    func `a thief's mailbox brings nothing back once the account has left it`(cleanup: Cleanup) async throws {
+    func `a code mailed to a thief's address is void after the account's address changes`(cleanup: Cleanup) async throws
+    {
         try await TestAPI.with { api in
             let owner = try await link("google.com", "owner", api, try await stolenSession(api))
             // The owner's mail.
@@ -245,7 +248,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `the hash of a password is read when the code is used, and not when it is shown`() async throws {
+    @Test func `the password hash is read when the code is used, not when its effect is shown`() async throws {
         try await TestAPI.with { api in
             _ = try await change(api, try await stolenSession(api), ["password": .string(Self.thiefs)])
             let code = try #require(try await codes(api).last)
@@ -275,7 +278,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `the mails to one mailbox use up nothing of another's`() async throws {
+    @Test func `each mailbox has a separate limit of mails`() async throws {
         try await TestAPI.with { api in
             var session = try await stolenSession(api)
             for number in 1...6 {
@@ -290,7 +293,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `a password that the mailbox has reset stays, and the other methods come back`() async throws {
+    @Test func `after a password reset by mail, the code restores only the other methods`() async throws {
         try await TestAPI.with { api in
             var session = try await stolenSession(api)
             session = try await link("google.com", "owner", api, session)
@@ -304,7 +307,9 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `what an administrator has set since stays, and a code that has nothing else is void`() async throws {
+    @Test func `a code does not undo an administrator's later change, and is void if nothing else is left`()
+        async throws
+    {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)
             _ = try await change(api, owner, ["password": .string(Self.thiefs)])
@@ -319,7 +324,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `nothing of before a takeover comes back`() async throws {
+    @Test func `after a takeover, a code from before is void`() async throws {
         let settings = ProjectSettings.developmentDefaults
             .setting(false, at: ["linkPolicy", "linkingNeedsRecentSignIn"])
         try await TestAPI.with(settings: settings) { api in
@@ -338,7 +343,8 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `an identity that another account has by then stays away`() async throws {
+    @Test func `an identity that another account has linked since is reported as taken and not restored`() async throws
+    {
         try await TestAPI.with { api in
             var session = try await stolenSession(api)
             session = try await link("github.com", "owner", api, session)
@@ -355,7 +361,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `a refusal leaves the code, and three days end it`() async throws {
+    @Test func `a refusal does not use the code, and the code expires after three days`() async throws {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)
             _ = try await change(api, owner, ["password": .string(Self.thiefs)])
@@ -370,7 +376,9 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `no code comes of a creation, an unproven address, an administrator, or a project that wants none`()
+    @Test
+    func
+        `a creation, an unproven address, an administrator's change and a project that turns the mail off create no code`()
         async throws
     {
         let none = ProjectSettings.developmentDefaults.setting(0, at: ["concord", "revertSeconds"])
@@ -391,7 +399,9 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `changes of one method mail five times, and the first mail undoes them all`() async throws {
+    @Test func `repeated changes of one method send at most five mails, and the first code undoes every change`()
+        async throws
+    {
         try await TestAPI.with { api in
             let owner = try await stolenSession(api)
             var thief = owner
@@ -408,7 +418,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `a subject that replaces another is mailed, and the mail brings the old one back`() async throws {
+    @Test func `if a provider's new subject replaces the old one, a mailed code restores the old one`() async throws {
         let firebase = ProjectSettings.developmentDefaults.setting("firebase", at: ["linkPolicy", "preset"])
         for subjectChange in ["replace", "move"] {
             let settings = firebase.setting(.string(subjectChange), at: ["linkPolicy", "subjectChange"])
@@ -440,7 +450,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `a project without passwords shows what its code undoes, and asks for none otherwise`() async throws {
+    @Test func `a project without passwords shows a code's effect and accepts no new password`() async throws {
         let settings = ProjectSettings.developmentDefaults.setting(false, at: ["signIn", "email", "enabled"])
         try await TestAPI.with(settings: settings) { api in
             let claims: JSONValue = ["sub": "owner", "email": "ada@gmail.com", "email_verified": true]
@@ -484,7 +494,7 @@ struct MethodChangeMailTests {
         }
     }
 
-    @Test func `what a code keeps goes with it, by the purge and with the account`() async throws {
+    @Test func `the stored methods of a code are deleted with the code and with the account`() async throws {
         try await TestAPI.with { api in
             let database = api.service.database
             let owner = try await stolenSession(api)
@@ -534,7 +544,7 @@ struct MethodChangeRaceTests {
         }
     }
 
-    @Test func `of thirty-two who bring the code at once one undoes the change`() async throws {
+    @Test func `if 32 requests use one code, one undoes the change`() async throws {
         try await TestAPI.with { api in
             let (_, code) = try await stolen(api)
             let answers = try await race(32) { _ in
@@ -581,7 +591,7 @@ struct MethodChangeRaceTests {
         }
     }
 
-    @Test func `of many changes at once each that is made has a code, and five at most`() async throws {
+    @Test func `if changes race, each successful one creates a code, up to five`() async throws {
         try await TestAPI.with { api in
             let owner = try await api.signUp(Self.email)
             try await api.service.prove(Self.email)

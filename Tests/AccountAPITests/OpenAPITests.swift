@@ -119,18 +119,18 @@ struct OpenAPIDocument {
 }
 
 struct OpenAPITests {
-    @Test func `it describes Concord's own routes, all of them, and no other`() throws {
+    @Test func `the document describes every Concord route and no other`() throws {
         let routes = API.routes.filter { $0.service == .concord }.map { "\($0.method.rawValue) \($0.path)" }
         #expect(!routes.isEmpty)
         #expect(try OpenAPIDocument().operations == Set(routes))
     }
 
-    @Test func `it names every problem`() throws {
+    @Test func `the document lists every problem type`() throws {
         let types = try OpenAPIDocument().root["components"]?["schemas"]?["Problem"]?["properties"]?["type"]?["enum"]
         #expect(types?.array?.compactMap(\.string) == ProblemType.allCases.map { "urn:concord:problem:\($0.rawValue)" })
     }
 
-    @Test func `it is OpenAPI 3.1, served as it stands in the repository`() async throws {
+    @Test func `the document is OpenAPI 3.1, and is served unchanged`() async throws {
         #expect(try OpenAPIDocument().root["openapi"] == "3.1.0")
         let path = AccountTestSupport.Repository.root + "/docs/openapi.json"
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -141,11 +141,11 @@ struct OpenAPITests {
         }
     }
 
-    @Test func `every request and every answer has an example that its schema allows`() throws {
+    @Test func `every request and every answer has an example that matches its schema`() throws {
         #expect(try OpenAPIDocument().defectsOfExamples() == [])
     }
 
-    @Test func `every reference leads somewhere`() throws {
+    @Test func `every reference has a target`() throws {
         let document = try OpenAPIDocument()
         func references(_ value: JSONValue) -> [String] {
             if let reference = value["$ref"]?.string { return [reference] }

@@ -22,7 +22,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N1: the code of a message signs in, once`() async throws {
+    @Test func `N1: the code of a message signs in once`() async throws {
         try await TestAPI.with { api async throws in
             let sent = try await api.phoneCode("+1 (650) 555-3434")
             #expect(sent.code.count == 6 && sent.code.allSatisfy(\.isNumber))
@@ -50,7 +50,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `an operation is named, or numbered, in a text as well`() async throws {
+    @Test func `an operation is accepted as a name, a number or a number in a string`() async throws {
         try await TestAPI.with { api async throws in
             func answer(_ operation: JSONValue) async throws -> String? {
                 try await api.post(path, ["operation": operation, "sessionInfo": "x", "code": "1"]).errorMessage
@@ -64,7 +64,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N3: the next code signs in to the same account, which keeps all it has`() async throws {
+    @Test func `N3: the next code signs in to the same account and changes nothing on it`() async throws {
         try await TestAPI.with { api async throws in
             let first = try await api.signInByPhone(number).json
             let id = try #require(first["localId"]?.string.flatMap(UserID.init))
@@ -97,7 +97,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N6: a number stands beside a password, either signs in, and another number takes its place`()
+    @Test func `N6: an account can have a password and a number, both sign in, and a new number replaces the old one`()
         async throws
     {
         try await TestAPI.with { api async throws in
@@ -118,7 +118,9 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N7: one's own number signs in anew, and unlocks what an old session may not do`() async throws {
+    @Test func `N7: signing in again with the account's number allows operations that need a recent sign-in`()
+        async throws
+    {
         try await TestAPI.with { api async throws in
             let ada = try await api.signUp("ada@example.com")
             _ = try await api.signInByPhone(number, idToken: ada["idToken"])
@@ -173,7 +175,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N11: a proof is good for an hour, for its own number, and unknown ones for nothing`() async throws {
+    @Test func `N11: a proof expires after an hour, and a forged proof is refused`() async throws {
         try await TestAPI.with { api async throws in
             _ = try await api.signInByPhone(number)
             let ada = try await api.signUp("ada@example.com")
@@ -195,7 +197,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `a proof of a number that its owner gave up links it`() async throws {
+    @Test func `a proof links its number if the account that had the number was deleted`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.signInByPhone(number).json
             let ada = try await api.signUp("ada@example.com")
@@ -206,7 +208,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N12: closed to new users, a number makes no account`() async throws {
+    @Test func `N12: if clients may not create accounts, a number creates none`() async throws {
         let settings = ProjectSettings.developmentDefaults.with(
             "client",
             ["permissions": ["disabledUserSignup": true]]
@@ -216,7 +218,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N13: a number makes an anonymous account a real one under its own id`() async throws {
+    @Test func `N13: linking a number upgrades an anonymous account, which keeps its id`() async throws {
         try await TestAPI.with { api async throws in
             let anonymous = try await api.signUpAnonymously()
             let answer = try await api.signInByPhone(number, idToken: anonymous["idToken"], operation: "LINK")
@@ -226,7 +228,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `to attach a number takes a session`() async throws {
+    @Test func `linking a number needs a session`() async throws {
         try await TestAPI.with { api async throws in
             let sent = try await api.phoneCode(number)
             for operation: JSONValue in ["LINK", "UPDATE", 3, 4] {
@@ -267,7 +269,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `after five wrong codes the right one counts no more, and another may be asked for at once`()
+    @Test func `after five wrong codes the right one is refused, and a new code can be requested at once`()
         async throws
     {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["sms": ["windowSeconds": 30]])
@@ -285,7 +287,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `a session that ended while a number was shown attaches nothing`() async throws {
+    @Test func `a session that ended before the code was entered links no number`() async throws {
         try await TestAPI.with { api async throws in
             let ada = try await api.signUp("ada@example.com")
             let sent = try await api.phoneCode(number)
@@ -300,7 +302,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `a suspended number comes back by being linked again`() async throws {
+    @Test func `linking a suspended number again restores it`() async throws {
         try await TestAPI.with { api async throws in
             let ada = try await api.signUp("ada@example.com")
             _ = try await api.signInByPhone(number, idToken: ada["idToken"])
@@ -316,7 +318,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `the last method stays, and a number is one`() async throws {
+    @Test func `a number counts as a sign-in method, and the last method cannot be unlinked`() async throws {
         let settings = ProjectSettings.developmentDefaults.with("concord", ["keepsLastSignInMethod": true])
         try await TestAPI.with(settings: settings) { api async throws in
             let account = try await api.signInByPhone(number).json

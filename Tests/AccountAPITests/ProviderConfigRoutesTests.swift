@@ -25,7 +25,7 @@ import Testing
 
     // MARK: One registration
 
-    @Test func `what is registered can be read, changed by mask and removed`() async throws {
+    @Test func `a registration can be read, changed by mask and removed`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let created = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
             #expect(created.status == 200)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `no tenant has registrations`() async throws {
+    @Test func `registrations of a tenant are not found`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             for collection in ["oauthIdpConfigs", "defaultSupportedIdpConfigs"] {
                 let path = "/v2/projects/\(TestService.projectID)/tenants/t1/\(collection)"
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `every address of a provider can be another`() async throws {
+    @Test func `every address of a provider can be replaced`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let addresses = Dictionary(
                 uniqueKeysWithValues: ProviderAddress.allCases.map { name in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `a provider with its own API has its own collection`() async throws {
+    @Test func `known providers have a separate collection`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let body: JSONValue = ["enabled": true, "clientId": "g", "clientSecret": "s3cret-of-google"]
             let google = try await api.asAdministrator(.post, Self.supported + "?idpId=google.com", body)
@@ -191,7 +191,7 @@ import Testing
             ),
         ] as [(String, JSONValue, Int, String)]
     )
-    func `what cannot be registered is refused and leaves nothing`(
+    func `an invalid registration is refused and stores nothing`(
         query: String,
         body: JSONValue,
         status: Int,
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `what is not registered is not found`() async throws {
+    @Test func `an unregistered provider is not found`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             for method in [HTTPRequest.Method.get, .patch, .delete] {
                 let answer = try await api.asAdministrator(method, Self.oauth + "/oidc.demo", Self.demo)
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `only administrators get there`() async throws {
+    @Test func `only administrators have access to registrations`() async throws {
         try await TestAPI.with { api async throws in
             for path in [Self.oauth, Self.supported] {
                 #expect(try await api.send(.get, path, key: nil).status == 401)
@@ -242,9 +242,11 @@ import Testing
         }
     }
 
-    // MARK: The domains it speaks for
+    // MARK: E-mail domains
 
-    @Test func `domains are kept as addresses have them, each once, and a mask changes them alone`() async throws {
+    @Test func `domains are stored in canonical form without duplicates, and a mask can change them alone`()
+        async throws
+    {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let domains: JSONValue = ["Corp.Example", "bücher.example", "corp.example", "a.example"]
             let created = try await api.asAdministrator(
@@ -282,7 +284,8 @@ import Testing
         }
     }
 
-    @Test func `the word of a provider is proof at the domains it is registered for, at once, and nowhere else`()
+    @Test
+    func `a provider's addresses are proof in its registered domains, from the next request, and in no other domain`()
         async throws
     {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
@@ -332,7 +335,7 @@ import Testing
             ("https://accounts.google.com.evil.example", ["a.example"], nil),
         ] as [(String, JSONValue, String?)]
     )
-    func `registering the issuer of a known provider warns and names the better choice`(
+    func `registering a known provider's issuer as OpenID Connect warns and names the known provider`(
         issuer: String,
         domains: JSONValue,
         known: String?
@@ -354,7 +357,7 @@ import Testing
         }
     }
 
-    @Test func `registering a provider whose word proves nothing warns, until a domain or a rule is named`()
+    @Test func `registering a provider whose addresses are no proof warns, until it has a domain or a rule`()
         async throws
     {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
@@ -383,7 +386,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test func `a list comes in pages`() async throws {
+    @Test func `a list has pages`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             #expect(try await api.asAdministrator(.get, Self.oauth).text == "{}")
             for number in 1...5 {
@@ -412,7 +415,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func `no secret stands in the database as it was sent`() async throws {
+    @Test func `no secret is stored in the clear`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
             _ = try await api.asAdministrator(
@@ -440,7 +443,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that does not open concerns its provider alone, and is kept until it is replaced`()
+    @Test func `a secret that cannot be decrypted affects only its provider, and stays stored until it is replaced`()
         async throws
     {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
@@ -490,7 +493,7 @@ import Testing
 
     // MARK: The issuer
 
-    @Test func `the issuer of a provider in use stays, everything else may change`() async throws {
+    @Test func `the issuer of a provider in use cannot change, other fields can`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             _ = try await api.asAdministrator(.post, Self.oauth + "?oauthIdpConfigId=oidc.demo", Self.demo)
             let mask = Self.oauth + "/oidc.demo?updateMask=issuer"
@@ -515,7 +518,7 @@ import Testing
         }
     }
 
-    @Test func `taking a registration back and making it anew is no way to another issuer either`() async throws {
+    @Test func `a provider in use cannot be registered again with another issuer`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             let path = Self.oauth + "?oauthIdpConfigId=oidc.demo"
             let other = Self.demo.setting("https://other.example", at: ["issuer"])
@@ -541,7 +544,9 @@ import Testing
         }
     }
 
-    @Test func `an imported identity says nothing of its issuer, and is no obstacle`() async throws {
+    @Test func `a provider with an imported identity can be registered, and then its issuer cannot change`()
+        async throws
+    {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             _ = try await api.signUp("ada@example.com")
             try await api.service.link("oidc.demo", subject: "s-1", to: "ada@example.com")
@@ -554,7 +559,7 @@ import Testing
         }
     }
 
-    @Test func `an issuer without TLS is for development, and for this machine only`() async throws {
+    @Test func `an issuer without TLS is accepted only in development and only on this machine`() async throws {
         try await TestService.with { service async throws in
             func answer(_ issuer: String, _ operations: AccountOperations) async throws -> ProviderConfigDenial? {
                 var config = ProviderConfig(provider: try #require(.init("oidc.demo")))
@@ -612,7 +617,7 @@ import Testing
 
     // MARK: Races
 
-    @Test func `if many register one provider at once, one succeeds, across servers`() async throws {
+    @Test func `if requests on two servers register one provider, one succeeds`() async throws {
         try await TestAPI.with { api in
             let services = try await api.twoServices()
             let denials = try await withThrowingTaskGroup(of: ProviderConfigDenial?.self) { group in
@@ -632,7 +637,7 @@ import Testing
         }
     }
 
-    @Test func `concurrent changes of different fields all survive, across servers`() async throws {
+    @Test func `concurrent changes of different fields on two servers all survive`() async throws {
         try await TestAPI.with { api in
             let services = try await api.twoServices()
             let provider = try #require(ProviderID("oidc.demo"))

@@ -9,7 +9,7 @@ struct PublicKeysRouteTests {
         "/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com",
     ]
 
-    @Test func `keys are public, cacheable and without a key of ours`() async throws {
+    @Test func `public keys need no API key and can be cached`() async throws {
         try await TestAPI.with { api in
             var transcript = Transcript("")
             for path in Self.paths {
@@ -24,7 +24,7 @@ struct PublicKeysRouteTests {
         }
     }
 
-    @Test func `both forms name the key that signs`() async throws {
+    @Test func `both formats contain the key that signs`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUpAnonymously()
             let encoded = try #require(account["idToken"]?.string?.prefix { $0 != "." })
@@ -37,7 +37,7 @@ struct PublicKeysRouteTests {
         }
     }
 
-    @Test func `both are served under the name of the host that SDKs ask, too`() async throws {
+    @Test func `both formats are also served below the host name that SDKs use`() async throws {
         try await TestAPI.with { api in
             for path in Self.paths {
                 let answer = try await api.wire.send(.get, path, key: nil)

@@ -39,7 +39,7 @@ struct RouteTableTests {
             (.get, "/v2/a/idps/b", nil), (.patch, "/v2//idps/b", nil),
         ] as [(HTTPRequest.Method, String, String?)]
     )
-    func `a path finds what was added for it`(method: HTTPRequest.Method, path: String, expected: String?) {
+    func `a path finds the route that was added for it`(method: HTTPRequest.Method, path: String, expected: String?) {
         #expect(find(method, path) == expected)
     }
 }

@@ -200,7 +200,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `the development page applies it`() async throws {
+    @Test func `the development page applies the code`() async throws {
         try await TestAPI.with { api async throws in
             _ = try await api.enrollApp(api.factorOwner())
             let mailed = try await api.listedCode(Self.type)

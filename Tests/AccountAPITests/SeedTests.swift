@@ -27,7 +27,7 @@ struct SeedTests {
         try await api.post("/v1/accounts:delete", ["idToken": session["idToken"] ?? .null])
     }
 
-    @Test func `one id and one profile, in the lookup and in the token`() async throws {
+    @Test func `the lookup and the ID token show the same id and profile`() async throws {
         try await TestAPI.with { api in
             let claims: JSONValue = [
                 "sub": "77", "email": "ada@gmail.com", "email_verified": true, "name": "Ada",
@@ -46,7 +46,7 @@ struct SeedTests {
         }
     }
 
-    @Test func `a lookup distinguishes password and link, and both are one provider`() async throws {
+    @Test func `a lookup lists password and link as two methods of one provider`() async throws {
         try await TestAPI.with { api in
             func ask() async throws -> JSONValue {
                 let body: JSONValue = ["identifier": "ada@example.com", "continueUri": "http://localhost"]
@@ -63,7 +63,7 @@ struct SeedTests {
         }
     }
 
-    @Test func `signing in again, by any method, unlocks what an old session may not do`() async throws {
+    @Test func `signing in again with any method allows operations that need a recent sign-in`() async throws {
         try await TestAPI.with { api async throws in
             let email = "ada@example.com"
             let ada = try await api.signUp(email)
@@ -140,7 +140,8 @@ struct SeedTests {
         }
     }
 
-    @Test func `signing out needs no call, and a session that is only forgotten lives on`() async throws {
+    @Test func `a client signs out by discarding its tokens, and the session remains valid on the server`() async throws
+    {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             #expect(try await api.signIn("ada@example.com").status == 200)

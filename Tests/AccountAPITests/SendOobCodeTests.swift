@@ -55,7 +55,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `what is missing is named in the documented order`() async throws {
+    @Test func `missing fields are reported in the documented order`() async throws {
         try await TestAPI.with { api in
             func message(_ body: JSONValue) async throws -> String? {
                 try await api.post(path, body).errorMessage
@@ -92,7 +92,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `a sign-in link needs the method`() async throws {
+    @Test func `a sign-in link is refused if the project does not allow links`() async throws {
         let settings = ProjectSettings.developmentDefaults.with(
             "signIn",
             ["email": ["enabled": true, "passwordRequired": true]]
@@ -131,7 +131,7 @@ struct SendOobCodeTests {
         ),
     ]
 
-    @Test func `settings that lead nowhere good are refused`() async throws {
+    @Test func `invalid or unauthorized link settings are refused`() async throws {
         try await TestAPI.with { api in
             for (settings, message) in refusedSettings {
                 let answer = try await api.post(path, settings.with("requestType", "EMAIL_SIGNIN"))
@@ -141,7 +141,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `the link keeps the address to continue at as it was given`() async throws {
+    @Test func `the link contains the continue URL unchanged`() async throws {
         let domains: JSONValue = ["localhost", "app.example.com"]
         try await TestAPI.with(settings: ProjectSettings.developmentDefaults.with("authorizedDomains", domains)) {
             api in
@@ -162,7 +162,9 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `an app opens the link on its own domain, the first unless the request names another`() async throws {
+    @Test func `a link for an app is on the project's first link domain, unless the request names another`()
+        async throws
+    {
         let settings = ProjectSettings.developmentDefaults.with(
             "concord",
             ["linkDomains": ["app.example.com", "other.example.com"]]
@@ -185,7 +187,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `the language asked for is the language of the link, unless it is none`() async throws {
+    @Test func `the link has the requested language, or the default if that is invalid`() async throws {
         try await TestAPI.with { api in
             for (asked, used) in [("pt-BR", "pt-BR"), ("&x=1", "en")] {
                 api.service.clock.advance(seconds: 1)
@@ -257,7 +259,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, not even an administrator gets a reset link for an unknown address`() async throws {
+    @Test func `if addresses are protected, an administrator gets no reset link for an unknown address`() async throws {
         let mailed: JSONValue = ["requestType": "PASSWORD_RESET", "email": "No@example.com"]
         let requests: [JSONValue] = [mailed, mailed.with("returnOobLink", true)]
         let expected: JSONValue = [
@@ -283,7 +285,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, a reset looks the same for an unknown address, down to the bytes and the rows`()
+    @Test func `if addresses are protected, a reset for an unknown address has the same response and rows`()
         async throws
     {
         try await TestAPI.with(settings: protectedSettings) { api in
@@ -311,7 +313,10 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `protected, a change to a used address looks the same, and the owner is notified`() async throws {
+    @Test
+    func `if addresses are protected, a change to a taken address has the same response, and its owner is notified`()
+        async throws
+    {
         try await TestAPI.with(settings: protectedSettings) { api in
             _ = try await api.signUp("ada@example.com")
             let mallory = try await api.signUp("mallory@example.com")
@@ -338,7 +343,10 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `unprotected, a change to a used address is refused, and one to one's own is not`() async throws {
+    @Test
+    func `if addresses are not protected, a change to a taken address is refused, and to the own address accepted`()
+        async throws
+    {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let bob = try await api.signUp("bob@example.com")
@@ -378,7 +386,7 @@ struct SendOobCodeTests {
     }
 
     @Test(arguments: spellings, [false, true])
-    func `a reset asked for under another spelling goes to the account's own spelling`(
+    func `a mail requested with another spelling of an address is sent to the account's spelling`(
         spelling: (account: String, stranger: String),
         isProtected: Bool
     ) async throws {
@@ -398,7 +406,7 @@ struct SendOobCodeTests {
     }
 
     @Test(arguments: spellings)
-    func `a change of address to another spelling of an account's address goes to that account's own spelling`(
+    func `a change to another spelling of an account's address is mailed to the account's spelling`(
         spelling: (account: String, stranger: String)
     ) async throws {
         try await TestAPI.with(settings: protectedSettings) { api in
@@ -417,7 +425,7 @@ struct SendOobCodeTests {
     }
 
     @Test(arguments: spellings)
-    func `a sign-in link that went to another spelling before the account was there does not open it`(
+    func `a sign-in link mailed to another spelling before the account existed is refused`(
         spelling: (account: String, stranger: String)
     ) async throws {
         try await TestAPI.with { api in
@@ -431,7 +439,7 @@ struct SendOobCodeTests {
         }
     }
 
-    @Test func `nothing in the database gives a code or a link away`() async throws {
+    @Test func `no table contains a code or a link in the clear`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             _ = try await api.code("PASSWORD_RESET", for: "ada@example.com")

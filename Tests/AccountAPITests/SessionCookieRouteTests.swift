@@ -48,7 +48,7 @@ struct SessionCookieRouteTests {
         }
     }
 
-    @Test func `durations out of bounds and tokens that do not hold are refused`() async throws {
+    @Test func `durations out of bounds and invalid tokens are refused`() async throws {
         try await TestAPI.withAdministrator { api in
             let user = try await api.signUp("ann@example.com")
             let idToken = user["idToken"] ?? .null
@@ -63,7 +63,7 @@ struct SessionCookieRouteTests {
         }
     }
 
-    @Test func `discovery names the issuer and where the keys are`() async throws {
+    @Test func `the discovery document names the issuer and the address of its keys`() async throws {
         try await TestAPI.with { api in
             for path in ["/.well-known/openid-configuration", "/demo-test/.well-known/openid-configuration"] {
                 let document = try await api.send(.get, path, key: nil)

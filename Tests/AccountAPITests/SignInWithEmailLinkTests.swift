@@ -47,7 +47,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M2: a link that brings the pending credential of its account links that too`() async throws {
+    @Test func `M2: a link sent with a pending credential of its account also links that credential`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             try await api.service.prove("ada@example.com")
@@ -73,7 +73,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M3: the owner's link ends everything an intruder prepared`() async throws {
+    @Test func `M3: the owner's link removes every method, session and code of an intruder`() async throws {
         try await TestAPI.with { api in
             // The intruder comes first: another address that is his, then the victim's, a password, a provider, a number,
             // every kind of code.
@@ -145,7 +145,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M5: an account with a second factor is asked for it first`() throws {
+    @Test func `M5: an account with a second factor must present it first`() throws {
         let address = try #require(EmailAddress("ada@example.com"))
         var policy = LinkPolicy()
         policy.requiresEnrolledSecondFactors = true
@@ -167,7 +167,7 @@ struct SignInWithEmailLinkTests {
         #expect(verdict == Verdict(.emailLinkNeedsSecondFactor, .secondFactorRequired(id)))
     }
 
-    @Test func `M6: a link gives a session's account the address`() async throws {
+    @Test func `M6: a link used in a session sets the account's address`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let idToken = ada["idToken"]?.string
@@ -189,7 +189,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M7: the address of another account is not linked, and the code is used`() async throws {
+    @Test func `M7: the address of another account is not linked, and the code is used up`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ada@example.com")
             let bob = try await api.signUp("bob@example.com")
@@ -200,7 +200,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M8: a link makes an anonymous account a real one under its own id`() async throws {
+    @Test func `M8: a link upgrades an anonymous account, which keeps its id`() async throws {
         try await TestAPI.with { api in
             let anonymous = try await api.post("/v1/accounts:signUp", [:]).json
             let code = try await api.code("EMAIL_SIGNIN", for: "new@example.com")
@@ -211,7 +211,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `M9 and M10: closed to new users, or with an old session, the code is used up by the refusal`()
+    @Test func `M9 and M10: if clients may not create accounts, or the session is too old, the link is refused`()
         async throws
     {
         let settings = ProjectSettings.developmentDefaults.with(
@@ -232,7 +232,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `errors come in the documented order`() async throws {
+    @Test func `errors are reported in the documented order`() async throws {
         try await TestAPI.with { api in
             func message(_ body: JSONValue) async throws -> String? {
                 try await api.post(path, body).errorMessage
@@ -252,7 +252,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `a wrong address leaves the link usable, four times`() async throws {
+    @Test func `a link is still usable after four wrong addresses`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             for guess in ["eve@example.com", "nonsense", "eve@example.com", "ada@example.org"] {
@@ -265,7 +265,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `after five wrong addresses the right one no longer works, and a new link does`() async throws {
+    @Test func `after five wrong addresses the right one is refused, and a new link works`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             for _ in 1...5 {
@@ -281,7 +281,7 @@ struct SignInWithEmailLinkTests {
         }
     }
 
-    @Test func `a link expires after six hours, or when the project says`() async throws {
+    @Test func `a link expires after six hours, or after the project's lifetime`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             api.service.clock.advance(seconds: 6 * 3600 - 1)

@@ -27,7 +27,7 @@ struct SignInWithIdpRouteTests {
         return "providerId=twitter.com&access_token=\(profile)&oauth_token_secret=secret-of-twitter"
     }
 
-    @Test func `answers of accounts:signInWithIdp`() async throws {
+    @Test func `the answers of accounts:signInWithIdp equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             var transcript = Transcript(Self.path)
             let ada = google(

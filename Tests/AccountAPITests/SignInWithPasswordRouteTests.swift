@@ -7,7 +7,7 @@ import Testing
 struct SignInWithPasswordRouteTests {
     private static let path = "/v1/accounts:signInWithPassword"
 
-    @Test func `answers of accounts:signInWithPassword`() async throws {
+    @Test func `the answers of accounts:signInWithPassword equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("Ann@example.com")
             var transcript = Transcript(Self.path)
@@ -31,7 +31,9 @@ struct SignInWithPasswordRouteTests {
         }
     }
 
-    @Test func `with protected addresses a stranger learns nothing`() async throws {
+    @Test func `if addresses are protected, a wrong password and an unknown address get the same response`()
+        async throws
+    {
         try await TestAPI.with(settings: ["signIn": ["email": ["enabled": true]]]) { api in
             _ = try await api.signUp("ann@example.com")
             let wrong = try await api.post(Self.path, ["email": "ann@example.com", "password": "x"])
@@ -66,7 +68,7 @@ struct SignInWithPasswordRouteTests {
         }
     }
 
-    @Test func `a project without passwords says so first`() async throws {
+    @Test func `a project without passwords refuses before every other check`() async throws {
         try await TestAPI.with(settings: ProjectSettings.productionDefaults) { api in
             let answer = try await api.post(Self.path, [:])
             #expect(answer.errorMessage == "PASSWORD_LOGIN_DISABLED")

@@ -10,7 +10,7 @@ import Testing
 struct SignUpRouteTests {
     private static let path = "/v1/accounts:signUp"
 
-    @Test func `answers of accounts:signUp`() async throws {
+    @Test func `the answers of accounts:signUp equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             var transcript = Transcript(Self.path)
             try await transcript.post("anonymous", ["returnSecureToken": true], to: api.wire)
@@ -69,7 +69,7 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `everything is off until it is enabled`() async throws {
+    @Test func `every kind of sign-up is off until the project enables it`() async throws {
         try await TestAPI.with(settings: ProjectSettings.productionDefaults) { api in
             let anonymous = try await api.post(Self.path, [:])
             #expect(anonymous.errorMessage == "ADMIN_ONLY_OPERATION")
@@ -99,7 +99,7 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `the tokens work at once`() async throws {
+    @Test func `the tokens of a sign-up are valid at once`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("a@example.com")
             let found = try await api.post("/v1/accounts:lookup", ["idToken": account["idToken"] ?? .null])
@@ -143,7 +143,8 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `a name of 256 characters is taken, one more is refused and makes no account`() async throws {
+    @Test func `a name of 256 characters is accepted, and a longer one is refused and creates no account`() async throws
+    {
         try await TestAPI.with { api in
             let longest = String(repeating: "ä", count: 256)
             #expect(try await api.post(Self.path, ["displayName": .string(longest)]).status == 200)
@@ -154,7 +155,8 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `while linking, a taken address comes before a weak password, and that before a bad token`() async throws
+    @Test func `when linking, a taken address is reported before a weak password, and that before an invalid token`()
+        async throws
     {
         try await TestAPI.with { api in
             _ = try await api.signUp("ann@example.com")
@@ -172,7 +174,7 @@ struct SignUpRouteTests {
         }
     }
 
-    @Test func `where clients may not sign up, a bad token learns nothing about an address`() async throws {
+    @Test func `if clients may not sign up, an invalid token reveals nothing about an address`() async throws {
         let closed: JSONValue = [
             "signIn": ["email": ["enabled": true]], "client": ["permissions": ["disabledUserSignup": true]],
         ]

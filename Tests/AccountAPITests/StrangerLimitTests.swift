@@ -80,7 +80,7 @@ struct StrangerLimitTests {
         }
     }
 
-    @Test func `one client cannot make accounts without limit`() async throws {
+    @Test func `one client cannot create accounts without limit`() async throws {
         try await Self.with(.signUps, perAddressPerHour: 3) { scene in
             let bodies: [(path: String, body: @Sendable (Int) -> JSONValue)] = [
                 ("/v1/accounts:signUp", { _ in [:] }),

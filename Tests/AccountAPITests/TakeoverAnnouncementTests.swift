@@ -111,7 +111,7 @@ import Testing
 
     @Test
     func
-        `a password that a takeover suspends is named before the click and after it, and comes back by the named route`()
+        `a suspended password is announced before and after the confirmation, and the named route restores it`()
         async throws
     {
         try await TestAPI.withAdministrator { api in

@@ -6,7 +6,7 @@ import Testing
 struct TokenRouteTests {
     private static let path = "/v1/token"
 
-    @Test func `answers of token`() async throws {
+    @Test func `the answers of token equal the golden transcript`() async throws {
         try await TestAPI.with { api in
             let account = try await api.signUp("ann@example.com")
             let gone = try await api.signUpAnonymously()

@@ -8,7 +8,7 @@ import Testing
 /// Rules for every route: its paths, and the headers of its answers.
 @Suite(.api)
 struct TransportTests {
-    @Test func `the list of routes`() throws {
+    @Test func `the routes equal the golden list`() throws {
         var text = ""
         for route in API.routes {
             text += "\(route.method.rawValue) \(route.path) (\(route.access))\n"
@@ -18,7 +18,7 @@ struct TransportTests {
     }
 
     /// With the list above, everything that is fuzzed (Tests/Fuzz).
-    @Test func `the list of what is answered beside the routes`() throws {
+    @Test func `the other answered paths equal the golden list`() throws {
         var text = ""
         for route in DevelopmentRoutes().routes {
             text += "\(route.method.rawValue) \(route.path) (development)\n"
@@ -37,7 +37,7 @@ struct TransportTests {
         try Transcript.golden.expect(text, matches: "other-routes.txt")
     }
 
-    @Test func `every route answers at each of its paths in the same way`() async throws {
+    @Test func `a route answers in the same way at each of its paths`() async throws {
         let api = try TestAPI.shared
         for route in API.routes where route.method == .post {
             let answers = try await route.concretePaths.asyncMap { try await api.wire.post($0, [:]) }
@@ -56,7 +56,7 @@ struct TransportTests {
     @Test(arguments: [
         "/v1", "/v1/accounts", "/v1/accounts:nothing", "/v2/x", "/v1/accounts:signUp/x", "/%FF",
     ])
-    func `an unknown path is answered with an envelope`(_ path: String) async throws {
+    func `an unknown path gets 404 in Google's error format`(_ path: String) async throws {
         for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] {
             let answer = try await TestAPI.shared.wire.send(method, path)
             #expect(answer.status == 404, "\(method.rawValue) \(path): \(answer.status) \(answer.text)")
@@ -65,7 +65,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `what the original has and Concord has not is answered 501, under every prefix`() async throws {
+    @Test func `Firebase routes that Concord does not have get 501, under every prefix`() async throws {
         let api = try TestAPI.shared
         for missing in UnimplementedPath.all {
             for path in missing.paths {
@@ -78,7 +78,7 @@ struct TransportTests {
     }
 
     @Test(arguments: ["signInWithGameCenter", "setProjectConfig"])
-    func `older names of what Concord has not are answered 501, under the old host's name`(name: String) async throws {
+    func `legacy names of missing routes get 501, with and without the legacy host name`(name: String) async throws {
         for host in ["", "/www.googleapis.com"] {
             let path = host + "/identitytoolkit/v3/relyingparty/" + name
             #expect(try await TestAPI.shared.post(path, [:]).status == 501, "\(path)")
@@ -86,7 +86,7 @@ struct TransportTests {
     }
 
     /// Java's HTTP client does not support PATCH, so its Admin SDK sends it in a field of a POST.
-    @Test func `a POST may stand for a PATCH, and for nothing else`() async throws {
+    @Test func `X-HTTP-Method-Override turns a POST into a PATCH, and into no other method`() async throws {
         let api = try TestAPI.shared
         let path = "/v2/projects/\(TestService.projectID)/oauthIdpConfigs/oidc.demo"
         let field = try #require(HTTPField.Name("X-HTTP-Method-Override"))
@@ -100,7 +100,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `the wrong method is answered with an envelope`() async throws {
+    @Test func `a wrong method gets 404 or 405 in the error format of its route`() async throws {
         let api = try TestAPI.shared
         for route in API.routes {
             for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] where method != route.method {
@@ -114,7 +114,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `a browser may ask from anywhere`() async throws {
+    @Test func `a preflight request is allowed from every origin`() async throws {
         let api = try TestAPI.shared
         var headers: HTTPFields = [
             .origin: "https://app.example.com", .accessControlRequestMethod: "POST",
@@ -139,7 +139,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `every answer may be read by the page that asked, errors too`() async throws {
+    @Test func `every answer, also an error, allows the origin of its request`() async throws {
         let api = try TestAPI.shared
         let origin: HTTPFields = [.origin: "https://app.example.com"]
         let answers = [
@@ -159,7 +159,7 @@ struct TransportTests {
         #expect(noOrigin.headers[.accessControlAllowOrigin] == "*")
     }
 
-    @Test func `no answer is taken for another kind of thing than it says`() async throws {
+    @Test func `every answer forbids browsers to guess its media type`() async throws {
         let api = try TestAPI.shared
         for answer in [
             try await api.wire.send(.post, "/v1/accounts:signUp", Array("{}".utf8)),
@@ -178,7 +178,7 @@ struct TransportTests {
             ("https", nil), ("http", "https://id.example.com"), ("http", "http://id.example.com"), ("http", nil),
         ] as [(String, String?)]
     )
-    func `browsers that came by TLS once come by TLS`(scheme: String, publicURL: String?) async throws {
+    func `answers over TLS require TLS for later requests`(scheme: String, publicURL: String?) async throws {
         let service = try TestAPI.shared.service
         let handle = ServiceHandle()
         handle.state = .ready(service.operations, checkDatabase: { nil })
@@ -204,7 +204,7 @@ struct TransportTests {
         #expect(try await api.wire.send(.get, "/readyz", key: nil).status == 200)
     }
 
-    @Test func `an empty body is an empty object`() async throws {
+    @Test func `an empty body is read as an empty object`() async throws {
         let answer = try await TestAPI.shared.wire.send(.post, "/v1/accounts:lookup")
         #expect(answer.errorMessage == "MISSING_ID_TOKEN")
     }
@@ -221,7 +221,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `no tenant and no other project is known`() async throws {
+    @Test func `a tenant or another project is refused`() async throws {
         let api = try TestAPI.shared
         let tenant = try await api.post("/v1/accounts:signUp", ["tenantId": "tenant-1"])
         #expect(tenant.status == 404 && tenant.errorMessage == "TENANT_NOT_FOUND")

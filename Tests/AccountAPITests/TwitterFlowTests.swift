@@ -37,9 +37,9 @@ struct TwitterFlowTests {
         try await api.visit("twitter.com", at: simulator)
     }
 
-    // MARK: What works
+    // MARK: Sign-ins
 
-    @Test func `a sign-in on Twitter's page ends with its profile, token and secret`() async throws {
+    @Test func `a sign-in on Twitter's page returns the profile, token and secret`() async throws {
         try await with { api, simulator async throws in
             let begun = try await begin(api, ["customParameter": ["lang": "fr"]])
             #expect(begun.json["providerId"] == "twitter.com")
@@ -92,7 +92,7 @@ struct TwitterFlowTests {
     }
 
     @Test
-    func `a session's account is linked on Twitter's page, and signs in there again for what needs a recent sign-in`()
+    func `Twitter can be linked on its page, and a second sign-in there allows operations that need a recent one`()
         async throws
     {
         try await with { api, simulator async throws in
@@ -120,7 +120,9 @@ struct TwitterFlowTests {
     }
 
     @Test(arguments: [true, false])
-    func `an address that a password account has is a conflict, which its owner settles`(byHandle: Bool) async throws {
+    func `if a password account has the address, the sign-in is a conflict that its owner can resolve`(
+        byHandle: Bool
+    ) async throws {
         try await with { api, simulator async throws in
             let ada = try await api.signUp("ada@example.com")
             let before = try await api.rows()
@@ -166,9 +168,9 @@ struct TwitterFlowTests {
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    @Test func `of many who bring one callback at once, one signs in`() async throws {
+    @Test func `if eight requests send one callback, one signs in`() async throws {
         try await with { api, simulator async throws in
             let request = try await visit(api, simulator)
             let answers = try await withThrowingTaskGroup(of: TestAPI.Answer.self) { group in
@@ -224,7 +226,7 @@ struct TwitterFlowTests {
         }
     }
 
-    @Test func `a user who says no cancels, and leaves nothing`() async throws {
+    @Test func `if the user refuses, the sign-in is cancelled and nothing is stored`() async throws {
         try await with { api, simulator async throws in
             simulator.provider.change { $0.consents = false }
             let answer = try await api.post(TestAPI.signInWithIdp, .object(try await visit(api, simulator)))
@@ -234,7 +236,7 @@ struct TwitterFlowTests {
     }
 
     @Test(arguments: ["client_id", "redirect_uri", "response_type", "scope", "state"])
-    func `what belongs to the flow cannot be set`(name: String) async throws {
+    func `a custom parameter with a reserved name is refused`(name: String) async throws {
         try await with { api, simulator async throws in
             let answer = try await begin(api, ["customParameter": .object([name: "x"])])
             #expect(answer.status == 400 && answer.text.contains(name), "\(answer.text)")
@@ -244,7 +246,7 @@ struct TwitterFlowTests {
     }
 
     @Test(arguments: [["enabled": false], ["clientSecret": .null], ["clientId": .null]] as [[String: JSONValue]])
-    func `Twitter works once it is on and has key and secret`(change: [String: JSONValue]) async throws {
+    func `Twitter works only if it is enabled and has key and secret`(change: [String: JSONValue]) async throws {
         try await with(change) { api, simulator async throws in
             let begun = try await begin(api)
             #expect(begun.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true, "\(begun.text)")
@@ -267,7 +269,7 @@ struct TwitterFlowTests {
         }
     }
 
-    @Test func `while Twitter is away nothing begins, and what ends leaves nothing`() async throws {
+    @Test func `if Twitter is unreachable, no flow begins, and a callback stores nothing`() async throws {
         try await with { api, simulator async throws in
             let request = try await visit(api, simulator)
             simulator.reply(.text("oops", status: .internalServerError), at: .requestToken)

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `the bearer owner is not a caller`() async throws {
+    @Test func `the bearer owner is refused`() async throws {
         try await Self.withServer { server, account in
             for route in API.routes where route.access != .anyone {
                 for path in route.concretePaths {

@@ -56,7 +56,7 @@ import Testing
         #expect(Set(answers.map { $0.headers.first(name: "ETag") }).count == 1, sourceLocation: sourceLocation)
     }
 
-    @Test func `a conflict is asked about, declined and settled once, and everybody is answered alike`() async throws {
+    @Test func `each step of a conflict is applied once, and every repetition gets the same response`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let database = servers.database
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `of two requests under one key, one is applied and the other is refused`() async throws {
+    @Test func `of two different requests under one key, one is applied and the other is refused`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let (handle, body) = try await proven(servers)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a method is removed once, a provider disabled once and a webhook added once`() async throws {
+    @Test func `repeated requests remove a method, disable a provider and add a webhook once`() async throws {
         try await TwoServers.with { servers in
             let account = try await servers.first.signInWithIdp(servers.credential(.one, subject: "ada")).success()
             let session = try account.text("idToken")
@@ -168,7 +168,9 @@ import Testing
 
     /// The transaction is held up in the middle of its COMMIT, the server killed, and then the transaction let go: it was
     /// applied, and no server is left to answer.
-    @Test func `what a server applied and died before answering is answered by the next`() async throws {
+    @Test func `if a server dies before it answers an applied request, the next server answers the repetition`()
+        async throws
+    {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let (handle, body) = try await proven(servers)
