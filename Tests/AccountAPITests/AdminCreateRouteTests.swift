@@ -87,7 +87,7 @@ struct AdminCreateRouteTests {
         }
     }
 
-    @Test func `an over-long id is refused`() async throws {
+    @Test func `a uid that is too long is refused`() async throws {
         try await TestAPI.withAdministrator { api in
             let answer = try await api.admin(
                 "accounts",

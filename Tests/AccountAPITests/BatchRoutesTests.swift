@@ -55,7 +55,7 @@ struct BatchRoutesTests {
         }
     }
 
-    @Test func `a list continues after a uid`() async throws {
+    @Test func `a list can start after a given uid`() async throws {
         try await TestAPI.withAdministrator { api in
             try await fill(api, 4)
             let answer = try await page(api, "?maxResults=2&nextPageToken=user-000")

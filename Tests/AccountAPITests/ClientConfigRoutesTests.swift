@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `there are no dynamic links`() async throws {
+    @Test func `a request for dynamic links gets DYNAMIC_LINK_NOT_ACTIVATED`() async throws {
         try await TestAPI.with { api in
             let answer = try await api.send(.get, "/v1/projects?returnDynamicLink=true")
             #expect(answer.errorMessage == "DYNAMIC_LINK_NOT_ACTIVATED")

@@ -128,7 +128,7 @@ import Testing
         #expect(described == MethodRestoration.allCases.map(\.rawValue))
     }
 
-    @Test func `every text is used, and every used text exists`() async throws {
+    @Test func `every text of the page is used, and every used text exists`() async throws {
         let english = try #require(try await strings()["en"])
         let page = try await file("/conflict").text
         let script = try await file("/conflict/page.js").text

@@ -280,7 +280,7 @@ struct EmailCodeRaceTests {
         }
     }
 
-    @Test func `of 64 concurrent wrong addresses for one link, five are compared`() async throws {
+    @Test func `if 64 wrong addresses are sent for one link, five are compared`() async throws {
         try await TestAPI.with { api in
             let code = try await api.code("EMAIL_SIGNIN", for: "ada@example.com")
             let denials = try await race(api) { operations, caller -> Denial? in

@@ -45,7 +45,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `a code to verify an address the account no longer has is void`() async throws {
+    @Test func `a code for an address that the account no longer has is void`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code("VERIFY_EMAIL", session: ada["idToken"]?.string)
@@ -83,7 +83,7 @@ struct EmulatorActionTests {
         }
     }
 
-    @Test func `U9: an address that was taken meanwhile is refused, and the code is used up`() async throws {
+    @Test func `U9: an address that another account took meanwhile is refused, and the code is used up`() async throws {
         try await TestAPI.with { api in
             let ada = try await api.signUp("ada@example.com")
             let code = try await api.code(

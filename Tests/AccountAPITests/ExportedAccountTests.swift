@@ -60,7 +60,7 @@ struct ExportedAccountTests {
         return lines.withLock { $0 }
     }
 
-    @Test func `accounts are shown as their records are, in the order of bytes`() async throws {
+    @Test func `an export shows each account's records, sorted by the bytes of the uid`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(Self.accounts)
             let shown = try await database.withClient { client -> [String] in
@@ -94,7 +94,7 @@ struct ExportedAccountTests {
         ("linked_providers.subject", "UPDATE linked_providers SET subject = E'\\t' WHERE user_id = 'ab'"),
         ("second_factors.enrollment_id", "UPDATE second_factors SET enrollment_id = E'\\t' WHERE slot = 2"),
     ])
-    func `a value that cannot be read ends an export, which says where it is`(
+    func `a value that cannot be read ends an export with an error that names its place`(
         column: String,
         change: String
     ) async throws {

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `if an owner disowns an account that an intruder registered, nothing of the intruder is left`(
+    func `if an owner disowns an intruder's account, no method, session or code of the intruder is left`(
         isStrict: Bool
     ) async throws {
         try await TestAPI.withAdministrator(settings: isStrict ? nil : Self.firebase) { api in

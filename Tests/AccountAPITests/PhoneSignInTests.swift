@@ -140,7 +140,7 @@ struct PhoneSignInTests {
         }
     }
 
-    @Test func `N8 to N10: the number of another account gives a proof, which signs in to that account once`()
+    @Test func `N8 to N10: linking another account's number returns a proof that signs in to that account once`()
         async throws
     {
         try await TestAPI.with { api async throws in

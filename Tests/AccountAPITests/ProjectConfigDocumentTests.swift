@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `no two fields have the same path or nested paths`() {
+    @Test func `no two settings have the same path, and none is below another`() {
         for field in ProjectConfigField.all {
             let clashes = ProjectConfigField.all.filter { other in
                 zip(field.path, other.path).allSatisfy { $0 == $1 }

@@ -233,7 +233,7 @@ struct ProviderFlowTests {
         }
     }
 
-    @Test func `of 64 concurrent callbacks of one flow, one signs in with one exchange`() async throws {
+    @Test func `if 64 callbacks of one flow race, one signs in with one exchange`() async throws {
         try await Self.withGoogle { scenario in
             scenario.simulator.change { $0.faults[.token] = .slow(.milliseconds(20)) }
             let request = try await scenario.answer("google.com")

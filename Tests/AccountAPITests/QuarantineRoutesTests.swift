@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `a mailed link suspends all methods except itself, like a provider`() async throws {
+    @Test func `a mailed link suspends all other methods, as a provider does`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.signUp(Self.email, password: Self.old)
             let code = try await api.code("EMAIL_SIGNIN", for: Self.email)

@@ -184,7 +184,7 @@ struct SecondFactorMailTests {
         }
     }
 
-    @Test func `of sixteen concurrent uses of the code, one removes the factor`() async throws {
+    @Test func `if 16 uses of one code race, one removes the factor`() async throws {
         try await TestAPI.with { api async throws in
             let owner = try await api.enrollApp(api.factorOwner())
             let code = try await api.listedCode(Self.type).code

@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Accounts
 
-    @Test func `of concurrent creations with one address or one id, one succeeds`() async throws {
+    @Test func `if creations with one address or one id race, one succeeds`() async throws {
         try await with { servers, administrator in
             let byAddress = try await servers.race { server, number in
                 try await administrator.post(
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: Settings
 
-    @Test func `of concurrent registrations of one provider, one succeeds`() async throws {
+    @Test func `if registrations of one provider race, one succeeds`() async throws {
         try await with { servers, administrator in
             let answers = try await servers.race { server, number in
                 try await administrator.post(

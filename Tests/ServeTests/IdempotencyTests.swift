@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `of two different requests under one key, one is applied and the other is refused`() async throws {
+    @Test func `if two different requests have one key, one is applied and the other is refused`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let (handle, body) = try await proven(servers)

@@ -319,7 +319,7 @@ struct PolicyCommandTests {
         }
     }
 
-    @Test func `of concurrent applies one creates each version, and each version names its author`() async throws {
+    @Test func `if applies race, one creates each version, and each version names its author`() async throws {
         try await Self.withAccounts { database in
             let statuses = try await withThrowingTaskGroup { group in
                 for number in 1...12 {

@@ -77,7 +77,7 @@ struct ProvidersCommandTests {
         }
     }
 
-    @Test func `of concurrent applies of different files, one complete file remains`() async throws {
+    @Test func `if applies of different files race, one complete file remains`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

@@ -13,7 +13,7 @@ import Testing
 
     // MARK: New accounts
 
-    @Test func `of concurrent sign-ups with one address, one succeeds`() async throws {
+    @Test func `if sign-ups with one address race, one succeeds`() async throws {
         try await TwoServers.with { servers in
             let answers = try await servers.race { server, number in
                 try await server.signUp(Self.email, password: "password number \(number)")
@@ -550,7 +550,7 @@ import Testing
         }
     }
 
-    @Test func `of concurrent requests to restore or discard a suspended method, one succeeds`() async throws {
+    @Test func `if requests to restore or discard a suspended method race, one succeeds`() async throws {
         try await TwoServers.with { servers in
             _ = try await servers.signUp(Self.email)
             let owner = try await servers.first.signInWithIdp(

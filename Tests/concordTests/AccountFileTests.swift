@@ -53,7 +53,7 @@ struct AccountFileTests {
         "\u{FEFF}{\"kind\":\"x\",\"n\":[1,{\"users\":[]}],\"users\":[\n{\"localId\":\"a\"}\n,\n{\"localId\":\"b\"} ],\"t\":null}\n",
         "{\"users\": [ {\"localId\":\"a\",\"displayName\":\"}]\\\"\\\\\"} , {\"localId\":\"b\"} ] }",
     ])
-    func `users are found in JSON with any text around them`(text: String) throws {
+    func `the users are read from JSON with any text around it`(text: String) throws {
         let all = try read(text, .json)
         #expect(all.ids == ["a", "b"])
         #expect(all.defects == [:])

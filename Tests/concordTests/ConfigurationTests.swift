@@ -192,7 +192,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         try golden.expect(text + "\n", matches: "configuration-mistakes.txt")
     }
 
-    @Test func `a file that is not YAML is one mistake, without its content`() {
+    @Test func `a file that is not YAML is reported as one mistake without its content`() {
         let text = mistakes(configurationSources("keys:\n\tencryption: 1:secret\n", required))
         #expect(text.hasPrefix("concord.yaml:2: not YAML"))
         #expect(!text.contains("secret"))

@@ -140,7 +140,7 @@ struct PlanFileTests {
         #expect(try read(whole).end == nil)
     }
 
-    @Test func `each repair is read as it is written, and nothing else is accepted`() {
+    @Test func `each repair is read back as it was written, and other lines are refused`() {
         let cutoff = Timestamp(millisecondsSinceEpoch: 1_800_000_000_123)
         var repairs: [Repair] = [
             .claim(.email), .claim(.phone), .claim(.federated(.google)), .unproveAddress, .endSessions, .forgetNumber,
