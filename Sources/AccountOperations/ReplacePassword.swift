@@ -6,6 +6,7 @@ extension AccountOperations {
     /// end; none is opened.
     ///
     /// The old password is checked first, by the rules of a sign-in. A stranger learns no more than from a sign-in.
+    /// An account that needs a second factor is refused (S5).
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a database error.
     package func replacePassword(
         of email: EmailAddress,
@@ -19,33 +20,25 @@ extension AccountOperations {
         var newHash: String?
         return try await retrying(effects) {
             let judged = try await judge(oldPassword, of: email, by: client, tenant: tenant)
-            let signIn = judged.verdict
-            switch signIn.decision {
-            case .refuse(let refusal): throw refused(.refusal(refusal), by: signIn.rule)
-            // No second factor can be presented here: the user signs in, then changes the password.
-            case .secondFactorRequired:
-                try await requireStillUnlocked(judged.attempt)
-                throw refused(.refusal(.credentialTooOld), by: signIn.rule)
-            case .createUser, .conflict: throw UnexpectedDecision(signIn.rule)
-            case .signIn: break
-            }
-            guard let user = judged.user else { throw UnexpectedDecision(signIn.rule) }
-            if let objection = objection(toNew: newPassword, for: email) {
-                try await requireStillUnlocked(judged.attempt)
-                throw objection
-            }
-            let hash: String
-            if let newHash {
-                hash = newHash
-            } else {
-                hash = try await passwords.hash(newPassword, for: judged.attempt.hashCaller)
-                newHash = hash
-            }
-            let verdict = decideChangePassword(policy: policy, account: user.account, isSessionRecent: true)
+            let verdict = judged.question.decideReplacement(judged.policy)
             switch verdict.decision {
-            case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
+            case .refuse(let refusal):
+                if judged.verdict.decision.isSignIn { try await requireStillUnlocked(judged.attempt) }
+                throw refused(.refusal(refusal), by: verdict.rule)
             case .unchanged, .takeAddress: throw UnexpectedDecision(verdict.rule)
             case .apply(_, let change, issuesTokens: _):
+                guard let user = judged.user else { throw UnexpectedDecision(verdict.rule) }
+                if let objection = objection(toNew: newPassword, for: email) {
+                    try await requireStillUnlocked(judged.attempt)
+                    throw objection
+                }
+                let hash: String
+                if let newHash {
+                    hash = newHash
+                } else {
+                    hash = try await passwords.hash(newPassword, for: judged.attempt.hashCaller)
+                    newHash = hash
+                }
                 let changed = user.applying(change, ChangeContext(now: now, methodProof: .session))
                 let write = AccountWrite(
                     previous: user,

@@ -64,6 +64,24 @@ struct PasswordRows {
         #expect(decide(owner).rule == .signInByPassword)
     }
 
+    @Test func `S5 and W4: a new password replaces the right one, unless the account needs its second factor`() {
+        checkLaw(PasswordCase.all) { point in
+            let replaced = point.question.decideReplacement(point.policy)
+            switch point.verdict.decision {
+            case .refuse(let refusal): return replaced == Verdict(point.verdict.rule, .refuse(refusal))
+            case .secondFactorRequired:
+                return replaced == Verdict(.passwordSignInNeedsSecondFactor, .refuse(.credentialTooOld))
+            case .signIn(let id, _, emailWasRecycled: _):
+                let change = AccountChange.only {
+                    $0.password = .set
+                    $0.endsSessions = true
+                }
+                return replaced == Verdict(.passwordChanged, .apply(id, change, issuesTokens: true))
+            case .createUser, .conflict: return false
+            }
+        }
+    }
+
     @Test func `S6: the right password signs in and changes nothing`() {
         let owner = Account.fixture("o", email: ann, password: true)
         #expect(decide(owner) == Verdict(.signInByPassword, .signIn(user("o"), .nothing, emailWasRecycled: false)))

@@ -411,14 +411,16 @@ struct PasswordCase {
         return point
     }
 
-    var verdict: Verdict<SignInDecision> {
+    var question: SignInWithPasswordQuestion {
         SignInWithPasswordQuestion(
             owner: owner,
             isLocked: isLocked,
             passwordMatches: passwordMatches,
             secondFactorProvenBy: proven
-        ).decide(policy)
+        )
     }
+
+    var verdict: Verdict<SignInDecision> { question.decide(policy) }
 }
 
 /// A point in the input space of decisions that change one account without a sign-in.

@@ -558,7 +558,11 @@ extension Rule {
                 "O has no password, or another",
                 "refused: invalid password; with enumeration protection: invalid login credentials"
             )
-        case .passwordSignInNeedsSecondFactor: RuleText("O needs its second factor", "second factor required")
+        case .passwordSignInNeedsSecondFactor:
+            RuleText(
+                "O needs its second factor",
+                "second factor required; if a new password replaces the presented one: refused, sign in again"
+            )
         case .signInByPassword: RuleText("otherwise", "O is signed in")
         case .tooManyWrongPasswords:
             RuleText(

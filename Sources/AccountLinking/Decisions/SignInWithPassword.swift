@@ -38,30 +38,58 @@ package struct SignInWithPasswordQuestion {
         policy.allowsPasswordSignIn ? nil : Verdict(.passwordSignInNotEnabled, .operationNotAllowed)
     }
 
+    /// Decides about a new password in place of the one that was presented, without a session: rows S1 to S5 and S7,
+    /// then rows W.
+    ///
+    /// No second factor can be presented here. An account that needs one signs in, then changes its password.
+    package func decideReplacement(_ policy: LinkPolicy) -> Verdict<UpdateDecision> {
+        switch firstFactor(policy) {
+        case .refused(let refusal): return Verdict(refusal.rule, .refuse(refusal.decision))
+        case .found(let owner):
+            if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+                return Verdict(.passwordSignInNeedsSecondFactor, .refuse(.credentialTooOld))
+            }
+            return decideChangePassword(policy: policy, account: owner, isSessionRecent: true)
+        }
+    }
+
     private func decideAlone(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        if let refusal = Self.refusal(under: policy) { return Verdict(refusal.rule, .refuse(refusal.decision)) }
+        switch firstFactor(policy) {
+        case .refused(let refusal): return Verdict(refusal.rule, .refuse(refusal.decision))
+        case .found(let owner):
+            if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
+                return Verdict(.passwordSignInNeedsSecondFactor, .secondFactorRequired(owner.id))
+            }
+            return Verdict(.signInByPassword, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
+        }
+    }
+
+    /// The account whose password was presented.
+    private func firstFactor(_ policy: LinkPolicy) -> Lookup<Account, Refusal> {
+        if let refusal = Self.refusal(under: policy) { return .refused(refusal) }
         guard let owner else {
             // An unknown address is locked like any other. Only enumeration protection needs to show it.
             if isLocked, policy.protectsEmailEnumeration {
-                return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts))
+                return .refused(Verdict(.tooManyWrongPasswords, .tooManyAttempts))
             }
-            return Verdict(
-                .passwordSignInUnknownEmail,
-                .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound)
+            return .refused(
+                Verdict(
+                    .passwordSignInUnknownEmail,
+                    policy.protectsEmailEnumeration ? .invalidLoginCredentials : .emailNotFound
+                )
             )
         }
-        if owner.isDisabled { return Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)) }
-        if isLocked { return Verdict(.tooManyWrongPasswords, .refuse(.tooManyAttempts)) }
+        if owner.isDisabled { return .refused(Verdict(.passwordSignInAccountDisabled, .userDisabled)) }
+        if isLocked { return .refused(Verdict(.tooManyWrongPasswords, .tooManyAttempts)) }
         guard owner.hasPassword, passwordMatches else {
-            return Verdict(
-                .wrongPassword,
-                .refuse(policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword)
+            return .refused(
+                Verdict(
+                    .wrongPassword,
+                    policy.protectsEmailEnumeration ? .invalidLoginCredentials : .invalidPassword
+                )
             )
         }
-        if policy.needsSecondFactor(owner, provenBy: secondFactorProvenBy) {
-            return Verdict(.passwordSignInNeedsSecondFactor, .secondFactorRequired(owner.id))
-        }
-        return Verdict(.signInByPassword, .signIn(owner.id, AccountChange(), emailWasRecycled: false))
+        return .found(owner)
     }
 }
 

@@ -4,6 +4,8 @@ import AccountStore
 struct JudgedPassword: Sendable {
     let user: UserRecord?
     let verdict: Verdict<SignInDecision>
+    /// The policy of the verdict.
+    let policy: LinkPolicy
     let question: SignInWithPasswordQuestion
     let decision: DecisionRecord
     let attempt: PasswordAttempt
@@ -58,6 +60,7 @@ extension AccountOperations {
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,
+            policy: policy,
             question: question,
             decision: DecisionRecord(question, under: policy),
             attempt: attempt,

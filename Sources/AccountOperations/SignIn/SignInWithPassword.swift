@@ -49,7 +49,7 @@ extension AccountOperations {
 
 extension SignInDecision {
     /// Returns true if the first factor is right.
-    fileprivate var isSignIn: Bool {
+    var isSignIn: Bool {
         switch self {
         case .createUser, .signIn, .secondFactorRequired: true
         case .conflict, .refuse: false
