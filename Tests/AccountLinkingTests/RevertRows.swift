@@ -126,6 +126,25 @@ struct RevertLaws {
 
 /// Named rows.
 struct RevertRows {
+    @Test func `a code is mailed for every change of methods, except for suspensions, takeovers and migrations`() {
+        let points = everyPoint { choices in
+            let change = AccountChange.only {
+                if choices.chooseBool() { $0.password = .set }
+                if choices.chooseBool() { $0.phone = .remove }
+                if choices.chooseBool() { $0.linkedIdentity = identity(.google, "new") }
+                $0.endsSessions = choices.chooseBool()
+                $0.quarantinesRemovals = choices.chooseBool()
+                $0.voidsOutstandingProofs = choices.chooseBool()
+            }
+            return (change: change, rule: choices.choose(from: Rule.allCases))
+        }
+        checkLaw(points) { change, rule in
+            let changesMethods = change.password == .set || change.phone == .remove || change.linkedIdentity != nil
+            let hasOtherMail = change.quarantinesRemovals || change.voidsOutstandingProofs
+            return change.isMailedToUndo(by: rule) == (changesMethods && !hasOtherMail && rule != .subjectMoved)
+        }
+    }
+
     private func decide(
         _ account: Account?,
         _ before: [MethodSnapshot],

@@ -62,6 +62,18 @@ package func decideRevertMethodChange(
     return Verdict(rule, .revert(account.id, reversal))
 }
 
+extension AccountChange {
+    /// Returns true if the owner is mailed about the methods that the change adds, removes or replaces, with a code
+    /// that undoes it. For changes by a session or a sign-in.
+    ///
+    /// Suspended methods have their own mail. A migration of subjects (`subjectChange: move`) has none.
+    ///
+    /// - `rule`: the rule that made the change.
+    package func isMailedToUndo(by rule: Rule) -> Bool {
+        touchesMethods && !quarantinesRemovals && !voidsOutstandingProofs && rule != .subjectMoved
+    }
+}
+
 extension Account {
     fileprivate func has(_ method: SignInMethod) -> Bool {
         switch method {

@@ -10,12 +10,9 @@ extension AccountOperations {
     /// changes by a session or a sign-in.
     ///
     /// The session may be stolen, so the mail goes to the address from before the change, if it was proven. Reads the
-    /// database only if methods change. Suspended methods have their own mail (`suspendingMethods`); a migration of
-    /// subjects (`subjectChange: move`) has none.
+    /// database only if methods change. Suspended methods have their own mail (`suspendingMethods`).
     func mailingMethods(_ write: AccountWrite, changedBy change: AccountChange) async throws -> AccountWrite {
-        guard let previous = write.previous, change.touchesMethods, !change.quarantinesRemovals,
-            !change.voidsOutstandingProofs, write.event.rule != .subjectMoved
-        else { return write }
+        guard let previous = write.previous, change.isMailedToUndo(by: write.event.rule) else { return write }
         let changes = MethodChanges(change, from: previous, to: write.user)
         if changes.isEmpty { return write }
         var write = write
