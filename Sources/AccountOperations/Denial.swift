@@ -75,9 +75,22 @@ extension AccountOperations {
         refused(.conflict(refusal.decision), by: refusal.rule)
     }
 
+    func refused(_ refusal: Verdict<EmailCodeRefusal>) -> Denial {
+        refused(Denial(refusal.decision), by: refusal.rule)
+    }
+
     /// The fact that a request names.
     /// - Throws: the refusal of the rule if there is none.
     func fact<Fact>(_ lookup: Lookup<Fact, Refusal>) throws(Denial) -> Fact {
+        switch lookup {
+        case .found(let fact): return fact
+        case .refused(let refusal): throw refused(refusal)
+        }
+    }
+
+    /// The fact about a mailed code.
+    /// - Throws: the refusal of the rule if there is none.
+    func fact<Fact>(_ lookup: Lookup<Fact, EmailCodeRefusal>) throws(Denial) -> Fact {
         switch lookup {
         case .found(let fact): return fact
         case .refused(let refusal): throw refused(refusal)

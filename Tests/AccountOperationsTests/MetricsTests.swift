@@ -148,6 +148,33 @@ struct MetricsTests {
             try await expect(.conflictClosed) { try await service.decline(handle).denial }
             try await expect(.pendingUsed) { try await service.signIn(pendingToken: handle).denial }
 
+            // Mailed codes.
+            try await expect(.emailCodeUnknown) {
+                try await outcome(await operations.inspectEmailCode("forged", tenant: .project)).denial
+            }
+            try await expect(.emailCodeUnknown) {
+                try await outcome(await operations.disownAccount("forged", tenant: .project)).denial
+            }
+            try await expect(.resetOfUnknownEmail) { try await service.askForReset("bob@example.com").denial }
+            _ = try await service.askForLink("ada@example.com").success()
+            let sent = try #require(try await operations.mailsWithUsableCodes(tenant: .project).last?.code)
+            try await expect(.signInLinkWrongAddress) {
+                let link = EmailLinkSignIn(email: "eve@example.com", code: sent, idToken: nil)
+                return try await outcome(await operations.signInWithEmailLink(link, tenant: .project)).denial
+            }
+            try await expect(.shortCodeWrong) {
+                try await outcome(
+                    await operations.exchangeShortCode(
+                        "00000000",
+                        of: .passwordReset,
+                        mailedTo: try address("ada@example.com"),
+                        tenant: .project,
+                        locale: nil,
+                        clientAddress: nil
+                    )
+                ).denial
+            }
+
             // Sign-ins and sign-ups.
             try await expect(.wrongPassword) { try await service.signIn("ada@example.com", "wrong").denial }
             try await expect(.signUpEmailExists) {

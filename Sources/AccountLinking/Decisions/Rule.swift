@@ -55,6 +55,30 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case emailLinkSignUpNotAllowed = "M9"
     case signUpByEmailLink = "M1"
 
+    // Requests for mailed codes (`decideFindMailedAccount`, `decideSendPasswordReset`, `decideSendEmailChange`).
+    case mailedCodeUnknownAccount = "M13"
+    case mailedCodeWithoutEmail = "M14"
+    case resetOfUnknownEmail = "M15"
+    case mailedChangeNeedsRecentSignIn = "M16"
+    case mailedChangeEmailExists = "M17"
+    case mailedCodeWithheld = "M18"
+    case mailedCodeSent = "M19"
+
+    // Use of mailed codes (`decideUseEmailCode`, `refusalOfSignInLink`).
+    case emailCodeUnknown = "M20"
+    case emailCodeUsed = "M21"
+    case emailCodeExpired = "M22"
+    case emailCodeLocked = "M23"
+    case signInLinkWrongAddress = "M24"
+    case signInLinkOfOtherMailbox = "M25"
+
+    // Short codes (`decideGuessShortCode`, `refusalOfShortCode`).
+    case tooManyShortCodeGuesses = "M26"
+    case shortCodeLocked = "M27"
+    case shortCodeWrong = "M28"
+    case shortCodeLinkUnusable = "M29"
+    case shortCodeExchanged = "M30"
+
     // Telephone number (`SignInWithPhoneQuestion`, `decideSendPhoneCode`).
     case phoneNotEnabled = "N0"
     case phoneAccountDisabled = "N4"
@@ -461,6 +485,53 @@ extension Rule {
         case .takeoverByEmailLink: RuleText("O is not proven", "takeover by the link")
         case .emailLinkSignUpNotAllowed: RuleText("clients may not sign up", "refused: admin only")
         case .signUpByEmailLink: RuleText("otherwise", "new account with the address, proven")
+        // Mailed codes.
+        case .mailedCodeUnknownAccount:
+            RuleText("by administrator, no account has the address", "refused: user not found")
+        case .mailedCodeWithoutEmail: RuleText("the account has no address", "refused: missing address")
+        case .resetOfUnknownEmail:
+            RuleText(
+                "a password reset, no account has the address, no enumeration protection",
+                "refused: address not found"
+            )
+        case .mailedChangeNeedsRecentSignIn:
+            RuleText("a change of address, the session is old", "refused: sign in again")
+        case .mailedChangeEmailExists:
+            RuleText(
+                """
+                a change of address, another account has the new address or its reservation; no enumeration \
+                protection, or by administrator
+                """,
+                "refused: address exists"
+            )
+        case .mailedCodeWithheld:
+            RuleText(
+                "as M15 or M17, with enumeration protection",
+                "answered as M19; the code is void and not mailed; the account that has the new address is warned"
+            )
+        case .mailedCodeSent: RuleText("otherwise", "a code is mailed, within limits")
+        case .emailCodeUnknown: RuleText("no such code, or one for another purpose", "refused: invalid code")
+        case .emailCodeUsed: RuleText("used or void", "refused: invalid code")
+        case .emailCodeExpired: RuleText("expired", "refused: expired code")
+        case .emailCodeLocked: RuleText("five wrong addresses", "refused: too many attempts")
+        case .signInLinkWrongAddress:
+            RuleText("a sign-in link, mailed to another address than the client names", "counted, and refused")
+        case .signInLinkOfOtherMailbox:
+            RuleText(
+                "a sign-in link, mailed to another spelling of the account's address, perhaps another mailbox",
+                "refused: invalid code; it stays usable"
+            )
+        case .tooManyShortCodeGuesses:
+            RuleText(
+                "the mailbox, the caller or the project has used up its guesses",
+                "refused: too many attempts; not counted"
+            )
+        case .shortCodeLocked:
+            RuleText("five wrong guesses since the newest mail", "refused: too many attempts, even the right code")
+        case .shortCodeWrong: RuleText("not the code of the newest mail, or no mail", "counted, and refused")
+        case .shortCodeLinkUnusable:
+            RuleText("the right code, its mail's link cannot be used", "refused: invalid code")
+        case .shortCodeExchanged: RuleText("otherwise", "a new code replaces it and the link of its mail")
         // Telephone number.
         case .phoneNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .phoneAccountDisabled: RuleText("T is disabled, or N if there is no session", "refused: user disabled")

@@ -58,7 +58,8 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     /// Too many wrong passwords; this one was not compared.
     case tooManyAttempts
     case selfDeletionDisabled
-    /// The account, address or session epoch of the code is no longer current (rules R5 and U12).
+    /// The code is unknown or used (M20 and M21), or its account, address or session epoch is no longer current (R5 and
+    /// U12).
     case invalidEmailCode
 }
 

@@ -26,10 +26,9 @@ extension AccountOperations {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
         return try await retrying(effects) {
             let code: EmailCodeRecord
-            do {
-                code = try await usableEmailCode(use, as: [.verifyEmail])
-            } catch let denial as Denial {
-                throw try await storedAnswer(to: idempotent, by: use) ?? denial
+            switch try await findEmailCode(use, as: [.verifyEmail]) {
+            case .found(let found): code = found
+            case .refused(let refusal): throw try await storedAnswer(to: idempotent, by: use) ?? refused(refusal)
             }
             let judged = try await judge(code, isDisowned: true)
             let verdict = judged.verdict

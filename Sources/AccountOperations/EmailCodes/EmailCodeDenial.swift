@@ -1,4 +1,6 @@
-/// Defects of requests for codes and of presented codes. Policy refuses with `Refusal`.
+import AccountLinking
+
+/// Defects of requests for codes and of presented codes. The rules refuse codes with `EmailCodeRefusal`.
 package enum EmailCodeDenial: Sendable, Hashable {
     // The settings of the link.
     case invalidContinueURL
@@ -25,4 +27,18 @@ package enum EmailCodeDenial: Sendable, Hashable {
     case wrongCode
     /// Too many wrong addresses or short codes. The user must request a new code.
     case tooManyAttempts
+}
+
+extension Denial {
+    init(_ refusal: EmailCodeRefusal) {
+        self =
+            switch refusal {
+            case .refused(let refusal): .refusal(refusal)
+            case .noAddress: .emailCode(.missingEmail)
+            case .expired: .emailCode(.expired)
+            case .wrongAddress: .emailCode(.wrongAddress)
+            case .wrongCode: .emailCode(.wrongCode)
+            case .tooManyAttempts: .emailCode(.tooManyAttempts)
+            }
+    }
 }

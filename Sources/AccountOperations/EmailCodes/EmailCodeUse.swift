@@ -21,19 +21,19 @@ struct EmailCodeUse: Sendable {
 }
 
 extension AccountOperations {
+    /// - Throws: the refusal of the rule, or a database error.
     func usableEmailCode(
         _ use: EmailCodeUse,
         as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
     ) async throws -> EmailCodeRecord {
-        guard let code = try await store.emailCode(use.hash, tenant: use.tenant), kinds.contains(code.kind) else {
-            throw Denial.refusal(.invalidEmailCode)
-        }
-        switch code.state(at: use.now) {
-        case .usable: return code
-        case .consumed: throw Denial.refusal(.invalidEmailCode)
-        case .expired: throw Denial.emailCode(.expired)
-        case .locked: throw Denial.emailCode(.tooManyAttempts)
-        }
+        try fact(await findEmailCode(use, as: kinds))
+    }
+
+    func findEmailCode(
+        _ use: EmailCodeUse,
+        as kinds: [EmailCodeRecord.Kind]
+    ) async throws -> Lookup<EmailCodeRecord, EmailCodeRefusal> {
+        decideUseEmailCode(try await store.emailCode(use.hash, tenant: use.tenant), as: kinds, now: use.now)
     }
 
     /// Applies a change and consumes the code, in one transaction.

@@ -84,11 +84,10 @@ extension AccountOperations {
     }
 
     private func plan(_ request: EmailCodeRequest) async throws -> Plan {
-        let isProtected = policy.protectsEmailEnumeration && !request.isAdministrator
         let tenant = request.tenant
         switch request.action {
         case .emailSignIn(let email):
-            guard policy.allowsEmailLinkSignIn else { throw Denial.refusal(.operationNotAllowed) }
+            if let refusal = SignInWithEmailLinkQuestion.refusal(under: policy) { throw refused(refusal) }
             let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
             return Plan(
                 kind: .emailSignIn,
@@ -98,72 +97,78 @@ extension AccountOperations {
             )
         case .passwordReset(let email):
             let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
-            if recipient.owner == nil, !policy.protectsEmailEnumeration { throw Denial.refusal(.emailNotFound) }
-            return Plan(
+            let plan = Plan(
                 kind: .passwordReset,
                 answered: email,
                 email: recipient.spelling ?? email,
-                user: recipient.owner,
-                isWithheld: recipient.owner == nil
+                user: recipient.owner
             )
+            return try follow(decideSendPasswordReset(policy: policy, owner: recipient.owner), plan)
         case .verifyEmail(let subject):
-            return try await about(subject, tenant: tenant) { user, email, session in
-                Plan(
-                    kind: .verifyEmail,
-                    answered: email,
-                    email: email,
-                    displayName: user.profile.displayName,
-                    user: user.id,
-                    caller: session
-                )
-            }
+            let (user, session) = try await load(subject, tenant: tenant)
+            let mailed = try fact(decideFindMailedAccount(user))
+            return Plan(
+                kind: .verifyEmail,
+                answered: mailed.address,
+                email: mailed.address,
+                displayName: mailed.user.profile.displayName,
+                user: mailed.user.id,
+                caller: session
+            )
         case .verifyAndChangeEmail(let subject, let newAddress):
-            return try await about(subject, tenant: tenant) { user, email, session in
-                guard session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true else {
-                    throw Denial.refusal(.credentialTooOld)
-                }
-                let recipient = try await store.recipient(of: newAddress, tenant: tenant, at: effects.now())
-                let isOwned = recipient.owner.map { $0 != user.id } ?? false
-                var change = AccountChange()
-                change.email = .set(newAddress, proof: .emailCode)
-                let isReserved = decideTakeAddress(change, by: user.id, reservation: recipient.reservation) != nil
-                if isOwned || isReserved, !isProtected { throw Denial.refusal(.emailExists) }
-                return Plan(
-                    kind: .verifyAndChangeEmail,
-                    answered: email,
-                    email: email,
-                    newEmail: recipient.spelling ?? newAddress,
-                    displayName: user.profile.displayName,
-                    user: user.id,
-                    sessionEpoch: user.sessionEpoch,
-                    caller: session,
-                    isWithheld: isOwned || isReserved,
-                    warnsOwner: isOwned
-                )
-            }
+            let (user, session) = try await load(subject, tenant: tenant)
+            let mailed = try fact(decideFindMailedAccount(user))
+            let recipient = try await store.recipient(of: newAddress, tenant: tenant, at: effects.now())
+            let isSessionRecent =
+                session?.isRecent(for: .requestEmailChange, policy: policy, now: effects.now()) ?? true
+            let verdict = decideSendEmailChange(
+                policy: policy,
+                account: mailed.user.id,
+                newAddress: newAddress,
+                owner: recipient.owner,
+                reservation: recipient.reservation,
+                isSessionRecent: isSessionRecent,
+                isAdministrator: request.isAdministrator
+            )
+            let plan = Plan(
+                kind: .verifyAndChangeEmail,
+                answered: mailed.address,
+                email: mailed.address,
+                newEmail: recipient.spelling ?? newAddress,
+                displayName: mailed.user.profile.displayName,
+                user: mailed.user.id,
+                sessionEpoch: mailed.user.sessionEpoch,
+                caller: session
+            )
+            return try follow(verdict, plan)
         }
     }
 
-    /// Finds the account, its address, and the requesting session (`nil` for an administrator).
-    private func about(
+    /// Adds the decision to the plan.
+    /// - Throws: the refusal of the rule.
+    private func follow(_ verdict: Verdict<SendEmailCodeDecision>, _ plan: Plan) throws(Denial) -> Plan {
+        var plan = plan
+        switch verdict.decision {
+        case .refuse(let refusal): throw refused(Verdict(verdict.rule, refusal))
+        case .mail: break
+        case .withhold(let warnsOwner):
+            plan.isWithheld = true
+            plan.warnsOwner = warnsOwner
+        }
+        return plan
+    }
+
+    /// The account, if there is one, and the requesting session (`nil` for an administrator).
+    private func load(
         _ subject: EmailCodeRequest.Subject,
-        tenant: TenantID,
-        _ plan: (UserRecord, _ email: EmailAddress, _ session: AuthenticatedSession?) async throws -> Plan
-    ) async throws -> Plan {
-        let user: UserRecord
-        var caller: AuthenticatedSession?
+        tenant: TenantID
+    ) async throws -> (user: UserRecord?, session: AuthenticatedSession?) {
         switch subject {
         case .session(let idToken):
             let session = try await authenticate(idToken: idToken, tenant: tenant)
-            (user, caller) = (session.user, session)
-        case .owner(let address):
-            guard let owner = try await store.user(owning: .email(address), tenant: tenant) else {
-                throw Denial.refusal(.userNotFound)
-            }
-            user = owner
+            return (session.user, session)
+        case .owner(let address): return (try await store.user(owning: .email(address), tenant: tenant), nil)
         }
-        guard let email = user.email else { throw Denial.emailCode(.missingEmail) }
-        return try await plan(user, email.address, caller)
     }
 
     private func send(_ plan: Plan, _ request: EmailCodeRequest) async throws -> SentEmailCode {

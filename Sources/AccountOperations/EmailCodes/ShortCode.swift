@@ -57,16 +57,22 @@ extension AccountOperations {
             from: clientAddress
         )
         return try await retrying(effects) {
-            guard try await store.reached(limits, tenant: tenant, at: now).isEmpty else {
-                throw Denial.emailCode(.tooManyAttempts)
-            }
-            let known = try await store.shortCode(kind, of: mailbox, tenant: tenant)
+            let isLimitReached = try await !store.reached(limits, tenant: tenant, at: now).isEmpty
+            // Beyond the limits nothing more is read or compared.
+            let known = isLimitReached ? nil : try await store.shortCode(kind, of: mailbox, tenant: tenant)
             let current =
                 known.flatMap { now < $0.expiresAt ? $0 : nil }
                 ?? ShortCodeRecord(tenant: tenant, kind: kind, mailbox: mailbox, expiresAt: countedUntil)
-            guard !current.isLocked else { throw Denial.emailCode(.tooManyAttempts) }
-            let isRight = ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
-            guard isRight, let linkHash = current.linkHash else {
+            let isRight =
+                current.isLocked
+                ? false
+                : ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
+            let verdict = decideGuessShortCode(current, isRight: isRight, isLimitReached: isLimitReached)
+            let linkHash: [UInt8]
+            switch verdict.decision {
+            case .exchange(let hash): linkHash = hash
+            case .refuse(let refusal): throw refused(Verdict(verdict.rule, refusal))
+            case .wrong:
                 let isCounted = try await store.countFailedAttempt(
                     current,
                     until: countedUntil,
@@ -74,11 +80,10 @@ extension AccountOperations {
                     at: now
                 )
                 guard isCounted else { throw FactsMoved() }
-                throw Denial.emailCode(.wrongCode)
+                throw refused(Verdict(verdict.rule, .wrongCode))
             }
-            guard try await store.emailCode(linkHash, tenant: tenant)?.state(at: now) == .usable else {
-                throw Denial.refusal(.invalidEmailCode)
-            }
+            let linked = try await store.emailCode(linkHash, tenant: tenant)
+            if let refusal = refusalOfShortCode(linkedTo: linked, now: now) { throw refused(refusal) }
             try await store.exchange(current, for: code.hash, within: limits, at: now).requireApplied()
             let link = mailLinks.page(
                 for: kind,

@@ -59,9 +59,9 @@ extension AccountOperations {
 
         return try await retrying(effects) { [attempt] in
             let code = try await usableEmailCode(use, as: [.emailSignIn])
-            guard address == code.email else {
+            if let refusal = refusalOfSignInLink(mailedTo: code.email, named: address) {
                 guard try await store.countWrongAddress(code) else { throw FactsMoved() }
-                throw Denial.emailCode(.wrongAddress)
+                throw refused(refusal)
             }
             var firstFactor = FirstFactor(.emailLink(code.email))
             firstFactor.origin = caller?.origin
@@ -83,10 +83,7 @@ extension AccountOperations {
         let target = try await target(of: caller)
         let claim = try await store.claim(on: code.email, tenant: use.tenant, at: use.now)
         let owner = claim.owner
-        // The link was sent before the account existed, to another spelling of the address and perhaps another mailbox.
-        if let mailbox = owner?.email?.address, !mailbox.isSameMailbox(as: code.email) {
-            throw Denial.refusal(.invalidEmailCode)
-        }
+        if let refusal = refusalOfSignInLink(mailedTo: code.email, owner: owner?.account) { throw refused(refusal) }
         if let target, let caller {
             firstFactor.isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: use.now)
         }
