@@ -106,6 +106,7 @@ struct Core: Service, CustomStringConvertible {
             )
             let channels = composition.mode.channels(operations.project)
             composition.mode.whenReady(address.value)
+            StartUpPages.release()
             await withTaskGroup { upkeep in
                 upkeep.addTask { await maintainKeys(keys, operations) }
                 upkeep.addTask { await purge(operations, clocks) }

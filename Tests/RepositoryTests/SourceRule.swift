@@ -354,6 +354,8 @@ extension SourceRule {
         "Sources/PostgresCluster/FileSystem.swift",
         "Sources/PostgresCluster/ServerUser.swift",
         "Sources/concord/Attribution+Operator.swift",
+        // Addresses of the program's own pages.
+        "Sources/concord/StartUpPages.swift",
         // Writes of parts of an array to a file.
         "Sources/concord/StandardOutput.swift",
         // Code of every request and every token, where bounds checks cost more than 5 %.
