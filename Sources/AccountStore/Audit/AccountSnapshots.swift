@@ -4,7 +4,7 @@ package import Postgres
 /// Reads accounts whole, one at a time, as of one instant, without writing anything.
 ///
 /// PostgreSQL sorts each table by user on a separate connection; `AccountMerge` combines the rows of an account. Memory
-/// holds 100 accounts at any time.
+/// holds 20 accounts at any time.
 package struct AccountSnapshots: Sendable {
     /// The accounts that are read.
     package enum Selection: Sendable {
