@@ -59,6 +59,7 @@ struct CopyReaderTests {
                 FROM (VALUES (0::bigint), (1), (2), (255), (256), (65535), (65536), (100000), (-1)) AS numbers (n)
                 """
             let reader = try CopyReader(query, on: connection)
+            var row = CopiedRow()
             for number: Int64 in [0, 1, 2, 255, 256, 65_535, 65_536, 100_000, -1] {
                 #expect(try reader.next(&row))
                 let read: Int64 = try row.next()
@@ -87,6 +88,7 @@ struct CopyReaderTests {
                 let number = [0, -1, .max, .min][place % 4] as Int64
                 let time = PostgresTimestamp(microsecondsSinceEpoch: [0, -1, 1_800_000_000_123_456][place % 3])
                 let reader = try CopyReader("SELECT \(text), \(number), \(time), \(place % 2 == 0)", on: connection)
+                var row = CopiedRow()
                 #expect(try reader.next(&row))
                 let readText: String = try row.next()
                 let readNumber: Int64 = try row.next()
@@ -109,6 +111,7 @@ struct CopyReaderTests {
         ] {
             try await PostgresConnection.withConnection(try TestCluster.shared.get().configuration()) { connection in
                 let reader = try CopyReader(query, on: connection)
+                var row = CopiedRow()
                 let failure = #expect(throws: PostgresError.self) { while try reader.next(&row) {} }
                 #expect(failure?.sqlState == code)
             }
@@ -119,6 +122,7 @@ struct CopyReaderTests {
         struct Enough: Error {}
         try await PostgresConnection.withConnection(try TestCluster.shared.get().configuration()) { connection in
             let reader = try CopyReader("SELECT pg_sleep(60)::text", on: connection) { throw Enough() }
+            var row = CopiedRow()
             #expect(throws: Enough.self) { try reader.next(&row) }
             reader.cancel()
             #expect(try !reader.next(&row))
