@@ -8,12 +8,6 @@ package struct AccountPage: Sendable {
     package let passwordHashes: [UserID: String]
     /// The id after which the next page starts; `nil` if this page is not full.
     package let lastID: UserID?
-
-    package init(users: [UserRecord] = [], passwordHashes: [UserID: String] = [:], lastID: UserID? = nil) {
-        self.users = users
-        self.passwordHashes = passwordHashes
-        self.lastID = lastID
-    }
 }
 
 extension AccountStore {

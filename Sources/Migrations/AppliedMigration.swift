@@ -14,22 +14,6 @@ package struct AppliedMigration: Sendable, Hashable {
     /// The version of Concord that applied it.
     package let toolVersion: String
 
-    package init(
-        version: Int,
-        name: String,
-        checksum: String,
-        appliedAt: String?,
-        durationMilliseconds: Int64?,
-        toolVersion: String
-    ) {
-        self.version = version
-        self.name = name
-        self.checksum = checksum
-        self.appliedAt = appliedAt
-        self.durationMilliseconds = durationMilliseconds
-        self.toolVersion = toolVersion
-    }
-
     /// False for an interrupted migration.
     package var isFinished: Bool { appliedAt != nil }
 

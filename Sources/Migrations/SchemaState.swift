@@ -5,10 +5,6 @@ package struct SchemaState: Sendable, Hashable {
     /// Ascending by version; empty if no migration ever ran.
     package let applied: [AppliedMigration]
 
-    package init(applied: [AppliedMigration]) {
-        self.applied = applied
-    }
-
     /// The newest completely applied migration; 0 for none.
     package var version: Int { applied.last { $0.isFinished }?.version ?? 0 }
 
@@ -42,7 +38,9 @@ package struct SchemaState: Sendable, Hashable {
             return Self(applied: [])
         }
     }
+}
 
+extension SchemaState {
     init(_ connection: PostgresConnection) throws(PostgresError) {
         do {
             applied = try connection.query(AppliedMigration.ledger)

@@ -8,14 +8,6 @@ package struct ConnectFailure: Sendable, Hashable {
     package var state: SQLState?
     /// The text of PostgreSQL or libpq, on one line. Never contains the password.
     package var reason: String
-
-    package init(place: String, user: String, database: String, state: SQLState? = nil, reason: String) {
-        self.place = place
-        self.user = user
-        self.database = database
-        self.state = state
-        self.reason = reason
-    }
 }
 
 /// The parts of libpq's message about a failed connection.

@@ -183,12 +183,6 @@ private struct Sending {
     /// `true` while libpq has accepted everything.
     private(set) var isAccepted = true
 
-    init(connection: Connection, conversation: Conversation<Job, ResultSet>, known: Set<Int>) {
-        self.connection = connection
-        self.conversation = conversation
-        self.known = known
-    }
-
     mutating func send(_ statements: [NamedStatement], exchange: Int) {
         prepare(statements, exchange: exchange)
         for (index, statement) in statements.enumerated() {

@@ -21,11 +21,7 @@ extension PostgresValue {
 
 /// Bytes of parameters, in network byte order.
 package struct ParameterBuffer: Sendable, Hashable {
-    private(set) var bytes: [UInt8]
-
-    init(bytes: [UInt8] = []) {
-        self.bytes = bytes
-    }
+    private(set) var bytes: [UInt8] = []
 
     package mutating func append<Integer: FixedWidthInteger>(_ integer: Integer) {
         var shift = Integer.bitWidth

@@ -1,7 +1,6 @@
 import AccountLinking
 import AccountOperations
 import AccountTestSupport
-import HTTPServer
 import HTTPTypes
 import JSON
 import NIOCore
@@ -10,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import AccountAPI
+@testable import HTTPServer
 
 struct NetworkAddressTests {
     @Test(arguments: [

@@ -1,13 +1,13 @@
 import AccountLinking
 import AccountOperations
 import AccountTestSupport
-import HTTPServer
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Testing
 
 @testable import AccountAPI
+@testable import HTTPServer
 
 /// The "no" of an operation at the edge: `Edge` alone makes it an answer.
 struct DenialTests {

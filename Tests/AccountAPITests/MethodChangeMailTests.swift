@@ -1,4 +1,3 @@
-import AccountLinking
 import AccountStore
 import AccountTestSupport
 import HTTPTypes
@@ -6,6 +5,7 @@ import JSON
 import Postgres
 import Testing
 
+@testable import AccountLinking
 @testable import AccountOperations
 
 /// The mail that reports changed sign-in methods to the owner of an account, and restores them.

@@ -1,6 +1,5 @@
 import AccountOperations
 import AccountTestSupport
-import HTTPServer
 import HTTPTypes
 import JSON
 import NIOCore
@@ -9,6 +8,7 @@ import Postgres
 import Testing
 
 @testable import AccountAPI
+@testable import HTTPServer
 
 /// One client that makes rows without end, as a stranger would, over HTTP.
 struct StrangerLimitTests {

@@ -3,13 +3,14 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
-import HTTPServer
 import HTTPTypes
 import JSON
 import Logging
 import NIOCore
 import NIOHTTP1
 import Testing
+
+@testable import HTTPServer
 
 /// The whole API, without a socket; everything else as served.
 struct TestAPI: Sendable {

@@ -1,6 +1,7 @@
-import AccountLinking
 import AccountTestSupport
 import Testing
+
+@testable import AccountLinking
 
 private let google = SignInMethod.provider(.google)
 

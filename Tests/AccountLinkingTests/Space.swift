@@ -1,5 +1,6 @@
-import AccountLinking
 import AccountTestSupport
+
+@testable import AccountLinking
 
 /// Every account that the rules distinguish, as the odometer chooses.
 extension Account {

@@ -1,5 +1,6 @@
-import AccountLinking
 import Testing
+
+@testable import AccountLinking
 
 struct ResetPasswordRows {
     private func decide(

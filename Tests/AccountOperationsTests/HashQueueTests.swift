@@ -1,6 +1,7 @@
-import AccountOperations
 import AccountTestSupport
 import Testing
+
+@testable import AccountOperations
 
 /// Sequences of callers, and the invariants of the queue in each.
 struct HashQueueTests {

@@ -1,7 +1,7 @@
-import AccountLinking
 import AccountTestSupport
 import Testing
 
+@testable import AccountLinking
 @testable import AccountOperations
 
 /// Accounts that share traits, found among more of them than memory holds.

@@ -79,7 +79,7 @@ struct JournalTests {
 
     private func entry(_ users: [UserRecord], more claims: [Identifier] = []) -> JournalEntry {
         JournalEntry(
-            JournalStep(tenant: .project, change: event(.userUpdated).id),
+            step: JournalStep(tenant: .project, change: event(.userUpdated).id, number: 0),
             users: users.map(\.id.rawValue),
             claims: (users.flatMap(\.identifiers) + claims).map(JournalEntry.Claim.init),
             retainedUntil: later

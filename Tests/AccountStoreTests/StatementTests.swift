@@ -1132,9 +1132,9 @@ private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.ma
 
 /// Statements of administrators' changes. No request waits for them, but they too concern one account.
 private let statementsOfJournal: [Statement] = {
-    let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4))
+    let step = JournalStep(tenant: tenant, change: PostgresUUID(high: 3, low: 4), number: 0)
     let claim = JournalEntry.Claim(kind: "email", value: "user7@example.com")
-    let entry = JournalEntry(step, users: ["user-7"], claims: [claim], retainedUntil: later)
+    let entry = JournalEntry(step: step, users: ["user-7"], claims: [claim], retainedUntil: later)
     let clash = JournalClash(table: "users", user: "user-7", subject: "display_name")
     let single: [(String, SQL)] = [
         ("assertClashes", AccountJournalRow.assertClashes([clash], step)),

@@ -1,7 +1,6 @@
 import AccountLinking
 import AccountTestSupport
 import Glibc
-import IdentityProviders
 import JSON
 import Logging
 import NIOCore
@@ -9,6 +8,8 @@ import NIOHTTP1
 import NameResolution
 import Synchronization
 import Testing
+
+@testable import IdentityProviders
 
 /// Fetching over a real socket, from a server in this process.
 struct IssuerHTTPClientTests {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Migrations
-import Postgres
 import PostgresCluster
 import Testing
 
+@testable import Postgres
 @testable import concord
 
 /// The text and the exit code of a command after a failure of the database.

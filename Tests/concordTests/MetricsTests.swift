@@ -3,7 +3,6 @@ import AccountLinking
 import AccountOperations
 import AccountTestSupport
 import FoundationEssentials
-import HTTPServer
 import HTTPTypes
 import JSON
 import Logging
@@ -13,6 +12,7 @@ import Postgres
 import PrometheusMetrics
 import Testing
 
+@testable import HTTPServer
 @testable import concord
 
 /// The metrics, which the sender of a request cannot influence.

@@ -2,10 +2,10 @@ import AccountOperations
 import AccountTestSupport
 import ArgumentParser
 import FoundationEssentials
-import Migrations
 import Postgres
 import Testing
 
+@testable import Migrations
 @testable import concord
 
 /// Five migrations of which the ledger knows four, one in each condition.

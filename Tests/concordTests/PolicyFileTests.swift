@@ -1,11 +1,11 @@
 import AccountLinking
-import AccountOperations
 import AccountStore
 import AccountTestSupport
 import Foundation
 import JSON
 import Testing
 
+@testable import AccountOperations
 @testable import concord
 
 /// The file that a policy is proposed in.

@@ -28,11 +28,6 @@ package struct AuditRule: Sendable {
         package var key: String
         /// The account's part in the trait.
         package var detail: String
-
-        package init(key: String, detail: String) {
-            self.key = key
-            self.detail = detail
-        }
     }
 
     /// An account of a group, with its trait.

@@ -30,13 +30,6 @@ package struct Proposal: Sendable, Hashable {
     /// The version of that account, as the audit read it; `nil` if there is no account.
     package var version: Int64?
     package var offer: RepairOffer
-
-    package init(finding: Finding, user: UserID, version: Int64?, offer: RepairOffer) {
-        self.finding = finding
-        self.user = user
-        self.version = version
-        self.offer = offer
-    }
 }
 
 extension AccountSnapshot {

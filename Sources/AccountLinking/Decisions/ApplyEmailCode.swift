@@ -17,14 +17,9 @@ package enum EmailCodeChange: Sendable, Hashable {
 /// Methods and second factors that are no older than a recovery mail. A thief may have added them.
 package struct AccountAdditions: Sendable, Hashable {
     /// Without mailed links, which go to the recovered address.
-    package var methods: Set<SignInMethod>
+    package var methods: Set<SignInMethod> = []
     /// Second factors that are older; `nil` if none is younger.
     package var olderSecondFactors: [SecondFactor]?
-
-    package init(methods: Set<SignInMethod> = [], olderSecondFactors: [SecondFactor]? = nil) {
-        self.methods = methods
-        self.olderSecondFactors = olderSecondFactors
-    }
 
     package var isEmpty: Bool { methods.isEmpty && olderSecondFactors == nil }
 }

@@ -6,12 +6,6 @@ package struct MethodReversal: Sendable, Hashable {
     package var restored: [SignInMethod] = []
     /// Methods that cannot be restored, because another account has their number or identity.
     package var taken: [SignInMethod] = []
-
-    package init(removed: [SignInMethod] = [], restored: [SignInMethod] = [], taken: [SignInMethod] = []) {
-        self.removed = removed
-        self.restored = restored
-        self.taken = taken
-    }
 }
 
 /// The decision about a code that restores sign-in methods.

@@ -19,13 +19,6 @@ package struct HypotheticalSignIn: Sendable, Hashable {
     /// True if the account is linked to another user of the provider.
     package var isByAnotherSubject = false
 
-    package init(provider: ProviderID, issuer: Issuer, flag: VerifiedFlag, isHosted: Bool) {
-        self.provider = provider
-        self.issuer = issuer
-        self.flag = flag
-        self.isHosted = isHosted
-    }
-
     private static let otherIssuer = "https://issuer.invalid"
 
     /// Every sign-in with `provider` that `tables` may distinguish.
@@ -93,12 +86,6 @@ package struct SignInTransition: Sendable, Hashable {
     package var signIn: HypotheticalSignIn
     package var before: SimulatedOutcome
     package var after: SimulatedOutcome
-
-    package init(_ signIn: HypotheticalSignIn, from before: SimulatedOutcome, to after: SimulatedOutcome) {
-        self.signIn = signIn
-        self.before = before
-        self.after = after
-    }
 
     /// The effect on the account; `nil` if its methods already report it.
     package var effect: SimulatedEffect? {

@@ -32,7 +32,7 @@ package struct PolicyComparison: Sendable {
         guard let account = snapshot.account, snapshot.unreadable.isEmpty else { return [] }
         var found: [Prediction] = []
         func report(_ effect: SimulatedEffect, _ cause: Prediction.Cause) {
-            found.append(Prediction(effect, tenant: snapshot.tenant, user: snapshot.id, cause))
+            found.append(Prediction(effect: effect, tenant: snapshot.tenant, user: snapshot.id, cause: cause))
         }
         compareMethods(of: account, report)
         if let email = account.email {
@@ -56,7 +56,8 @@ package struct PolicyComparison: Sendable {
         var seen: Set<UserID> = []
         return members.compactMap { member in
             guard member.user != owner, seen.insert(member.user).inserted else { return nil }
-            return Prediction(.addressShared, tenant: tenant, user: member.user, .sharedAddress(address, owner: owner))
+            let cause = Prediction.Cause.sharedAddress(address, owner: owner)
+            return Prediction(effect: .addressShared, tenant: tenant, user: member.user, cause: cause)
         }
     }
 
@@ -157,7 +158,7 @@ package struct PolicyComparison: Sendable {
             let isLinked = subject == .own
             let before = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: present)
             let after = outcome(of: signIn, to: account, at: address, isLinked: isLinked, under: proposed)
-            return before == after ? nil : SignInTransition(signIn, from: before, to: after)
+            return before == after ? nil : SignInTransition(signIn: signIn, before: before, after: after)
         }
     }
 
@@ -273,13 +274,6 @@ package struct Prediction: Sendable, Hashable {
     package var tenant: TenantID
     package var user: UserID
     package var cause: Cause
-
-    package init(_ effect: SimulatedEffect, tenant: TenantID, user: UserID, _ cause: Cause) {
-        self.effect = effect
-        self.tenant = tenant
-        self.user = user
-        self.cause = cause
-    }
 
     /// The cause, in the form of audit findings.
     package var evidence: Evidence {

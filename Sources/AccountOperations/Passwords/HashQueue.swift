@@ -35,10 +35,6 @@ package struct HashCaller: Sendable, Hashable {
 package struct HashQueue: Sendable {
     package struct Ticket: Sendable, Hashable {
         package let number: UInt64
-
-        package init(number: UInt64) {
-            self.number = number
-        }
     }
 
     package enum Refusal: String, Sendable, Hashable, CaseIterable {

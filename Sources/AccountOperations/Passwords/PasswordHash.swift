@@ -96,23 +96,11 @@ struct PHCString: Sendable, Hashable {
     var parameters: [(name: String, value: String)]
     var salt: [UInt8]
     var hash: [UInt8]
+}
 
+extension PHCString {
     /// Bytes. No useful hash is longer.
     static let textMax = 8192
-
-    init(
-        id: String,
-        version: Int? = nil,
-        parameters: [(name: String, value: String)],
-        salt: [UInt8],
-        hash: [UInt8]
-    ) {
-        self.id = id
-        self.version = version
-        self.parameters = parameters
-        self.salt = salt
-        self.hash = hash
-    }
 
     init?(_ text: String) {
         guard text.utf8.count <= Self.textMax else { return nil }

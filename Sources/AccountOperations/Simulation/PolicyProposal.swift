@@ -22,11 +22,6 @@ package struct PolicyState: Sendable {
     /// By provider id.
     package let providers: [ProviderConfigRecord]
 
-    package init(project: ProjectRecord, providers: [ProviderConfigRecord]) {
-        self.project = project
-        self.providers = providers
-    }
-
     /// The policy in force; `nil` if the database has no project. Two round trips.
     package static func load(_ store: AccountStore) async throws(PostgresError) -> PolicyState? {
         guard let (project, _) = try await store.project() else { return nil }

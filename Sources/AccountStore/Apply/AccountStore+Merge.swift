@@ -71,7 +71,7 @@ extension AccountStore {
         // A code that is issued later changes the account.
         let freed = try await freeingReserved(of: [merge.absorbed], tenant: tenant)
         let journal = JournalEntry(
-            merge.journalStep,
+            step: merge.journalStep,
             users: [merge.survivor.rawValue, merge.absorbed.rawValue],
             claims: (write.survivor.identifiers + write.absorbed.identifiers).map(JournalEntry.Claim.init),
             retainedUntil: write.undoUntil
@@ -183,5 +183,5 @@ extension AccountStore {
 
 extension MergeRecord {
     /// The journal step that has the rows of both accounts as they were.
-    package var journalStep: JournalStep { JournalStep(tenant: tenant, change: id) }
+    package var journalStep: JournalStep { JournalStep(tenant: tenant, change: id, number: 0) }
 }

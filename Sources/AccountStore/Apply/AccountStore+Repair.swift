@@ -159,7 +159,7 @@ extension AccountStore {
         let (id, tenant) = (write.user, write.tenant)
         let step = write.step
         let journal = JournalEntry(
-            step.journal(of: plan),
+            step: step.journal(of: plan),
             users: [id.rawValue],
             claims: (write.account?.previous?.identifiers ?? []).map(JournalEntry.Claim.init)
                 + write.repair.journaledClaims,

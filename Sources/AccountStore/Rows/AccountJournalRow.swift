@@ -7,12 +7,6 @@ package struct JournalStep: Sendable, Hashable {
     package let change: PostgresUUID
     /// From 0.
     package let number: Int32
-
-    package init(tenant: TenantID, change: PostgresUUID, number: Int32 = 0) {
-        self.tenant = tenant
-        self.change = change
-        self.number = number
-    }
 }
 
 /// The rows that a step may change, of tables that an undo restores.
@@ -39,13 +33,6 @@ package struct JournalEntry: Sendable {
         package init(_ identifier: Identifier) {
             self.init(kind: identifier.kind, value: identifier.value)
         }
-    }
-
-    package init(_ step: JournalStep, users: [String], claims: [Claim], retainedUntil: Timestamp) {
-        self.step = step
-        self.users = users
-        self.claims = claims
-        self.retainedUntil = retainedUntil
     }
 
     var opening: [SQL] {

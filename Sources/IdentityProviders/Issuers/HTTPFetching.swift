@@ -79,11 +79,6 @@ package struct ProviderAnswer: Sendable, Hashable {
     package var status: Int
     package var body: [UInt8]
 
-    package init(status: Int, body: [UInt8]) {
-        self.status = status
-        self.body = body
-    }
-
     package var isSuccess: Bool { (200..<300).contains(status) }
 
     /// The answer as a JSON object; `nil` for anything else. Ignores the media type, because not every provider sends
@@ -104,11 +99,6 @@ package struct HTTPDocument: Sendable, Hashable {
     package var body: [UInt8]
     /// `max-age` of `Cache-Control` in seconds (RFC 9111 §5.2.2.1); 0 for `no-store` and `no-cache`; `nil` if absent.
     package var maxAgeSeconds: Int64?
-
-    package init(body: [UInt8], maxAgeSeconds: Int64? = nil) {
-        self.body = body
-        self.maxAgeSeconds = maxAgeSeconds
-    }
 
     /// Reads the values of `Cache-Control`.
     static func maxAgeSeconds(cacheControl values: [String]) -> Int64? {

@@ -1,7 +1,8 @@
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Synchronization
+
+@testable import IdentityProviders
 
 /// Serves documents from memory instead of the network, and counts the requests. Refuses requests to other endpoints,
 /// as a provider does for an unknown token.
