@@ -304,29 +304,20 @@ struct APIError: Error, Sendable {
 
     private var envelope: [UInt8] {
         JSONWriter.object { writer in
-            writer.field(
-                "error",
-                object: { writer in
-                    writer.field("code", Int64(status.code))
-                    writer.field("message", message)
-                    writer.field(
-                        "errors",
-                        array: [itemMessage ?? message],
-                        { writer, itemMessage in
-                            writer.object { writer in
-                                writer.field("message", itemMessage)
-                                writer.field("domain", "global")
-                                writer.field("reason", reason)
-                                if status == .unauthorized {
-                                    writer.field("location", "Authorization")
-                                    writer.field("locationType", "header")
-                                }
-                            }
-                        }
-                    )
-                    writer.field("status", canonicalStatus)
+            writer.field("error") { writer in
+                writer.field("code", Int64(status.code))
+                writer.field("message", message)
+                writer.field("errors", objects: [itemMessage ?? message]) { writer, itemMessage in
+                    writer.field("message", itemMessage)
+                    writer.field("domain", "global")
+                    writer.field("reason", reason)
+                    if status == .unauthorized {
+                        writer.field("location", "Authorization")
+                        writer.field("locationType", "header")
+                    }
                 }
-            )
+                writer.field("status", canonicalStatus)
+            }
         }
     }
 }

@@ -94,7 +94,7 @@ extension JSONWriter {
                     writer.field("phoneInfo", number.rawValue)
                     writer.field("unobfuscatedPhoneInfo", number.rawValue)
                 }
-            case .totp: writer.field("totpInfo", object: { _ in })
+            case .totp: writer.field("totpInfo") { _ in }
             }
         }
     }

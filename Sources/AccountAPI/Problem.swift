@@ -151,7 +151,7 @@ struct Problem: Error, Sendable {
             if let lockedOut { writer.fields(of: lockedOut) }
             if !undecided.isEmpty { writer.field("undecided", undecided) }
             writer.field("reason", reason)
-            if let merge { writer.field("merge", object: { $0.fields(of: merge) }) }
+            if let merge { writer.field("merge") { $0.fields(of: merge) } }
             if !changes.isEmpty { writer.field("changes", array: changes) { $0.laterChange($1) } }
             if !errors.isEmpty { writer.field("errors", errors) }
         }

@@ -163,37 +163,25 @@ extension JSONWriter {
         field("clientSecret", config.clientSecret?.text)
         if config.provider.isOpenIDConnect {
             field("issuer", config.issuer)
-            field(
-                "responseType",
-                object: { writer in
-                    let types = [("idToken", config.acceptsIDTokens), ("code", config.acceptsAuthorizationCodes)]
-                    for (name, isAccepted) in types where isAccepted || showsFalse { writer.field(name, isAccepted) }
-                }
-            )
+            field("responseType") { writer in
+                let types = [("idToken", config.acceptsIDTokens), ("code", config.acceptsAuthorizationCodes)]
+                for (name, isAccepted) in types where isAccepted || showsFalse { writer.field(name, isAccepted) }
+            }
             if !config.emailDomains.isEmpty { field("emailDomains", config.emailDomains.map(\.rawValue)) }
         } else if config.provider == .apple {
-            field(
-                "appleSignInConfig",
-                object: { writer in
-                    writer.field("bundleIds", config.appleBundleIDs)
-                    guard config.appleKeyID != nil else { return }
-                    writer.field(
-                        "codeFlowConfig",
-                        object: { writer in
-                            writer.field("teamId", config.appleTeamID)
-                            writer.field("keyId", config.appleKeyID)
-                            writer.field("privateKey", config.applePrivateKey?.text)
-                        }
-                    )
+            field("appleSignInConfig") { writer in
+                writer.field("bundleIds", config.appleBundleIDs)
+                guard config.appleKeyID != nil else { return }
+                writer.field("codeFlowConfig") { writer in
+                    writer.field("teamId", config.appleTeamID)
+                    writer.field("keyId", config.appleKeyID)
+                    writer.field("privateKey", config.applePrivateKey?.text)
                 }
-            )
+            }
         }
         guard !config.addresses.isEmpty else { return }
-        field(
-            "addresses",
-            object: { writer in
-                for name in ProviderAddress.allCases { writer.field(name.rawValue, config.addresses[name]) }
-            }
-        )
+        field("addresses") { writer in
+            for name in ProviderAddress.allCases { writer.field(name.rawValue, config.addresses[name]) }
+        }
     }
 }

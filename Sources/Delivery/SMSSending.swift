@@ -54,15 +54,12 @@ package struct WebhookSMSSender: SMSSending {
     ) async -> DeliveryOutcome {
         let body = JSONWriter.object { writer in
             writer.field("type", "sms.requested")
-            writer.field(
-                "data",
-                object: { writer in
-                    writer.field("to", message.to)
-                    writer.field("text", message.text)
-                    writer.field("code", message.code)
-                    writer.field("locale", message.locale)
-                }
-            )
+            writer.field("data") { writer in
+                writer.field("to", message.to)
+                writer.field("text", message.text)
+                writer.field("code", message.code)
+                writer.field("locale", message.locale)
+            }
         }
         let webhook = Webhook(id: message.id, body: body)
         let fields = webhook.fields(at: seconds, secrets: [secret])

@@ -84,6 +84,15 @@ package struct JSONWriter: Sendable {
         array(elements, body)
     }
 
+    /// An array of objects, whose fields `body` writes.
+    package mutating func field<Elements: Sequence>(
+        _ name: String,
+        objects elements: Elements,
+        _ body: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        field(name, array: elements) { writer, element in writer.object { body(&$0, element) } }
+    }
+
     // MARK: Values
 
     package mutating func object(_ body: (inout JSONWriter) -> Void) {

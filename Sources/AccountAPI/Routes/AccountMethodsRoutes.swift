@@ -56,19 +56,13 @@ extension APIRequest {
 extension APIResponse {
     @Sendable static func methods(_ account: AccountMethods) -> APIResponse {
         var response = APIResponse.object { writer in
-            writer.field(
-                "methods",
-                array: account.methods,
-                { writer, method in
-                    writer.object { writer in
-                        writer.field("method", method.status.method.name)
-                        writer.field("works", method.status.obstacle == nil)
-                        writer.field("obstacle", method.status.obstacle?.rawValue)
-                        writer.field("proof", method.proof?.proof.rawValue)
-                        writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
-                    }
-                }
-            )
+            writer.field("methods", objects: account.methods) { writer, method in
+                writer.field("method", method.status.method.name)
+                writer.field("works", method.status.obstacle == nil)
+                writer.field("obstacle", method.status.obstacle?.rawValue)
+                writer.field("proof", method.proof?.proof.rawValue)
+                writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
+            }
         }
         response.version = account.version
         return response

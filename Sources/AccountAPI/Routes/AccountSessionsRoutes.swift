@@ -140,25 +140,21 @@ extension APIResponse {
 
     fileprivate static func sessions(_ sessions: AccountSessions) -> APIResponse {
         var response = APIResponse.object { writer in
-            writer.field("sessions", array: sessions.sessions) { writer, session in
-                writer.object { writer in
-                    writer.field("sessionId", session.id.text)
-                    writer.field("startTime", RFC3339.text(session.startedAt))
-                    writer.field("lastUseTime", RFC3339.text(session.lastUsedAt))
-                    writer.field("signInProvider", session.signInProvider)
-                    writer.field("secondFactor", session.secondFactor)
-                    writer.field("device", session.device)
-                    writer.field("current", session.isCurrent)
-                }
+            writer.field("sessions", objects: sessions.sessions) { writer, session in
+                writer.field("sessionId", session.id.text)
+                writer.field("startTime", RFC3339.text(session.startedAt))
+                writer.field("lastUseTime", RFC3339.text(session.lastUsedAt))
+                writer.field("signInProvider", session.signInProvider)
+                writer.field("secondFactor", session.secondFactor)
+                writer.field("device", session.device)
+                writer.field("current", session.isCurrent)
             }
             writer.field("nextPageToken", sessions.next?.text)
-            writer.field("refusedSignIns", array: sessions.refusals) { writer, refusals in
-                writer.object { writer in
-                    writer.field("reason", refusals.reason)
-                    writer.field("count", refusals.count)
-                    writer.field("firstTime", RFC3339.text(refusals.firstAt))
-                    writer.field("lastTime", RFC3339.text(refusals.lastAt))
-                }
+            writer.field("refusedSignIns", objects: sessions.refusals) { writer, refusals in
+                writer.field("reason", refusals.reason)
+                writer.field("count", refusals.count)
+                writer.field("firstTime", RFC3339.text(refusals.firstAt))
+                writer.field("lastTime", RFC3339.text(refusals.lastAt))
             }
         }
         response.version = sessions.version

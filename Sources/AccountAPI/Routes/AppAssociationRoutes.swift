@@ -15,25 +15,12 @@ extension Route {
             app.teamID.flatMap { team in app.bundleID.map { "\(team).\($0)" } }
         }
         return .object(maxAgeSeconds: associationMaxAgeSeconds) { writer in
-            writer.field(
-                "applinks",
-                object: { writer in
-                    writer.field(
-                        "details",
-                        array: ids.isEmpty ? [] : [ids],
-                        { writer, ids in
-                            writer.object { writer in
-                                writer.field("appIDs", ids)
-                                writer.field(
-                                    "components",
-                                    array: [linkPath],
-                                    { writer, path in writer.object { $0.field("/", path) } }
-                                )
-                            }
-                        }
-                    )
+            writer.field("applinks") { writer in
+                writer.field("details", objects: ids.isEmpty ? [] : [ids]) { writer, ids in
+                    writer.field("appIDs", ids)
+                    writer.field("components", objects: [linkPath]) { $0.field("/", $1) }
                 }
-            )
+            }
         }
     }
 

@@ -56,11 +56,9 @@ extension Route {
         return .object { writer in
             writer.field("kind", "identitytoolkit#UploadAccountResponse")
             guard !outcome.refused.isEmpty else { return }
-            writer.field("error", array: outcome.refused) { writer, row in
-                writer.object { writer in
-                    writer.field("index", Int64(row.index))
-                    writer.field("message", row.refusal.message)
-                }
+            writer.field("error", objects: outcome.refused) { writer, row in
+                writer.field("index", Int64(row.index))
+                writer.field("message", row.refusal.message)
             }
         }
     }

@@ -21,12 +21,10 @@ extension Route {
         )
         return .object { writer in
             guard !kept.isEmpty else { return }
-            writer.field("errors", array: kept.map { named[$0] }) { writer, row in
-                writer.object { writer in
-                    writer.field("index", Int64(row.index))
-                    writer.field("localId", row.id.rawValue)
-                    writer.field("message", "NOT_DISABLED : Disable the account before batch deletion.")
-                }
+            writer.field("errors", objects: kept.map { named[$0] }) { writer, row in
+                writer.field("index", Int64(row.index))
+                writer.field("localId", row.id.rawValue)
+                writer.field("message", "NOT_DISABLED : Disable the account before batch deletion.")
             }
         }
     }

@@ -47,7 +47,7 @@ extension Route {
             writer.field("recaptchaStoken", "not-configured")
             writer.field("recaptchaSiteKey", apps.challenge?.siteKey ?? "not-configured")
             guard apps.recaptcha != nil else { return }
-            writer.field("concordChallenge", object: { $0.field("scriptUrl", apps.challenge?.scriptURL) })
+            writer.field("concordChallenge") { $0.field("scriptUrl", apps.challenge?.scriptURL) }
         }
     }
 
@@ -64,11 +64,9 @@ extension Route {
         ]
         return .object { writer in
             writer.field("recaptchaKey", "projects/\(keys.project)/keys/\(siteKey)")
-            writer.field("recaptchaEnforcementState", array: states) { writer, state in
-                writer.object { writer in
-                    writer.field("provider", state.0)
-                    writer.field("enforcementState", state.1)
-                }
+            writer.field("recaptchaEnforcementState", objects: states) { writer, state in
+                writer.field("provider", state.0)
+                writer.field("enforcementState", state.1)
             }
         }
     }
@@ -80,17 +78,14 @@ extension Route {
         try request.refuseTenantInQuery(.tenantNotFound)
         let policy = request.operations.project.settings.passwordPolicy
         return .object { writer in
-            writer.field(
-                "customStrengthOptions",
-                object: { writer in
-                    writer.field("minPasswordLength", Int64(policy.shownLengthMin))
-                    writer.field("maxPasswordLength", Int64(policy.lengthMax))
-                    if policy.needsLowercase { writer.field("containsLowercaseCharacter", true) }
-                    if policy.needsUppercase { writer.field("containsUppercaseCharacter", true) }
-                    if policy.needsDigit { writer.field("containsNumericCharacter", true) }
-                    if policy.needsSymbol { writer.field("containsNonAlphanumericCharacter", true) }
-                }
-            )
+            writer.field("customStrengthOptions") { writer in
+                writer.field("minPasswordLength", Int64(policy.shownLengthMin))
+                writer.field("maxPasswordLength", Int64(policy.lengthMax))
+                if policy.needsLowercase { writer.field("containsLowercaseCharacter", true) }
+                if policy.needsUppercase { writer.field("containsUppercaseCharacter", true) }
+                if policy.needsDigit { writer.field("containsNumericCharacter", true) }
+                if policy.needsSymbol { writer.field("containsNonAlphanumericCharacter", true) }
+            }
             writer.field("allowedNonAlphanumericCharacters", PasswordPolicy.symbols.map(String.init))
             writer.field("enforcementState", policy.isEnforced ? "ENFORCE" : "OFF")
             writer.field("forceUpgradeOnSignin", policy.appliesAtSignIn)

@@ -112,14 +112,11 @@ extension JSONWriter {
         field("closeTime", conflict.closedAt.map { RFC3339.text($0) })
         field("proofsStarted", Int64(conflict.proofsStarted))
         if let proof = conflict.proof {
-            field(
-                "proof",
-                object: { writer in
-                    writer.field("kind", proof.binding.kind.rawValue)
-                    writer.field("attemptsLeft", Int64(max(0, ConflictProofFacts.attemptsMax - proof.attempts)))
-                    writer.field("expireTime", RFC3339.text(proof.expiresAt))
-                }
-            )
+            field("proof") { writer in
+                writer.field("kind", proof.binding.kind.rawValue)
+                writer.field("attemptsLeft", Int64(max(0, ConflictProofFacts.attemptsMax - proof.attempts)))
+                writer.field("expireTime", RFC3339.text(proof.expiresAt))
+            }
         }
     }
 }

@@ -141,7 +141,7 @@ extension APIResponse {
 
     @Sendable fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
         var response = APIResponse.object { writer in
-            writer.field("conflict", object: { writer in writer.fields(of: proven.view) })
+            writer.field("conflict") { writer in writer.fields(of: proven.view) }
             writer.field("proofToken", proven.proofToken)
         }
         response.version = proven.view.version
@@ -158,14 +158,11 @@ extension JSONWriter {
         field("openTime", RFC3339.text(view.openedAt))
         field("expireTime", RFC3339.text(view.expiresAt))
         if let proof = view.proof {
-            field(
-                "proof",
-                object: { writer in
-                    writer.field("kind", proof.kind.rawValue)
-                    writer.field("attemptsLeft", Int64(proof.attemptsLeft))
-                    writer.field("expireTime", RFC3339.text(proof.expiresAt))
-                }
-            )
+            field("proof") { writer in
+                writer.field("kind", proof.kind.rawValue)
+                writer.field("attemptsLeft", Int64(proof.attemptsLeft))
+                writer.field("expireTime", RFC3339.text(proof.expiresAt))
+            }
         }
         if let methods = view.signInMethods { field("signInMethods", methods.map(\.name)) }
         if let suspended = view.suspended { suspensions(suspended) }

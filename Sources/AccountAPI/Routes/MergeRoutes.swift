@@ -136,14 +136,11 @@ extension JSONWriter {
         field("state", merge.state.rawValue)
         field("survivor", merge.survivor.rawValue)
         field("absorbed", merge.absorbed.rawValue)
-        field(
-            "choices",
-            object: { writer in
-                for (field, side) in merge.choices.sorted(by: { $0.key.name < $1.key.name }) {
-                    writer.field(field.name, side.rawValue)
-                }
+        field("choices") { writer in
+            for (field, side) in merge.choices.sorted(by: { $0.key.name < $1.key.name }) {
+                writer.field(field.name, side.rawValue)
             }
-        )
+        }
         field("askedBy", merge.requestedBy.rawValue)
         field("reason", merge.reason)
         field("prepareTime", RFC3339.text(merge.preparedAt))
@@ -172,7 +169,7 @@ extension JSONWriter {
         field("undecided", preview.plan.undecided.map(\.name))
         field("movedSecondFactors", Int64(preview.plan.movedFactors.count))
         field("endsSessions", preview.plan.endsSessions)
-        if let waiting = preview.waiting { field("waiting", object: { $0.fields(of: waiting) }) }
+        if let waiting = preview.waiting { field("waiting") { $0.fields(of: waiting) } }
     }
 
     mutating func laterChange(_ change: LaterChange) {

@@ -61,24 +61,15 @@ extension Route {
 extension JSONWriter {
     /// The methods that a decision suspends, before or after it, each with the way to restore it.
     mutating func suspensions(_ suspended: [MethodSuspension]) {
-        field(
-            "suspended",
-            array: suspended,
-            { writer, suspension in
-                writer.object { writer in
-                    writer.field("method", suspension.method.name)
-                    writer.field("reason", suspension.reason.rawValue)
-                    writer.field("expireTime", suspension.expiresAt.map(RFC3339.text))
-                    writer.field(
-                        "restore",
-                        object: { writer in
-                            writer.field("by", suspension.restoration.rawValue)
-                            writer.field("route", suspension.route)
-                        }
-                    )
-                }
+        field("suspended", objects: suspended) { writer, suspension in
+            writer.field("method", suspension.method.name)
+            writer.field("reason", suspension.reason.rawValue)
+            writer.field("expireTime", suspension.expiresAt.map(RFC3339.text))
+            writer.field("restore") { writer in
+                writer.field("by", suspension.restoration.rawValue)
+                writer.field("route", suspension.route)
             }
-        )
+        }
     }
 }
 
@@ -97,19 +88,13 @@ extension MethodSuspension {
 extension APIResponse {
     @Sendable fileprivate static func quarantine(_ quarantine: Quarantine) -> APIResponse {
         var response = APIResponse.object { writer in
-            writer.field(
-                "methods",
-                array: quarantine.methods,
-                { writer, suspended in
-                    writer.object { writer in
-                        writer.field("method", suspended.method.name)
-                        writer.field("reason", suspended.reason.rawValue)
-                        writer.field("decision", suspended.decision.text)
-                        writer.field("quarantineTime", RFC3339.text(suspended.quarantinedAt))
-                        writer.field("expireTime", RFC3339.text(suspended.expiresAt))
-                    }
-                }
-            )
+            writer.field("methods", objects: quarantine.methods) { writer, suspended in
+                writer.field("method", suspended.method.name)
+                writer.field("reason", suspended.reason.rawValue)
+                writer.field("decision", suspended.decision.text)
+                writer.field("quarantineTime", RFC3339.text(suspended.quarantinedAt))
+                writer.field("expireTime", RFC3339.text(suspended.expiresAt))
+            }
         }
         response.version = quarantine.version
         return response

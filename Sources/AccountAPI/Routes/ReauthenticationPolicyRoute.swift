@@ -21,17 +21,11 @@ extension Route {
             return (operation, seconds)
         }
         return .object { writer in
-            writer.field(
-                "operations",
-                array: limits,
-                { writer, limit in
-                    writer.object { writer in
-                        writer.field("operation", limit.0.rawValue)
-                        writer.field("maxAge", limit.1)
-                        writer.field("exemptions", exemptions)
-                    }
-                }
-            )
+            writer.field("operations", objects: limits) { writer, limit in
+                writer.field("operation", limit.0.rawValue)
+                writer.field("maxAge", limit.1)
+                writer.field("exemptions", exemptions)
+            }
         }
     }
 }

@@ -60,12 +60,12 @@ extension Route {
             }
             // Concord's own, for its page: the methods that this code suspends, and the address that it would prove.
             if !suspended.isEmpty {
-                writer.field("concord", object: { writer in writer.suspensions(suspended) })
+                writer.field("concord") { writer in writer.suspensions(suspended) }
             } else if let unproven {
-                writer.field("concord", object: { writer in writer.fields(of: unproven) })
+                writer.field("concord") { writer in writer.fields(of: unproven) }
             }
             // Concord's own, for its page: the sign-in methods that the code removes and restores.
-            if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
+            if let reversal { writer.field("concord") { writer in writer.reversal(reversal) } }
         }
     }
 
@@ -92,33 +92,24 @@ extension Route {
 extension JSONWriter {
     /// The account whose address a code would prove, for the owner of the mailbox.
     fileprivate mutating func fields(of unproven: UnprovenAccount) {
-        field(
-            "account",
-            object: { writer in
-                writer.field("createTime", RFC3339.text(unproven.createdAt))
-                writer.field("signInMethods", unproven.methods.map(\.name))
-                writer.field("phoneInfo", unproven.phoneNumber?.masked)
-            }
-        )
+        field("account") { writer in
+            writer.field("createTime", RFC3339.text(unproven.createdAt))
+            writer.field("signInMethods", unproven.methods.map(\.name))
+            writer.field("phoneInfo", unproven.phoneNumber?.masked)
+        }
         field("endsSessions", unproven.endsSessions)
-        field(
-            "disown",
-            object: { writer in
-                writer.suspensions(unproven.suspended)
-                writer.field("givesAddressUp", unproven.givesAddressUp)
-            }
-        )
+        field("disown") { writer in
+            writer.suspensions(unproven.suspended)
+            writer.field("givesAddressUp", unproven.givesAddressUp)
+        }
     }
 
     /// Writes the effect of a mailed code on the sign-in methods of its account.
     mutating func reversal(_ reversal: MethodReversal) {
-        field(
-            "reversal",
-            object: { writer in
-                writer.field("removed", reversal.removed.map(\.name))
-                writer.field("restored", reversal.restored.map(\.name))
-                writer.field("taken", reversal.taken.map(\.name))
-            }
-        )
+        field("reversal") { writer in
+            writer.field("removed", reversal.removed.map(\.name))
+            writer.field("restored", reversal.restored.map(\.name))
+            writer.field("taken", reversal.taken.map(\.name))
+        }
     }
 }

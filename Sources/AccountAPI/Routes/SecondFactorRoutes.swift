@@ -19,7 +19,7 @@ extension Route {
             let sessionInfo = try await request.operations
                 .startEnrollment(code, idToken: idToken, tenant: request.tenant)
             return .object { writer in
-                writer.field("phoneSessionInfo", object: { $0.field("sessionInfo", sessionInfo) })
+                writer.field("phoneSessionInfo") { $0.field("sessionInfo", sessionInfo) }
             }
         }
         guard try request.body.object("totpEnrollmentInfo") != nil else {
@@ -28,17 +28,14 @@ extension Route {
         let enrollment = try await request.operations
             .startTOTPEnrollment(idToken: idToken, tenant: request.tenant)
         return .object { writer in
-            writer.field(
-                "totpSessionInfo",
-                object: { writer in
-                    writer.field("sharedSecretKey", enrollment.sharedKey)
-                    writer.field("verificationCodeLength", Int64(enrollment.codeDigits))
-                    writer.field("hashingAlgorithm", "SHA1")
-                    writer.field("periodSec", enrollment.periodSeconds)
-                    writer.field("sessionInfo", enrollment.sessionInfo)
-                    writer.field("finalizeEnrollmentTime", RFC3339.text(enrollment.endsAt))
-                }
-            )
+            writer.field("totpSessionInfo") { writer in
+                writer.field("sharedSecretKey", enrollment.sharedKey)
+                writer.field("verificationCodeLength", Int64(enrollment.codeDigits))
+                writer.field("hashingAlgorithm", "SHA1")
+                writer.field("periodSec", enrollment.periodSeconds)
+                writer.field("sessionInfo", enrollment.sessionInfo)
+                writer.field("finalizeEnrollmentTime", RFC3339.text(enrollment.endsAt))
+            }
         }
     }
 
@@ -110,7 +107,7 @@ extension Route {
                 tenant: request.tenant
             )
         return .object { writer in
-            writer.field("phoneResponseInfo", object: { $0.field("sessionInfo", sessionInfo) })
+            writer.field("phoneResponseInfo") { $0.field("sessionInfo", sessionInfo) }
         }
     }
 
@@ -165,8 +162,8 @@ extension JSONWriter {
     fileprivate mutating func authInfo(_ factor: SecondFactor) {
         switch factor.method {
         case .phone(let number):
-            field("phoneAuthInfo", object: { $0.field("phoneNumber", number.rawValue) })
-        case .totp: field("totpAuthInfo", object: { _ in })
+            field("phoneAuthInfo") { $0.field("phoneNumber", number.rawValue) }
+        case .totp: field("totpAuthInfo") { _ in }
         }
     }
 }

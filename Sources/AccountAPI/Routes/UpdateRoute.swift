@@ -102,13 +102,13 @@ extension Route {
             writer.field("newEmail", newEmail)
             // Concord's own, for its page: the methods that restoring the address suspended.
             if !suspended.isEmpty {
-                writer.field("concord", object: { writer in writer.suspensions(suspended) })
+                writer.field("concord") { writer in writer.suspensions(suspended) }
             }
             // Concord's own, for its page.
-            if let reversal { writer.field("concord", object: { writer in writer.reversal(reversal) }) }
+            if let reversal { writer.field("concord") { writer in writer.reversal(reversal) } }
             if let tokens { writer.tokens(tokens) }
             // Concord's own, for its page.
-            if endedSessions { writer.field("concord", object: { writer in writer.field("endedSessions", true) }) }
+            if endedSessions { writer.field("concord") { writer in writer.field("endedSessions", true) } }
         }
     }
 }

@@ -67,14 +67,11 @@ package struct AssessmentVerifier: AppVerifying {
             token.utf8.count <= Self.tokenBytesMax, let siteKey = keys.siteKey(for: clientType)
         else { return false }
         let body = JSONWriter.object { writer in
-            writer.field(
-                "event",
-                object: { event in
-                    event.field("token", token)
-                    event.field("siteKey", siteKey)
-                    event.field("userIpAddress", request.clientAddress)
-                }
-            )
+            writer.field("event") { event in
+                event.field("token", token)
+                event.field("siteKey", siteKey)
+                event.field("userIpAddress", request.clientAddress)
+            }
         }
         let asked = ProviderRequest(
             .post,

@@ -106,14 +106,11 @@ struct AppPush: Sendable, Hashable {
     /// The SDK recognizes this key and hides the push from the app.
     var payload: [UInt8] {
         JSONWriter.object { writer in
-            writer.field("aps", object: { $0.field("content-available", 1) })
-            writer.field(
-                "com.google.firebase.auth",
-                object: { writer in
-                    writer.field("receipt", receipt)
-                    writer.field("secret", secret)
-                }
-            )
+            writer.field("aps") { $0.field("content-available", 1) }
+            writer.field("com.google.firebase.auth") { writer in
+                writer.field("receipt", receipt)
+                writer.field("secret", secret)
+            }
         }
     }
 

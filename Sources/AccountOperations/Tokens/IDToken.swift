@@ -63,25 +63,19 @@ enum IDTokenClaims {
                 writer.field("email_verified", email.isVerified)
             }
             writer.field("phone_number", user.phoneNumber?.rawValue)
-            writer.field(
-                "firebase",
-                object: { writer in
-                    writer.field("identities", object: { writer in writeIdentities(of: user, to: &writer) })
-                    writer.field("sign_in_provider", session.signInProvider)
-                    writer.field("sign_in_second_factor", session.secondFactor?.kind)
-                    writer.field("second_factor_identifier", session.secondFactor?.enrollmentID)
-                    if user.tenant != .project { writer.field("tenant", user.tenant.rawValue) }
-                    writer.field("sign_in_attributes", session.signInAttributes)
-                }
-            )
-            writer.field(
-                "concord",
-                object: { writer in
-                    writer.field("epoch", user.sessionEpoch)
-                    writer.field("session", Base64URL.encode(session.id))
-                    if shownAuthTime != authTime { writer.field("auth_time", authTime) }
-                }
-            )
+            writer.field("firebase") { writer in
+                writer.field("identities") { writer in writeIdentities(of: user, to: &writer) }
+                writer.field("sign_in_provider", session.signInProvider)
+                writer.field("sign_in_second_factor", session.secondFactor?.kind)
+                writer.field("second_factor_identifier", session.secondFactor?.enrollmentID)
+                if user.tenant != .project { writer.field("tenant", user.tenant.rawValue) }
+                writer.field("sign_in_attributes", session.signInAttributes)
+            }
+            writer.field("concord") { writer in
+                writer.field("epoch", user.sessionEpoch)
+                writer.field("session", Base64URL.encode(session.id))
+                if shownAuthTime != authTime { writer.field("auth_time", authTime) }
+            }
         }
     }
 

@@ -156,22 +156,19 @@ extension Webhook {
             body: JSONWriter.object { writer in
                 writer.field("type", message.kind.rawValue)
                 writer.field("timestamp", RFC3339.text(message.occurredAt))
-                writer.field(
-                    "data",
-                    object: { writer in
-                        writer.field("userId", message.user.rawValue)
-                        writer.field("conflictId", message.conflict.map { Hexadecimal.encode($0) })
-                        if let merge = message.merge {
-                            writer.field("mergeId", merge.merge.text)
-                            writer.field("mergedUserId", merge.user.rawValue)
-                        }
-                        writer.field(message.conflict == nil ? "method" : "providerId", message.method?.name)
-                        for name in ["added", "removed", "replaced", "ownerMailed"] {
-                            writer.field(name, message.methodChanges?[name])
-                        }
-                        writer.field("rule", message.rule)
+                writer.field("data") { writer in
+                    writer.field("userId", message.user.rawValue)
+                    writer.field("conflictId", message.conflict.map { Hexadecimal.encode($0) })
+                    if let merge = message.merge {
+                        writer.field("mergeId", merge.merge.text)
+                        writer.field("mergedUserId", merge.user.rawValue)
                     }
-                )
+                    writer.field(message.conflict == nil ? "method" : "providerId", message.method?.name)
+                    for name in ["added", "removed", "replaced", "ownerMailed"] {
+                        writer.field(name, message.methodChanges?[name])
+                    }
+                    writer.field("rule", message.rule)
+                }
             }
         )
     }

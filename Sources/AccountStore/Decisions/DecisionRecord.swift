@@ -31,15 +31,12 @@ package struct DecisionRecord: Sendable {
             writer.field("answer", answer)
             writer.name("facts")
             writer.value(encoding: StoredQuestion(question), omittingFalse: StoredQuestion.omittedFalse)
-            writer.field("policy", object: { writer in policy.write(to: &writer, question) })
-            writer.field(
-                "alternatives",
-                object: { writer in
-                    for alternative in alternatives {
-                        writer.field(alternative.fact.rawValue, alternative.rule.rawValue)
-                    }
+            writer.field("policy") { writer in policy.write(to: &writer, question) }
+            writer.field("alternatives") { writer in
+                for alternative in alternatives {
+                    writer.field(alternative.fact.rawValue, alternative.rule.rawValue)
                 }
-            )
+            }
         }
     }
 
@@ -149,23 +146,18 @@ extension LinkPolicy {
         writer.field("waitingEmailTrust", question.waitingCredential.flatMap(emailTrust)?.rawValue)
         let formerHolders = formerHolders(in: question)
         if !formerHolders.isEmpty {
-            writer.field("formerHolders", array: formerHolders) { writer, holder in
-                writer.object { writer in
-                    writer.field("provider", holder.provider.rawValue)
-                    writer.field("domain", holder.domain)
-                }
+            writer.field("formerHolders", objects: formerHolders) { writer, holder in
+                writer.field("provider", holder.provider.rawValue)
+                writer.field("domain", holder.domain)
             }
         }
         let issuers = registeredIssuers(in: question)
         if !issuers.isEmpty {
-            writer.field(
-                "registeredIssuers",
-                object: { writer in
-                    for (provider, issuer) in issuers.sorted(by: { $0.key < $1.key }) {
-                        writer.field(provider.rawValue, issuer)
-                    }
+            writer.field("registeredIssuers") { writer in
+                for (provider, issuer) in issuers.sorted(by: { $0.key < $1.key }) {
+                    writer.field(provider.rawValue, issuer)
                 }
-            )
+            }
         }
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
     }

@@ -94,12 +94,9 @@ final class FindingOutput: Sendable {
                     writer.field("type", "summary")
                     writer.field("at", RFC3339.text(now))
                     writer.field("accounts", result.accounts)
-                    writer.field(
-                        "findings",
-                        object: { writer in
-                            for rule in rules { writer.field(rule.id, result.findings[rule.id, default: 0]) }
-                        }
-                    )
+                    writer.field("findings") { writer in
+                        for rule in rules { writer.field(rule.id, result.findings[rule.id, default: 0]) }
+                    }
                 }
             )
         case .csv: break
@@ -192,7 +189,7 @@ struct Style: Sendable {
         writer.field("type", "finding")
         writer.field("rule", finding.rule.id)
         writer.field("severity", finding.rule.severity.rawValue)
-        writer.field("evidence", object: { write(finding.evidence, to: &$0) })
+        writer.field("evidence") { write(finding.evidence, to: &$0) }
     }
 
     /// An account and its findings.
@@ -200,7 +197,7 @@ struct Style: Sendable {
         writer.field("tenant", tenant.rawValue)
         writer.field("user", user.rawValue)
         if !evidence.others.isEmpty { writer.field("others", evidence.others.map(\.rawValue)) }
-        writer.field("evidence", object: { write(evidence, to: &$0) })
+        writer.field("evidence") { write(evidence, to: &$0) }
     }
 
     private func write(_ evidence: Evidence, to writer: inout JSONWriter) {
@@ -286,10 +283,10 @@ enum SARIF {
         let described = rules.map { rule in
             JSONWriter.text { writer in
                 writer.field("id", rule.id)
-                writer.field("shortDescription", object: { $0.field("text", rule.summary) })
-                writer.field("fullDescription", object: { $0.field("text", rule.reason) })
-                writer.field("help", object: { $0.field("text", rule.repair) })
-                writer.field("defaultConfiguration", object: { $0.field("level", rule.severity.rawValue) })
+                writer.field("shortDescription") { $0.field("text", rule.summary) }
+                writer.field("fullDescription") { $0.field("text", rule.reason) }
+                writer.field("help") { $0.field("text", rule.repair) }
+                writer.field("defaultConfiguration") { $0.field("level", rule.severity.rawValue) }
             }
         }
         .joined(separator: ",")
@@ -329,7 +326,7 @@ enum SARIF {
         return JSONWriter.text { writer in
             writer.field("ruleId", rule)
             writer.field("level", severity.rawValue)
-            writer.field("message", object: { $0.field("text", "\(summary) \(found)") })
+            writer.field("message") { $0.field("text", "\(summary) \(found)") }
             writer.field(
                 "locations",
                 .array(

@@ -44,15 +44,12 @@ final class PlanWriter: Sendable {
             writer.field("madeAt", RFC3339.text(header.madeAt))
             writer.field("program", ConcordVersion.current)
             writer.field("options", options)
-            writer.field(
-                "terms",
-                object: { writer in
-                    writer.field("policyVersion", terms.policy.version)
-                    writer.field("emailChangeSeconds", terms.emailChangeSeconds)
-                    writer.field("dormantSeconds", terms.dormantSeconds)
-                    writer.field("overdueSeconds", terms.overdueSeconds)
-                }
-            )
+            writer.field("terms") { writer in
+                writer.field("policyVersion", terms.policy.version)
+                writer.field("emailChangeSeconds", terms.emailChangeSeconds)
+                writer.field("dormantSeconds", terms.dormantSeconds)
+                writer.field("overdueSeconds", terms.overdueSeconds)
+            }
         }
     }
 
@@ -70,15 +67,12 @@ final class PlanWriter: Sendable {
             writer.field("version", proposal.version)
             writer.field("does", repair.words)
             writer.field("operation", .object(repair.json))
-            writer.field(
-                "evidence",
-                object: { writer in
-                    for item in proposal.finding.evidence.items {
-                        let text = style.text(item.value)
-                        writer.field(item.name, text.count > Self.textMax ? text.prefix(Self.textMax) + "…" : text)
-                    }
+            writer.field("evidence") { writer in
+                for item in proposal.finding.evidence.items {
+                    let text = style.text(item.value)
+                    writer.field(item.name, text.count > Self.textMax ? text.prefix(Self.textMax) + "…" : text)
                 }
-            )
+            }
         }
     }
 

@@ -241,25 +241,19 @@ final class SimulationOutput: Sendable {
         writer.field("version", subject.version)
         writer.field("accounts", result.accounts)
         writer.field("unreadable", result.unreadable)
-        writer.field(
-            "effects",
-            object: { writer in
-                for effect in SimulatedEffect.allCases {
-                    writer.field(effect.rawValue, result.effects[effect, default: 0])
-                }
+        writer.field("effects") { writer in
+            for effect in SimulatedEffect.allCases {
+                writer.field(effect.rawValue, result.effects[effect, default: 0])
             }
-        )
-        writer.field(
-            "history",
-            object: { writer in
-                writer.field("since", RFC3339.text(subject.since))
-                writer.field("decisions", history.events)
-                writer.field("questions", history.questions)
-                writer.field("unreadable", history.unreadable)
-                writer.field("answeredOtherwiseNow", history.answeredOtherwiseNow)
-                writer.field("changed", history.changes.values.reduce(0) { $0 + $1.questions })
-            }
-        )
+        }
+        writer.field("history") { writer in
+            writer.field("since", RFC3339.text(subject.since))
+            writer.field("decisions", history.events)
+            writer.field("questions", history.questions)
+            writer.field("unreadable", history.unreadable)
+            writer.field("answeredOtherwiseNow", history.answeredOtherwiseNow)
+            writer.field("changed", history.changes.values.reduce(0) { $0 + $1.questions })
+        }
     }
 }
 

@@ -12,20 +12,14 @@ extension Route {
     ) { request in
         let mails = try await request.operations.mailsThatProveConflicts(tenant: request.tenant)
         return .object { writer in
-            writer.field(
-                "conflictProofs",
-                array: mails,
-                { writer, mail in
-                    writer.object { writer in
-                        writer.field("email", mail.email)
-                        writer.field("providerId", mail.requester?.provider)
-                        writer.field("name", mail.requester?.name)
-                        writer.field("requestedFrom", mail.requester?.from)
-                        writer.field("code", mail.code)
-                        writer.field("link", mail.link)
-                    }
-                }
-            )
+            writer.field("conflictProofs", objects: mails) { writer, mail in
+                writer.field("email", mail.email)
+                writer.field("providerId", mail.requester?.provider)
+                writer.field("name", mail.requester?.name)
+                writer.field("requestedFrom", mail.requester?.from)
+                writer.field("code", mail.code)
+                writer.field("link", mail.link)
+            }
         }
     }
 }

@@ -67,17 +67,14 @@ private struct EmulatorAction {
         // A link that undoes a change does not continue to `continueUrl`, because the change was requested there.
         if !kind.takesBack, let onward = try onward() { return onward }
         return .object { writer in
-            writer.field(
-                "authEmulator",
-                object: { writer in
-                    writer.field("success", success)
-                    if let newEmail = applied.newEmail {
-                        writer.field("newEmail", newEmail)
-                    } else {
-                        writer.field("email", applied.user.email?.address.lowercased)
-                    }
+            writer.field("authEmulator") { writer in
+                writer.field("success", success)
+                if let newEmail = applied.newEmail {
+                    writer.field("newEmail", newEmail)
+                } else {
+                    writer.field("email", applied.user.email?.address.lowercased)
                 }
-            )
+            }
         }
     }
 
@@ -95,13 +92,10 @@ private struct EmulatorAction {
         }
         if let onward = try onward() { return onward }
         return .object { writer in
-            writer.field(
-                "authEmulator",
-                object: { writer in
-                    writer.field("success", "The password has been successfully updated.")
-                    writer.field("email", reset.email.lowercased)
-                }
-            )
+            writer.field("authEmulator") { writer in
+                writer.field("success", "The password has been successfully updated.")
+                writer.field("email", reset.email.lowercased)
+            }
         }
     }
 
@@ -174,14 +168,11 @@ private struct EmulatorAction {
     private func failure(_ error: String, _ instructions: String, template: String? = nil) -> APIError {
         APIError.actionPage(
             JSONWriter.object { writer in
-                writer.field(
-                    "authEmulator",
-                    object: { writer in
-                        writer.field("error", error)
-                        writer.field("instructions", instructions)
-                        writer.field("urlTemplate", template)
-                    }
-                )
+                writer.field("authEmulator") { writer in
+                    writer.field("error", error)
+                    writer.field("instructions", instructions)
+                    writer.field("urlTemplate", template)
+                }
             }
         )
     }

@@ -5,7 +5,7 @@ extension Route {
     /// The route that test suites poll until the server is ready. Development only.
     static let emulator = Route(.get, "/", service: .none, access: .anyone) { _ in
         .object { writer in
-            writer.field("authEmulator", object: { writer in writer.field("ready", true) })
+            writer.field("authEmulator") { writer in writer.field("ready", true) }
         }
     }
 }

@@ -8,21 +8,15 @@ extension Route {
     static let inboxMessages = Route(.get, "/inbox/messages", service: .none, access: .anyone) { request in
         let messages = try await request.operations.inbox(tenant: request.tenant)
         return .object { writer in
-            writer.field(
-                "messages",
-                array: messages,
-                { writer, message in
-                    writer.object { writer in
-                        writer.field("id", message.id)
-                        writer.field("kind", message.kind)
-                        writer.field("createTime", RFC3339.text(message.createdAt))
-                        writer.field("to", message.to)
-                        writer.field("subject", message.subject)
-                        writer.field("language", message.language)
-                        writer.field("text", message.text)
-                    }
-                }
-            )
+            writer.field("messages", objects: messages) { writer, message in
+                writer.field("id", message.id)
+                writer.field("kind", message.kind)
+                writer.field("createTime", RFC3339.text(message.createdAt))
+                writer.field("to", message.to)
+                writer.field("subject", message.subject)
+                writer.field("language", message.language)
+                writer.field("text", message.text)
+            }
         }
     }
 

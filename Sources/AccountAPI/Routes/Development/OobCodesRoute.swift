@@ -25,19 +25,13 @@ extension Route {
     private static func list(_ request: APIRequest) async throws -> APIResponse {
         let mails = try await request.operations.mailsWithUsableCodes(tenant: request.tenant)
         return .object { writer in
-            writer.field(
-                "oobCodes",
-                array: mails,
-                { writer, mail in
-                    writer.object { writer in
-                        writer.field("email", mail.email)
-                        writer.field("newEmail", mail.newEmail)
-                        if case .code(let kind) = mail.template { writer.field("requestType", kind.rawValue) }
-                        writer.field("oobCode", mail.code)
-                        writer.field("oobLink", mail.link)
-                    }
-                }
-            )
+            writer.field("oobCodes", objects: mails) { writer, mail in
+                writer.field("email", mail.email)
+                writer.field("newEmail", mail.newEmail)
+                if case .code(let kind) = mail.template { writer.field("requestType", kind.rawValue) }
+                writer.field("oobCode", mail.code)
+                writer.field("oobLink", mail.link)
+            }
         }
     }
 }

@@ -29,22 +29,16 @@ extension Route {
         }
         return .object { writer in
             writer.field("provider", methodName(provider.rawValue, in: "en"))
-            writer.field(
-                "forecasts",
-                object: { writer in
-                    for (flag, forecast) in forecasts {
-                        writer.field(
-                            flag,
-                            object: { writer in
-                                writer.field("address", forecast.address.rawValue)
-                                writer.field("ending", forecast.ending.rawValue)
-                                writer.field("rule", forecast.rule.rawValue)
-                                writer.field("text", forecast.rule.text.sentence)
-                            }
-                        )
+            writer.field("forecasts") { writer in
+                for (flag, forecast) in forecasts {
+                    writer.field(flag) { writer in
+                        writer.field("address", forecast.address.rawValue)
+                        writer.field("ending", forecast.ending.rawValue)
+                        writer.field("rule", forecast.rule.rawValue)
+                        writer.field("text", forecast.rule.text.sentence)
                     }
                 }
-            )
+            }
         }
     }
 }

@@ -25,17 +25,11 @@ extension Route {
     private static func list(_ request: APIRequest) async throws -> APIResponse {
         let messages = try await request.operations.messagesWithUsableCodes(tenant: request.tenant)
         return .object { writer in
-            writer.field(
-                "verificationCodes",
-                array: messages,
-                { writer, message in
-                    writer.object { writer in
-                        writer.field("phoneNumber", message.to.rawValue)
-                        writer.field("code", message.code)
-                        writer.field("sessionInfo", message.sessionInfo)
-                    }
-                }
-            )
+            writer.field("verificationCodes", objects: messages) { writer, message in
+                writer.field("phoneNumber", message.to.rawValue)
+                writer.field("code", message.code)
+                writer.field("sessionInfo", message.sessionInfo)
+            }
         }
     }
 }
