@@ -312,18 +312,12 @@ struct Core: Service, CustomStringConvertible {
 
     /// Writes sign-in times. After a failure, the next flush writes them.
     private func keepFlushing(_ operations: AccountOperations) async {
-        var outage = Outage(
-            composition.logger,
+        await repeating(
+            every: Self.flushInterval,
             failure: "sign-in times not written yet",
             recovery: "sign-in times written again"
-        )
-        await periodically(every: Self.flushInterval) {
-            do {
-                try await operations.store.activity.flush(to: operations.store)
-                outage.succeeded()
-            } catch {
-                outage.failed(error)
-            }
+        ) {
+            try await operations.store.activity.flush(to: operations.store)
         }
     }
 
@@ -337,37 +331,25 @@ struct Core: Service, CustomStringConvertible {
 
     /// Reads changes of the project by other servers. If it cannot be read, the known state stays in use.
     private func keepProjectFresh(_ operations: AccountOperations) async {
-        var outage = Outage(
-            composition.logger,
+        await repeating(
+            every: Self.refreshInterval,
             failure: "project settings not read again",
             recovery: "project settings read again"
-        )
-        await periodically(every: Self.refreshInterval) {
-            do {
-                try await operations.project.refresh()
-                try await operations.store.refreshWebhooks()
-                outage.succeeded()
-            } catch {
-                outage.failed(error)
-            }
+        ) {
+            try await operations.project.refresh()
+            try await operations.store.refreshWebhooks()
         }
     }
 
     /// Reads keys of other servers, creates the next key when it is due, and activates it at its time.
     private func maintainKeys(_ keys: SigningKeys, _ operations: AccountOperations) async {
-        var outage = Outage(
-            composition.logger,
+        await repeating(
+            every: Self.keysInterval,
             failure: "signing keys not read again",
             recovery: "signing keys read again"
-        )
-        await periodically(every: Self.keysInterval) {
-            do {
-                operations.tokens.replaceKeys(try await keys.load(.idToken))
-                operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
-                outage.succeeded()
-            } catch {
-                outage.failed(error)
-            }
+        ) {
+            operations.tokens.replaceKeys(try await keys.load(.idToken))
+            operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
         }
     }
 
@@ -397,16 +379,12 @@ struct Core: Service, CustomStringConvertible {
 
     /// Advances all merges that wait for webhook receivers, also those of other servers and commands.
     private func moveMerges(_ operations: AccountOperations) async {
-        var outage = Outage(composition.logger, failure: "merges not advanced", recovery: "merges advanced again")
-        await periodically(every: Self.mergesInterval) {
-            do {
-                try await operations.merges.advanceAll()
-                outage.succeeded()
-            } catch is CancellationError {
-                // The server is stopping.
-            } catch {
-                outage.failed(error)
-            }
+        await repeating(
+            every: Self.mergesInterval,
+            failure: "merges not advanced",
+            recovery: "merges advanced again"
+        ) {
+            try await operations.merges.advanceAll()
         }
     }
 
@@ -451,20 +429,32 @@ struct Core: Service, CustomStringConvertible {
             // A stopping server waits for at most one batch.
             rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
-        var outage = Outage(
-            composition.logger,
+        await repeating(
+            every: composition.purge.interval,
             failure: "expired rows not deleted yet",
             recovery: "expired rows deleted again"
-        )
-        await periodically(every: composition.purge.interval) {
+        ) {
+            let report = try await purge.run()
+            clocks.note(report.clocks)
+            guard report.total > 0 else { return }
+            composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
+        }
+    }
+
+    /// Repeats `work` until shutdown. After a failure, the next round does what is left.
+    private func repeating(
+        every interval: Duration,
+        failure: Logger.Message,
+        recovery: Logger.Message,
+        _ work: () async throws -> Void
+    ) async {
+        var outage = Outage(composition.logger, failure: failure, recovery: recovery)
+        await periodically(every: interval) {
             do {
-                let report = try await purge.run()
-                clocks.note(report.clocks)
+                try await work()
                 outage.succeeded()
-                guard report.total > 0 else { return }
-                composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
             } catch is CancellationError {
-                // The server is stopping. The next start, or another server, deletes the rest.
+                // The server is stopping.
             } catch {
                 outage.failed(error)
             }
