@@ -130,8 +130,6 @@ struct APIError: Error, Sendable {
     let code: ErrorCode?
     /// `CODE`, or `CODE : explanation for developers`.
     let message: String
-    /// The canonical status name; absent for business errors.
-    let canonicalStatus: String?
     let reason: String
     /// The message of the inner item, if it differs.
     let itemMessage: String?
@@ -142,7 +140,6 @@ struct APIError: Error, Sendable {
         _ status: HTTPResponse.Status,
         _ message: String,
         code: ErrorCode? = nil,
-        canonicalStatus: String?,
         reason: String,
         itemMessage: String? = nil,
         ownBody: [UInt8]? = nil
@@ -150,7 +147,6 @@ struct APIError: Error, Sendable {
         self.status = status
         self.code = code
         self.message = message
-        self.canonicalStatus = canonicalStatus
         self.reason = reason
         self.itemMessage = itemMessage
         self.ownBody = ownBody
@@ -161,11 +157,26 @@ struct APIError: Error, Sendable {
         let message = explanation.map { "\(code.rawValue) : \($0)" } ?? code.rawValue
         switch code {
         case .projectNotFound, .tenantNotFound, .configurationNotFound:
-            return APIError(.notFound, message, code: code, canonicalStatus: "NOT_FOUND", reason: "notFound")
+            return APIError(.notFound, message, code: code, reason: "notFound")
         case .configurationExists:
-            return APIError(.conflict, message, code: code, canonicalStatus: "ALREADY_EXISTS", reason: "alreadyExists")
+            return APIError(.conflict, message, code: code, reason: "alreadyExists")
         default:
-            return APIError(.badRequest, message, code: code, canonicalStatus: nil, reason: "invalid")
+            return APIError(.badRequest, message, code: code, reason: "invalid")
+        }
+    }
+
+    /// The canonical name of the status; absent for documented refusals with 400.
+    var canonicalStatus: String? {
+        switch status {
+        case .badRequest: code == nil ? "INVALID_ARGUMENT" : nil
+        case .contentTooLarge: "INVALID_ARGUMENT"
+        case .unauthorized: "UNAUTHENTICATED"
+        case .forbidden: "PERMISSION_DENIED"
+        case .notFound: "NOT_FOUND"
+        case .conflict: "ALREADY_EXISTS"
+        case .notImplemented: "UNIMPLEMENTED"
+        case .serviceUnavailable: "UNAVAILABLE"
+        default: "INTERNAL"
         }
     }
 
@@ -176,67 +187,43 @@ struct APIError: Error, Sendable {
     static let containsNUL = malformedJSON("Strings must not contain U+0000.")
 
     static func malformedJSON(_ explanation: String) -> APIError {
-        APIError(
-            .badRequest,
-            "Invalid JSON payload received. \(explanation)",
-            canonicalStatus: "INVALID_ARGUMENT",
-            reason: "parseError"
-        )
+        APIError(.badRequest, "Invalid JSON payload received. \(explanation)", reason: "parseError")
     }
 
     ///
     /// `field`: the declared name of the field, never a value that was sent.
     static func invalidValue(at field: String, expected type: String) -> APIError {
-        APIError(
-            .badRequest,
-            "Invalid value at '\(field)' (\(type))",
-            canonicalStatus: "INVALID_ARGUMENT",
-            reason: "badRequest"
-        )
+        APIError(.badRequest, "Invalid value at '\(field)' (\(type))", reason: "badRequest")
     }
 
     /// A request with one or several mistakes, which `explanation` names.
     static func invalidArgument(_ explanation: String) -> APIError {
-        APIError(
-            .badRequest,
-            "INVALID_ARGUMENT : \(explanation)",
-            canonicalStatus: "INVALID_ARGUMENT",
-            reason: "badRequest"
-        )
+        APIError(.badRequest, "INVALID_ARGUMENT : \(explanation)", reason: "badRequest")
     }
 
     static let notForBrowsers = APIError(
         .forbidden,
         "The administrators' listener accepts requests from programs on its host only.",
-        canonicalStatus: "PERMISSION_DENIED",
         reason: "forbidden"
     )
 
     static let foreignPage = APIError(
         .forbidden,
         "In development, administrators' and emulator routes accept web pages from this machine only (http://localhost).",
-        canonicalStatus: "PERMISSION_DENIED",
         reason: "foreignPage"
     )
 
     static let bodyTooLarge = APIError(
         .contentTooLarge,
         "Request payload size exceeds the limit.",
-        canonicalStatus: "INVALID_ARGUMENT",
         reason: "badRequest"
     )
 
-    static let missingAPIKey = APIError(
-        .forbidden,
-        "The request is missing a valid API key.",
-        canonicalStatus: "PERMISSION_DENIED",
-        reason: "forbidden"
-    )
+    static let missingAPIKey = APIError(.forbidden, "The request is missing a valid API key.", reason: "forbidden")
 
     static let invalidAPIKey = APIError(
         .badRequest,
         "API key not valid. Please pass a valid API key.",
-        canonicalStatus: "INVALID_ARGUMENT",
         reason: "badRequest"
     )
 
@@ -244,7 +231,6 @@ struct APIError: Error, Sendable {
         .unauthorized,
         "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other "
             + "valid authentication credential.",
-        canonicalStatus: "UNAUTHENTICATED",
         reason: "required",
         itemMessage: "Login Required."
     )
@@ -253,7 +239,6 @@ struct APIError: Error, Sendable {
         .unauthorized,
         "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
             + "authentication credential.",
-        canonicalStatus: "UNAUTHENTICATED",
         reason: "authError",
         itemMessage: "Invalid Credentials"
     )
@@ -263,40 +248,24 @@ struct APIError: Error, Sendable {
         "Only authenticated requests can specify target_project_id."
     )
 
-    static let notFound = APIError(
-        .notFound,
-        "The requested URL was not found on this server.",
-        canonicalStatus: "NOT_FOUND",
-        reason: "notFound"
-    )
+    static let notFound = APIError(.notFound, "The requested URL was not found on this server.", reason: "notFound")
 
     static func unimplemented(_ what: String) -> APIError {
-        APIError(
-            .notImplemented,
-            "\(what) is not implemented.",
-            canonicalStatus: "UNIMPLEMENTED",
-            reason: "notImplemented"
-        )
+        APIError(.notImplemented, "\(what) is not implemented.", reason: "notImplemented")
     }
 
     static let unavailable = APIError(
         .serviceUnavailable,
         "The service is currently unavailable.",
-        canonicalStatus: "UNAVAILABLE",
         reason: "backendError"
     )
 
     /// A failure of the development action page, in the form of that page.
     static func actionPage(_ body: [UInt8]) -> APIError {
-        APIError(.badRequest, "action failed", canonicalStatus: nil, reason: "invalid", ownBody: body)
+        APIError(.badRequest, "action failed", reason: "invalid", ownBody: body)
     }
 
-    static let unexpected = APIError(
-        .internalServerError,
-        "INTERNAL_ERROR",
-        canonicalStatus: "INTERNAL",
-        reason: "internalError"
-    )
+    static let unexpected = APIError(.internalServerError, "INTERNAL_ERROR", reason: "internalError")
 
     var body: [UInt8] {
         ownBody ?? envelope
