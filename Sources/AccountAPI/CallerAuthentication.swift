@@ -8,13 +8,15 @@ package protocol CallerAuthentication: Sendable {
     func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator?
 }
 
-/// The callers of production: registered API keys, and bearer tokens of registered service accounts.
-package struct RegisteredCallers: CallerAuthentication {
-    package init() {}
-
+extension CallerAuthentication {
     package func accepts(apiKey: String, operations: AccountOperations) -> Bool {
         operations.project.holds(apiKey: apiKey)
     }
+}
+
+/// The callers of production: registered API keys, and bearer tokens of registered service accounts.
+package struct RegisteredCallers: CallerAuthentication {
+    package init() {}
 
     package func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator? {
         try await operations.serviceAccount(accessToken: token)
@@ -25,10 +27,6 @@ package struct RegisteredCallers: CallerAuthentication {
 /// listener is the credential.
 package struct OperatorCallers: CallerAuthentication {
     package init() {}
-
-    package func accepts(apiKey: String, operations: AccountOperations) -> Bool {
-        operations.project.holds(apiKey: apiKey)
-    }
 
     package func administrator(bearer token: String, operations: AccountOperations) async throws -> Administrator? {
         if token == "owner" { return .owner }

@@ -3,7 +3,7 @@ import HTTPTypes
 extension Route {
     /// The description of Concord's own routes (OpenAPI 3.1). Tests compare its paths with the routes, and the answers and
     /// the examples with its schemas.
-    static let openAPI = Route(.get, "/openapi.json", service: .none, access: .anyone) { _ in
+    static let openAPI = Route(.get, "/openapi.json", access: .anyone) { _ in
         APIResponse(json: PackageResources.openapi_json, maxAgeSeconds: 3600)
     }
 }

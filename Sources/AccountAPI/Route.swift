@@ -27,6 +27,17 @@ struct Route: Sendable {
         /// Served only at its path.
         case none
 
+        init(ofPath path: String) {
+            if path.hasPrefix("/concord/") {
+                self = .concord
+            } else if path == "/v1/token" {
+                self = .secureToken
+            } else {
+                let isCompatible = ["/v1/", "/v2/", "/admin/v2/"].contains { path.hasPrefix($0) }
+                self = isCompatible ? .identityToolkit : .none
+            }
+        }
+
         /// The host that emulator-mode SDKs put in front of the path.
         var hostPrefix: String? {
             switch self {
@@ -60,7 +71,6 @@ struct Route: Sendable {
         _ path: String,
         legacyName: String? = nil,
         aliases: [String] = [],
-        service: Service = .identityToolkit,
         access: Access,
         acceptsForm: Bool = false,
         handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
@@ -69,7 +79,7 @@ struct Route: Sendable {
         self.path = path
         self.legacyName = legacyName
         self.aliases = aliases
-        self.service = service
+        service = Service(ofPath: path)
         self.access = access
         self.acceptsForm = acceptsForm
         self.handle = handle

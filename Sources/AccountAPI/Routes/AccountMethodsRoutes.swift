@@ -10,19 +10,14 @@ extension Route {
     private static let accountMethodsPath = "/concord/v1/account/methods"
 
     /// `GET /concord/v1/account/methods`: every method of the account, its proof, and whether it works now.
-    static let accountMethods = Route(.get, accountMethodsPath, service: .concord, access: .anyone) { request in
+    static let accountMethods = Route(.get, accountMethodsPath, access: .anyone) { request in
         let methods = try await request.operations
             .methods(idToken: request.sessionToken(), tenant: request.tenant)
         return .methods(methods)
     }
 
     /// `DELETE /concord/v1/account/methods/{method}`: removes a method, but never the last working one.
-    static let removeAccountMethod = Route(
-        .delete,
-        accountMethodsPath + "/{method}",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let removeAccountMethod = Route(.delete, accountMethodsPath + "/{method}", access: .anyone) { request in
         let idToken = try request.sessionToken()
         let method = try request.signInMethod()
         return try await request.answer(boundTo: "", as: APIResponse.methods) { idempotent in

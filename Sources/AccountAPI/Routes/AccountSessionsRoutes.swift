@@ -13,12 +13,7 @@ extension Route {
     ]
 
     /// `GET /concord/v1/account/sessions`: the sessions of the user and the refused sign-ins.
-    private static let listAccountSessions = Route(
-        .get,
-        accountSessionsPath,
-        service: .concord,
-        access: .anyone
-    ) { request in
+    private static let listAccountSessions = Route(.get, accountSessionsPath, access: .anyone) { request in
         let sessions = try await request.operations
             .sessions(
                 idToken: request.sessionToken(),
@@ -33,7 +28,6 @@ extension Route {
     private static let endAccountSession = Route(
         .delete,
         accountSessionsPath + "/{session}",
-        service: .concord,
         access: .anyone
     ) { request in
         let idToken = try request.sessionToken()
@@ -45,12 +39,7 @@ extension Route {
 
     /// `DELETE /concord/v1/account/sessions`: ends all sessions, with every ID token; with `keepCurrent=true`, all but
     /// the caller's.
-    private static let endAccountSessions = Route(
-        .delete,
-        accountSessionsPath,
-        service: .concord,
-        access: .anyone
-    ) { request in
+    private static let endAccountSessions = Route(.delete, accountSessionsPath, access: .anyone) { request in
         let idToken = try request.sessionToken()
         switch request.query["keepCurrent"] {
         case "true": return try await request.end(.others, idToken: idToken)
@@ -60,12 +49,7 @@ extension Route {
     }
 
     /// `GET /concord/v1/sessions?localId=`: the same list for an administrator.
-    private static let sessions = Route(
-        .get,
-        "/concord/v1/sessions",
-        service: .concord,
-        access: .administrator
-    ) { request in
+    private static let sessions = Route(.get, "/concord/v1/sessions", access: .administrator) { request in
         guard let user = request.query["localId"].flatMap(UserID.init) else {
             throw Problem(.malformedRequest, "`localId` is required.")
         }

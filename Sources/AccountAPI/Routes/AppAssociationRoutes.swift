@@ -8,7 +8,6 @@ extension Route {
     static let appleAppSiteAssociation = Route(
         .get,
         "/.well-known/apple-app-site-association",
-        service: .none,
         access: .anyone
     ) { request in
         let ids = request.operations.project.settings.apps.compactMap { app in
@@ -25,12 +24,7 @@ extension Route {
     }
 
     /// The same for Android (developer.android.com, "Verify Android App Links").
-    static let assetLinks = Route(
-        .get,
-        "/.well-known/assetlinks.json",
-        service: .none,
-        access: .anyone
-    ) { request in
+    static let assetLinks = Route(.get, "/.well-known/assetlinks.json", access: .anyone) { request in
         let statements = request.operations.project.settings.apps.compactMap { app -> JSONValue? in
             guard let package = app.packageName, !app.linkCertificates.isEmpty else { return nil }
             let target: [String: JSONValue] = [

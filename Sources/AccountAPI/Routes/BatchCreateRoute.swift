@@ -18,7 +18,6 @@ extension Route {
         .post,
         "/identitytoolkit/v3/relyingparty/uploadAccount",
         aliases: ["/www.googleapis.com/identitytoolkit/v3/relyingparty/uploadAccount"],
-        service: .none,
         access: .administrator
     ) { request in
         guard try request.body.nonEmptyString("targetProjectId") != nil else {

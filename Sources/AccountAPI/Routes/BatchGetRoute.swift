@@ -23,7 +23,6 @@ extension Route {
         .post,
         "/identitytoolkit/v3/relyingparty/downloadAccount",
         aliases: ["/www.googleapis.com/identitytoolkit/v3/relyingparty/downloadAccount"],
-        service: .none,
         access: .administrator
     ) { request in
         guard try request.body.nonEmptyString("targetProjectId") != nil else {

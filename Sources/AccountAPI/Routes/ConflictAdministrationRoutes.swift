@@ -7,7 +7,7 @@ package import JSON
 
 extension Route {
     static let conflictAdministration: [Route] = [
-        Route(.get, path, service: .concord, access: .administrator) { request in
+        Route(.get, path, access: .administrator) { request in
             let page = try await request.operations.conflicts.conflicts(
                 try request.conflictFilter(),
                 after: request.query["pageToken"],
@@ -16,18 +16,16 @@ extension Route {
             )
             guard let page else { throw Problem(.malformedRequest, "`pageToken` is not a token of this list.") }
             return .object { writer in
-                writer.field("conflicts", array: page.conflicts) { writer, conflict in
-                    writer.object { writer in writer.fields(of: conflict) }
-                }
+                writer.field("conflicts", objects: page.conflicts) { $0.fields(of: $1) }
                 writer.field("nextPageToken", page.next)
             }
         },
-        Route(.get, item, service: .concord, access: .administrator) { request in
+        Route(.get, item, access: .administrator) { request in
             let conflict = try await request.operations.conflicts.conflict(request.conflictID, tenant: request.tenant)
             guard let conflict else { throw Problem(.conflictUnknown) }
             return .reported(conflict)
         },
-        Route(.post, item + "/decline", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/decline", access: .administrator) { request in
             let declined = try await request.operations.conflicts
                 .decline(
                     request.conflictID,

@@ -9,19 +9,14 @@ import JSON
 extension Route {
     /// `GET /concord/v1/conflict`: the conflict as the holder of the handle may see it. With the token of a proof, in
     /// `Concord-Proof`, also the owner's sign-in methods.
-    static let conflict = Route(.get, "/concord/v1/conflict", service: .concord, access: .anyone) { request in
+    static let conflict = Route(.get, "/concord/v1/conflict", access: .anyone) { request in
         let view = try await request.operations
             .conflict(request.conflictHandle(), proofToken: request.proofToken, tenant: request.tenant)
         return .conflict(view)
     }
 
     /// `POST /concord/v1/conflict/proof`: requests a proof by mail, or gives one with a session.
-    static let startConflictProof = Route(
-        .post,
-        "/concord/v1/conflict/proof",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let startConflictProof = Route(.post, "/concord/v1/conflict/proof", access: .anyone) { request in
         let handle = try request.conflictHandle()
         let version = try request.expectedVersion.version()
         switch try request.body.nonEmptyString("kind").flatMap(ConflictProofKind.init(rawValue:)) {
@@ -51,12 +46,7 @@ extension Route {
     }
 
     /// `POST /concord/v1/conflict/proof:complete`: gives a proof with the mailed code or the secret of the link.
-    static let completeConflictProof = Route(
-        .post,
-        "/concord/v1/conflict/proof:complete",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let completeConflictProof = Route(.post, "/concord/v1/conflict/proof:complete", access: .anyone) { request in
         let answer: ConflictProofAnswer
         switch (try request.body.nonEmptyString("code"), try request.body.nonEmptyString("linkSecret")) {
         case (let code?, nil): answer = .code(code)
@@ -74,12 +64,7 @@ extension Route {
     }
 
     /// `POST /concord/v1/conflict:resolve`: links the credential and signs in, in one step.
-    static let resolveConflict = Route(
-        .post,
-        "/concord/v1/conflict:resolve",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let resolveConflict = Route(.post, "/concord/v1/conflict:resolve", access: .anyone) { request in
         let handle = try request.conflictHandle()
         return try await request.answer(boundTo: handle, as: APIResponse.resolved) { idempotent in
             try await request.operations.resolveConflict(
@@ -91,12 +76,7 @@ extension Route {
     }
 
     /// `POST /concord/v1/conflict:decline`: the conflict's credential can no longer be used.
-    static let declineConflict = Route(
-        .post,
-        "/concord/v1/conflict:decline",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let declineConflict = Route(.post, "/concord/v1/conflict:decline", access: .anyone) { request in
         let handle = try request.conflictHandle()
         return try await request.answer(boundTo: handle, as: APIResponse.conflict) { idempotent in
             try await request.operations.declineConflict(

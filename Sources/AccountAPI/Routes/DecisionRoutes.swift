@@ -6,12 +6,7 @@ import JSON
 extension Route {
     /// `GET /concord/v1/decisions/{id}`: why Concord decided so. Operators see everything that is stored. Other callers
     /// with the name of a decision see only what they could see when it was taken.
-    static let decision = Route(
-        .get,
-        "/concord/v1/decisions/{decision}",
-        service: .concord,
-        access: .client
-    ) { request in
+    static let decision = Route(.get, "/concord/v1/decisions/{decision}", access: .client) { request in
         let id = request.captures["decision"].flatMap { DecisionID($0) }
         switch request.caller {
         case .administrator:
@@ -32,12 +27,7 @@ extension Route {
     }
 
     /// `GET /concord/v1/decisions?localId=`: the decisions about an account, the newest first.
-    static let decisions = Route(
-        .get,
-        "/concord/v1/decisions",
-        service: .concord,
-        access: .administrator
-    ) { request in
+    static let decisions = Route(.get, "/concord/v1/decisions", access: .administrator) { request in
         guard let user = request.query["localId"].flatMap(UserID.init) else {
             throw Problem(.malformedRequest, "`localId` is required.")
         }
@@ -54,9 +44,7 @@ extension Route {
         let decisions = try await request.operations
             .decisions(about: user, tenant: request.tenant, before: before, countMax: size)
         return .object { writer in
-            writer.field("decisions", array: decisions) { writer, decision in
-                writer.object { writer in writer.fields(of: decision) }
-            }
+            writer.field("decisions", objects: decisions) { $0.fields(of: $1) }
             if decisions.count == size { writer.field("nextPageToken", decisions.last?.id.text) }
         }
     }

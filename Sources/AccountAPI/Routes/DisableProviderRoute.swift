@@ -9,7 +9,6 @@ extension Route {
     static let disableProvider = Route(
         .post,
         "/concord/v1/providers/{provider}:disable",
-        service: .concord,
         access: .administrator
     ) { request in
         let force = try request.body.bool("force") ?? false

@@ -8,12 +8,7 @@ extension Route {
     /// that the account is not theirs.
     ///
     /// Requires no API key: the code is the secret.
-    static let disownAccount = Route(
-        .post,
-        "/concord/v1/emailCode:disown",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let disownAccount = Route(.post, "/concord/v1/emailCode:disown", access: .anyone) { request in
         guard let code = try request.body.nonEmptyString("oobCode") else {
             throw Problem(.malformedRequest, "`oobCode` is required.")
         }

@@ -8,7 +8,7 @@ import JSON
 
 extension Route {
     static let merges: [Route] = [
-        Route(.post, path, service: .concord, access: .administratorOrSession) { request in
+        Route(.post, path, access: .administratorOrSession) { request in
             let choices = try request.mergeChoices()
             let isPreview = try request.body.bool("validateOnly") ?? false
             let caller = try request.mergeCaller(isPreview: isPreview)
@@ -28,29 +28,27 @@ extension Route {
                 )
             }
         },
-        Route(.get, path, service: .concord, access: .administrator) { request in
+        Route(.get, path, access: .administrator) { request in
             guard let user = request.query["uid"].flatMap(UserID.init) else {
                 throw Problem(.malformedRequest, "`uid` is required.")
             }
             let (merges, current) = try await request.operations.merges.merges(of: user, tenant: request.tenant)
             return .object { writer in
                 writer.field("userId", current?.rawValue)
-                writer.field("merges", array: merges) { writer, merge in
-                    writer.object { writer in writer.fields(of: merge) }
-                }
+                writer.field("merges", objects: merges) { $0.fields(of: $1) }
             }
         },
-        Route(.get, item, service: .concord, access: .administratorOrSession) { request in
+        Route(.get, item, access: .administratorOrSession) { request in
             let idToken = request.caller == .administrator ? nil : try request.sessionToken()
             let merge = try await request.operations.merge(request.merge, idToken: idToken, tenant: request.tenant)
             return .merge(merge)
         },
-        Route(.post, item + "/abort", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/abort", access: .administrator) { request in
             let merge = try await request.operations.merges
                 .withdraw(request.merge, expectedVersion: request.expectedVersion.version(), tenant: request.tenant)
             return .merge(merge)
         },
-        Route(.post, item + "/undo", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/undo", access: .administrator) { request in
             let keepsLaterChanges = try request.body.bool("keepLaterChanges") ?? false
             let expectedVersion = try request.expectedVersion.version()
             let merges = request.operations.merges

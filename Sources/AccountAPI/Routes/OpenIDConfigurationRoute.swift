@@ -4,12 +4,7 @@ import JSON
 
 extension Route {
     /// The metadata that OpenID Connect libraries need to verify ID tokens (OpenID Connect Discovery 1.0 §3).
-    static let openIDConfiguration = Route(
-        .get,
-        "/.well-known/openid-configuration",
-        service: .none,
-        access: .anyone
-    ) { request in
+    static let openIDConfiguration = Route(.get, "/.well-known/openid-configuration", access: .anyone) { request in
         discoveryDocument(request)
     }
 
@@ -18,7 +13,6 @@ extension Route {
         .get,
         "/{project}/.well-known/openid-configuration",
         aliases: ["/securetoken.google.com/{project}/.well-known/openid-configuration"],
-        service: .none,
         access: .anyone
     ) { request in
         discoveryDocument(request)

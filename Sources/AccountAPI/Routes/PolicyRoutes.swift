@@ -5,7 +5,7 @@ import JSON
 
 extension Route {
     /// `GET /concord/v1/policy`: the current rules, or with `version`, former ones.
-    static let policy = Route(.get, "/concord/v1/policy", service: .concord, access: .administrator) { request in
+    static let policy = Route(.get, "/concord/v1/policy", access: .administrator) { request in
         var version: Int64?
         if let text = request.query["version"] {
             guard let number = Int64(text), number > 0 else {
@@ -20,7 +20,7 @@ extension Route {
     }
 
     /// `PUT /concord/v1/policy`: replaces both tables as a whole, or names every mistake in them.
-    static let replacePolicy = Route(.put, "/concord/v1/policy", service: .concord, access: .administrator) { request in
+    static let replacePolicy = Route(.put, "/concord/v1/policy", access: .administrator) { request in
         let expectedVersion = try request.expectedVersion.version()
         let tables = ["emailTrust", "conflictProofs"]
         var mistakes = request.body.names.subtracting(tables).sorted()

@@ -7,7 +7,6 @@ extension Route {
         .get,
         certificatesPath,
         aliases: ["/www.googleapis.com" + certificatesPath],
-        service: .none,
         access: .anyone
     ) { request in
         APIResponse(json: request.operations.tokens.certificates(), maxAgeSeconds: keysMaxAgeSeconds)
@@ -18,7 +17,6 @@ extension Route {
         .get,
         jsonWebKeySetPath,
         aliases: ["/www.googleapis.com" + jsonWebKeySetPath],
-        service: .none,
         access: .anyone
     ) { request in
         APIResponse(json: try request.operations.tokens.jsonWebKeySet(), maxAgeSeconds: keysMaxAgeSeconds)

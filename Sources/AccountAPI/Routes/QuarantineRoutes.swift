@@ -11,19 +11,14 @@ extension Route {
 
     /// `GET /concord/v1/account/quarantine`: the suspended methods, the reasons, and the times until which they can be
     /// restored.
-    static let quarantine = Route(.get, quarantinePath, service: .concord, access: .anyone) { request in
+    static let quarantine = Route(.get, quarantinePath, access: .anyone) { request in
         let quarantine = try await request.operations
             .quarantine(idToken: request.sessionToken(), tenant: request.tenant)
         return .quarantine(quarantine)
     }
 
     /// `POST /concord/v1/account/quarantine/password:restore`: restores the suspended password.
-    static let restorePassword = Route(
-        .post,
-        quarantinePath + "/password:restore",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let restorePassword = Route(.post, quarantinePath + "/password:restore", access: .anyone) { request in
         let idToken = try request.sessionToken()
         guard let password = try request.body.nonEmptyString("password") else {
             throw Problem(.malformedRequest, "`password` is required.")
@@ -40,12 +35,7 @@ extension Route {
     }
 
     /// `DELETE /concord/v1/account/quarantine/{method}`: deletes a suspended method.
-    static let discardQuarantined = Route(
-        .delete,
-        quarantinePath + "/{method}",
-        service: .concord,
-        access: .anyone
-    ) { request in
+    static let discardQuarantined = Route(.delete, quarantinePath + "/{method}", access: .anyone) { request in
         let idToken = try request.sessionToken()
         let method = try request.signInMethod()
         return try await request.answer(boundTo: "", as: APIResponse.quarantine) { idempotent in

@@ -9,7 +9,6 @@ extension Route {
         AccountOperations.tokenPath,
         // The fixed paths of libraries that ignore the URI in the credentials file.
         aliases: ["/token", "/oauth2/v4/token", "/oauth2.googleapis.com/token", "/www.googleapis.com/oauth2/v4/token"],
-        service: .none,
         access: .anyone,
         acceptsForm: true
     ) { request in

@@ -5,13 +5,7 @@ import JSON
 
 extension Route {
     /// `/v1/token`, the refresh of a session. The answer is in `snake_case`.
-    static let token = Route(
-        .post,
-        "/v1/token",
-        service: .secureToken,
-        access: .client,
-        acceptsForm: true
-    ) { request in
+    static let token = Route(.post, "/v1/token", access: .client, acceptsForm: true) { request in
         let body = request.body
         guard let grantType = try body.nonEmptyString("grantType") else { throw APIError.code(.missingGrantType) }
         guard grantType == "refresh_token" else { throw APIError.code(.invalidGrantType) }

@@ -7,7 +7,7 @@ import JSON
 
 extension Route {
     static let webhooks: [Route] = [
-        Route(.post, path, service: .concord, access: .administrator) { request in
+        Route(.post, path, access: .administrator) { request in
             guard let url = try request.body.nonEmptyString("url") else {
                 throw Problem(.malformedRequest, "`url` is required.")
             }
@@ -15,21 +15,19 @@ extension Route {
                 try await request.operations.addWebhookEndpoint(url: url, idempotent: idempotent)
             }
         },
-        Route(.get, path, service: .concord, access: .administrator) { request in
+        Route(.get, path, access: .administrator) { request in
             let endpoints = try await request.operations.webhookEndpoints()
             return .object { writer in
-                writer.field("webhooks", array: endpoints) { writer, endpoint in
-                    writer.object { writer in writer.fields(of: endpoint) }
-                }
+                writer.field("webhooks", objects: endpoints) { $0.fields(of: $1) }
             }
         },
-        Route(.get, item, service: .concord, access: .administrator) { request in
+        Route(.get, item, access: .administrator) { request in
             let endpoint = try await request.operations.webhookEndpoint(request.webhook)
             var response = APIResponse.object { writer in writer.fields(of: endpoint) }
             response.version = endpoint.version
             return response
         },
-        Route(.delete, item, service: .concord, access: .administrator) { request in
+        Route(.delete, item, access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { idempotent in
                 try await request.operations.deleteWebhookEndpoint(
                     request.webhook,
@@ -38,7 +36,7 @@ extension Route {
                 )
             }
         },
-        Route(.post, item + "/secret", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/secret", access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.secret) { idempotent in
                 try await request.operations.rotateWebhookSecret(
                     of: request.webhook,
@@ -47,7 +45,7 @@ extension Route {
                 )
             }
         },
-        Route(.post, item + "/enable", service: .concord, access: .administrator) { request in
+        Route(.post, item + "/enable", access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { idempotent in
                 try await request.operations.enableWebhookEndpoint(
                     request.webhook,
@@ -56,7 +54,7 @@ extension Route {
                 )
             }
         },
-        Route(.get, item + "/failures", service: .concord, access: .administrator) { request in
+        Route(.get, item + "/failures", access: .administrator) { request in
             let failures = try await request.operations.failedWebhooks(of: request.webhook)
             return .object { writer in
                 writer.field("failures", array: failures) { writer, failure in writer.failedWebhook(failure) }

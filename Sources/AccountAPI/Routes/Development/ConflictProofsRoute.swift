@@ -7,7 +7,6 @@ extension Route {
     static let conflictProofs = Route(
         .get,
         "/emulator/v1/projects/{project}/conflictProofs",
-        service: .none,
         access: .anyone
     ) { request in
         let mails = try await request.operations.mailsThatProveConflicts(tenant: request.tenant)

@@ -8,7 +8,6 @@ extension Route {
         .delete,
         "/emulator/v1/projects/{project}/accounts",
         aliases: ["/emulator/v1/projects/{project}/tenants/{tenant}/accounts"],
-        service: .none,
         access: .anyone
     ) { request in
         try await request.operations.deleteAllAccounts(tenant: request.tenant)

@@ -6,12 +6,7 @@ import JSON
 extension Route {
     /// The page that links in mails open, in the form that existing test suites fetch: it applies the code on GET.
     /// Development only.
-    static let emulatorAction = Route(
-        .get,
-        "/emulator/action",
-        service: .none,
-        access: .anyone
-    ) { request in
+    static let emulatorAction = Route(.get, "/emulator/action", access: .anyone) { request in
         try await EmulatorAction(request: request).respond()
     }
 }

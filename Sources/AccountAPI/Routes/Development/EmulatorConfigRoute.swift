@@ -6,12 +6,12 @@ extension Route {
     private static let emulatorConfigPath = "/emulator/v1/projects/{project}/config"
 
     /// The two settings that emulator test suites switch. Development only.
-    static let emulatorConfig = Route(.get, emulatorConfigPath, service: .none, access: .anyone) { request in
+    static let emulatorConfig = Route(.get, emulatorConfigPath, access: .anyone) { request in
         emulatorConfig(try await request.operations.projectConfig())
     }
 
     /// Changes the settings that the body contains, and no others.
-    static let changeEmulatorConfig = Route(.patch, emulatorConfigPath, service: .none, access: .anyone) { request in
+    static let changeEmulatorConfig = Route(.patch, emulatorConfigPath, access: .anyone) { request in
         let sent = emulatorFields.filter { request.body.json[$0] != nil }
         guard !sent.isEmpty else { return emulatorConfig(try await request.operations.projectConfig()) }
         let mask = sent.map { $0.joined(separator: ".") }.joined(separator: ",")

@@ -5,7 +5,7 @@ import JSON
 extension Route {
     /// The mails and messages that Concord would have sent, the newest first: the content of `/inbox`. Development
     /// only.
-    static let inboxMessages = Route(.get, "/inbox/messages", service: .none, access: .anyone) { request in
+    static let inboxMessages = Route(.get, "/inbox/messages", access: .anyone) { request in
         let messages = try await request.operations.inbox(tenant: request.tenant)
         return .object { writer in
             writer.field("messages", objects: messages) { writer, message in
@@ -21,7 +21,7 @@ extension Route {
     }
 
     /// The HTML of a mail, which runs no scripts and loads nothing. Development only.
-    static let inboxMail = Route(.get, "/inbox/messages/{message}", service: .none, access: .anyone) { request in
+    static let inboxMail = Route(.get, "/inbox/messages/{message}", access: .anyone) { request in
         let message = try await request.operations.inbox(tenant: request.tenant)
             .first { $0.id == request.captures["message"] }
         guard let html = message?.html else { throw APIError.notFound }

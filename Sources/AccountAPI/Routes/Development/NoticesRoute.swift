@@ -4,12 +4,7 @@ import JSON
 
 extension Route {
     /// The mails that only inform and carry no code. Development only.
-    static let notices = Route(
-        .get,
-        "/emulator/v1/projects/{project}/notices",
-        service: .none,
-        access: .anyone
-    ) { request in
+    static let notices = Route(.get, "/emulator/v1/projects/{project}/notices", access: .anyone) { request in
         let mails = try await request.operations.notices(tenant: request.tenant)
         return .object { writer in
             writer.field("notices", objects: mails) { writer, mail in

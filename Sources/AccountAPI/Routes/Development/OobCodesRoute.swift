@@ -5,18 +5,11 @@ import JSON
 
 extension Route {
     /// The mailed codes that can still be used. Development only.
-    static let oobCodes = Route(
-        .get,
-        "/emulator/v1/projects/{project}/oobCodes",
-        service: .none,
-        access: .anyone,
-        handle: list
-    )
+    static let oobCodes = Route(.get, "/emulator/v1/projects/{project}/oobCodes", access: .anyone, handle: list)
 
     static let oobCodesOfTenant = Route(
         .get,
         "/emulator/v1/projects/{project}/tenants/{tenant}/oobCodes",
-        service: .none,
         access: .anyone,
         handle: list
     )

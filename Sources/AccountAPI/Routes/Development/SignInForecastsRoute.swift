@@ -7,12 +7,7 @@ import JSON
 extension Route {
     /// The outcome of a simulated sign-in, for each statement that its provider can make about the address. The consent
     /// page shows it before the sign-in. Development only.
-    static let signInForecasts = Route(
-        .post,
-        FakeProvider.pagePath + "/forecasts",
-        service: .none,
-        access: .anyone
-    ) { request in
+    static let signInForecasts = Route(.post, FakeProvider.pagePath + "/forecasts", access: .anyone) { request in
         guard let name = try request.body.nonEmptyString("providerId"), let provider = ProviderID(name) else {
             throw APIError.code(.invalidProviderID)
         }

@@ -8,7 +8,6 @@ extension Route {
     static let verificationCodes = Route(
         .get,
         "/emulator/v1/projects/{project}/verificationCodes",
-        service: .none,
         access: .anyone,
         handle: list
     )
@@ -16,7 +15,6 @@ extension Route {
     static let verificationCodesOfTenant = Route(
         .get,
         "/emulator/v1/projects/{project}/tenants/{tenant}/verificationCodes",
-        service: .none,
         access: .anyone,
         handle: list
     )
