@@ -1,5 +1,5 @@
 /// A mailed code, stored as a hash only.
-package struct EmailCodeRecord: Sendable, Hashable {
+package struct EmailCodeRecord: OneTimeRecord, Sendable, Hashable {
     /// The purpose of a code, by its name on the wire.
     package enum Kind: String, Sendable, CaseIterable {
         case passwordReset = "PASSWORD_RESET"
@@ -19,15 +19,6 @@ package struct EmailCodeRecord: Sendable, Hashable {
             case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: false
             }
         }
-    }
-
-    package enum State: Sendable, Hashable {
-        case usable
-        /// Used or void. Callers get the same answer as for an unknown code.
-        case consumed
-        case expired
-        /// Presented with wrong addresses too often.
-        case locked
     }
 
     /// Number of attempts with an address that the code was not sent to, before the code is dead.
@@ -89,12 +80,6 @@ package struct EmailCodeRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt
         self.attempts = 0
-    }
-
-    package func state(at now: Timestamp) -> State {
-        if consumedAt != nil { return .consumed }
-        if now >= expiresAt { return .expired }
-        return attempts < Self.attemptsMax ? .usable : .locked
     }
 
     /// Returns true if a recovery code belongs to `user`. An account created again under a deleted account's id never

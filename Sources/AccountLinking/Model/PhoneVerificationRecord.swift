@@ -1,6 +1,6 @@
 /// A verification of a telephone number, pending or done. The client's secrets are stored as digests, the code is
 /// sealed.
-package struct PhoneVerificationRecord: Sendable, Hashable {
+package struct PhoneVerificationRecord: OneTimeRecord, Sendable, Hashable {
     /// The only purpose for which it can be presented.
     package enum Purpose: String, Sendable, CaseIterable {
         case signIn = "sign-in"
@@ -10,15 +10,6 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
         case secondFactor = "second-factor"
         /// Signs in or links without another code, after a right code for a number that another account owns.
         case temporaryProof = "temporary-proof"
-    }
-
-    package enum State: Sendable, Hashable {
-        case usable
-        /// Callers get the same answer as for an unknown one.
-        case consumed
-        case expired
-        /// Too many wrong codes.
-        case locked
     }
 
     /// Number of codes that are compared, the right one included, from all clients together.
@@ -67,12 +58,6 @@ package struct PhoneVerificationRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt
         self.attempts = attempts
-    }
-
-    package func state(at now: Timestamp) -> State {
-        if consumedAt != nil { return .consumed }
-        if now >= expiresAt { return .expired }
-        return attempts < Self.attemptsMax ? .usable : .locked
     }
 
     /// Returns true if a request at `now` shares the message under way and gets its own session, instead of a second

@@ -65,22 +65,13 @@ package struct SecondFactor: Sendable, Hashable {
 }
 
 /// A pending enrollment of a second factor, or a sign-in that waits for one.
-package struct FactorChallenge: Sendable, Hashable {
+package struct FactorChallenge: OneTimeRecord, Sendable, Hashable {
     /// The only purpose for which it can be presented.
     package enum Purpose: String, Sendable, Hashable, CaseIterable {
         /// The first factor was right (`mfaPendingCredential`).
         case signIn = "sign-in"
         /// A secret was issued (`sessionInfo` of a TOTP enrollment).
         case enrollment
-    }
-
-    package enum State: Sendable, Hashable {
-        case usable
-        /// Callers get the same answer as for an unknown one.
-        case consumed
-        case expired
-        /// Too many wrong codes.
-        case locked
     }
 
     /// Number of codes that are compared, the right one included.
@@ -122,11 +113,5 @@ package struct FactorChallenge: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.consumedAt = consumedAt
         self.attempts = attempts
-    }
-
-    package func state(at now: Timestamp) -> State {
-        if consumedAt != nil { return .consumed }
-        if now >= expiresAt { return .expired }
-        return attempts < Self.attemptsMax ? .usable : .locked
     }
 }

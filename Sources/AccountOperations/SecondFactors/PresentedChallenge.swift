@@ -77,7 +77,7 @@ extension AccountOperations {
         for purpose: FactorChallenge.Purpose,
         tenant: TenantID,
         at now: Timestamp
-    ) async throws -> (presented: PresentedChallenge?, state: FactorChallenge.State) {
+    ) async throws -> (presented: PresentedChallenge?, state: OneTimeRecordState) {
         guard let handle = FactorChallengeHandle(handle, sealer: sealer), handle.tenant == tenant,
             let found = try await store.factorChallenge(handle.challenge, of: handle.user, tenant: tenant),
             found.purpose == purpose,
