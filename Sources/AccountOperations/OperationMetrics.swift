@@ -64,54 +64,39 @@ package struct OperationMetrics: AccountStoreObserver {
     }
 
     package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance) {
-        decisions = Dictionary(
-            uniqueKeysWithValues: Rule.allCases.map { rule in
-                (rule, Counter(label: Self.decisions, dimensions: [("rule", rule.rawValue)], factory: factory))
-            }
-        )
-        var conflicts: [ConflictSeries: Counter] = [:]
-        for step in ConflictStep.allCases {
-            for provider in MethodClass.providers {
-                for account in MethodClass.allCases {
-                    conflicts[ConflictSeries(step: step, provider: provider, account: account)] = Counter(
-                        label: Self.conflicts,
-                        dimensions: [
-                            ("step", step.rawValue), ("provider", provider.rawValue), ("account", account.rawValue),
-                        ],
-                        factory: factory
-                    )
+        func counters<Series: Hashable>(
+            _ label: String,
+            of series: [Series],
+            _ dimensions: (Series) -> [(String, String)]
+        ) -> [Series: Counter] {
+            Dictionary(
+                uniqueKeysWithValues: series.map {
+                    ($0, Counter(label: label, dimensions: dimensions($0), factory: factory))
                 }
+            )
+        }
+        decisions = counters(Self.decisions, of: Rule.allCases) { [("rule", $0.rawValue)] }
+        let conflictSeries = ConflictStep.allCases.flatMap { step in
+            MethodClass.providers.flatMap { provider in
+                MethodClass.allCases.map { ConflictSeries(step: step, provider: provider, account: $0) }
             }
         }
-        self.conflicts = conflicts
-        webhookAttempts = Dictionary(
-            uniqueKeysWithValues: WebhookResult.allCases.map { result in
-                let dimensions = [("result", result.rawValue)]
-                return (result, Counter(label: Self.webhookAttempts, dimensions: dimensions, factory: factory))
-            }
-        )
-        var messageAttempts: [MessageSeries: Counter] = [:]
-        for kind in OutboxMessage.Kind.allCases {
-            for result in MessageResult.allCases {
-                messageAttempts[MessageSeries(kind: kind, result: result)] = Counter(
-                    label: Self.messageAttempts,
-                    dimensions: [("kind", kind.rawValue), ("result", result.rawValue)],
-                    factory: factory
-                )
-            }
+        conflicts = counters(Self.conflicts, of: conflictSeries) {
+            [("step", $0.step.rawValue), ("provider", $0.provider.rawValue), ("account", $0.account.rawValue)]
         }
-        self.messageAttempts = messageAttempts
-        var limitedRows: [LimitedSeries: Counter] = [:]
-        for row in LimitedResource.allCases {
-            for scope in Self.limitScopes {
-                limitedRows[LimitedSeries(row: row, scope: scope)] = Counter(
-                    label: Self.limitedRows,
-                    dimensions: [("row", row.rawValue), ("scope", scope.rawValue)],
-                    factory: factory
-                )
-            }
+        webhookAttempts = counters(Self.webhookAttempts, of: WebhookResult.allCases) { [("result", $0.rawValue)] }
+        let messageSeries = OutboxMessage.Kind.allCases.flatMap { kind in
+            MessageResult.allCases.map { MessageSeries(kind: kind, result: $0) }
         }
-        self.limitedRows = limitedRows
+        messageAttempts = counters(Self.messageAttempts, of: messageSeries) {
+            [("kind", $0.kind.rawValue), ("result", $0.result.rawValue)]
+        }
+        let limitedSeries = LimitedResource.allCases.flatMap { row in
+            Self.limitScopes.map { LimitedSeries(row: row, scope: $0) }
+        }
+        limitedRows = counters(Self.limitedRows, of: limitedSeries) {
+            [("row", $0.row.rawValue), ("scope", $0.scope.rawValue)]
+        }
         secondsToResolve = Dictionary(
             uniqueKeysWithValues: MethodClass.providers.map { provider in
                 let dimensions = [("provider", provider.rawValue)]
