@@ -25,6 +25,15 @@ package struct MetricFamily: Sendable, Hashable {
             self.values = values
             self.summary = summary
         }
+
+        /// A label whose values are the cases of an enum.
+        package init<Value: CaseIterable & RawRepresentable<String>>(
+            _ name: String,
+            _: Value.Type,
+            _ summary: String
+        ) {
+            self.init(name, Value.allCases.map(\.rawValue), summary)
+        }
     }
 
     package let name: String

@@ -21,11 +21,7 @@ enum MetricsTable {
             HTTPMetrics.routes(development),
             "method and path pattern of the route; `OPTIONS`, `unimplemented`, `unmatched`"
         )
-        let listener = MetricFamily.Label(
-            "listener",
-            ListenerMetrics.Name.allCases.map(\.rawValue),
-            "the listener that accepts them"
-        )
+        let listener = MetricFamily.Label("listener", ListenerMetrics.Name.self, "the listener that accepts them")
         let status = MetricFamily.Label("status", HTTPMetrics.statusClasses, "class of the response status")
         return [
             MetricFamily(HTTPMetrics.requests, .counter, [route, status], "Requests that were answered"),
@@ -41,11 +37,7 @@ enum MetricsTable {
                 .counter,
                 [
                     listener,
-                    MetricFamily.Label(
-                        "reason",
-                        ListenerMetrics.Reason.allCases.map(\.rawValue),
-                        "what ran out"
-                    ),
+                    .init("reason", ListenerMetrics.Reason.self, "what ran out"),
                 ],
                 "Number of times that new connections had to wait"
             ),
@@ -62,26 +54,16 @@ enum MetricsTable {
             MetricFamily(
                 OperationMetrics.decisions,
                 .counter,
-                [
-                    MetricFamily.Label(
-                        "rule",
-                        Rule.allCases.map(\.rawValue),
-                        "a row of [decisions.md](decisions.md)"
-                    )
-                ],
+                [.init("rule", Rule.self, "a row of [decisions.md](decisions.md)")],
                 "Decisions that took effect, and decisions that refused"
             ),
             MetricFamily(
                 OperationMetrics.conflicts,
                 .counter,
                 [
-                    MetricFamily.Label(
-                        "step",
-                        OperationMetrics.ConflictStep.allCases.map(\.rawValue),
-                        "the step of the conflict"
-                    ),
+                    .init("step", OperationMetrics.ConflictStep.self, "the step of the conflict"),
                     provider,
-                    MetricFamily.Label(
+                    .init(
                         "account",
                         MethodClass.allCases.map(\.rawValue),
                         "the sign-in method of the account when the conflict was opened"
@@ -98,37 +80,21 @@ enum MetricsTable {
             MetricFamily(
                 OutboxMetrics.waiting,
                 .gauge,
-                [
-                    MetricFamily.Label(
-                        "kind",
-                        OutboxMetrics.kinds,
-                        "the kind of message"
-                    )
-                ],
+                [.init("kind", OutboxMetrics.kinds, "the kind of message")],
                 "Messages that wait to be sent, up to \(OutboxMetrics.countMax), updated every 15 seconds"
             ),
             MetricFamily(
                 OutboxMetrics.oldest,
                 .gauge,
-                [
-                    MetricFamily.Label(
-                        "kind",
-                        OutboxMessage.Kind.allCases.map(\.rawValue),
-                        "the kind of message"
-                    )
-                ],
+                [.init("kind", OutboxMessage.Kind.self, "the kind of message")],
                 "Age of the oldest waiting message, in seconds; 0 if none waits"
             ),
             MetricFamily(
                 OperationMetrics.limitedRows,
                 .counter,
                 [
-                    MetricFamily.Label("row", LimitedResource.allCases.map(\.rawValue), "the row that was not created"),
-                    MetricFamily.Label(
-                        "scope",
-                        OperationMetrics.limitScopes.map(\.rawValue),
-                        "the scope of the limit"
-                    ),
+                    .init("row", LimitedResource.self, "the row that was not created"),
+                    .init("scope", OperationMetrics.limitScopes.map(\.rawValue), "the scope of the limit"),
                 ],
                 "Requests refused because a limit of `concord.signUps`, `concord.providerFlows` or `concord.conflicts` was reached"
             ),
@@ -136,25 +102,15 @@ enum MetricsTable {
                 OperationMetrics.messageAttempts,
                 .counter,
                 [
-                    MetricFamily.Label("kind", OutboxMessage.Kind.allCases.map(\.rawValue), "the kind of message"),
-                    MetricFamily.Label(
-                        "result",
-                        OperationMetrics.MessageResult.allCases.map(\.rawValue),
-                        "the result of the attempt"
-                    ),
+                    .init("kind", OutboxMessage.Kind.self, "the kind of message"),
+                    .init("result", OperationMetrics.MessageResult.self, "the result of the attempt"),
                 ],
                 "Attempts to send a message from the outbox"
             ),
             MetricFamily(
                 OperationMetrics.webhookAttempts,
                 .counter,
-                [
-                    MetricFamily.Label(
-                        "result",
-                        OperationMetrics.WebhookResult.allCases.map(\.rawValue),
-                        "the result of the attempt"
-                    )
-                ],
+                [.init("result", OperationMetrics.WebhookResult.self, "the result of the attempt")],
                 "Attempts to send a webhook"
             ),
         ]
@@ -169,7 +125,7 @@ enum MetricsTable {
                 PostgresMetrics.callSeconds,
                 .histogram(bounds: bounds),
                 [
-                    MetricFamily.Label(
+                    .init(
                         "call",
                         AccountStore.callNames + [PostgresMetrics.otherCall],
                         "the transaction, or the first table that is read"
@@ -189,7 +145,7 @@ enum MetricsTable {
             MetricFamily(
                 PostgresMetrics.refusals,
                 .observedCounter,
-                [lane, MetricFamily.Label("reason", PostgresMetrics.refusalReasons, "the reason")],
+                [lane, .init("reason", PostgresMetrics.refusalReasons, "the reason")],
                 "Callers refused because the queue was full or no connection became free in time"
             ),
             MetricFamily(
@@ -219,9 +175,9 @@ enum MetricsTable {
             PasswordHasherMetrics.refusals,
             .counter,
             [
-                MetricFamily.Label(
+                .init(
                     "reason",
-                    HashQueue.Refusal.allCases.map(\.rawValue),
+                    HashQueue.Refusal.self,
                     "the queue was full, or another network had fewer passwords waiting"
                 )
             ],

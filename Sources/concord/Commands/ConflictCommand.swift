@@ -140,12 +140,7 @@ extension ConflictCommand {
             try await reportingErrors {
                 let (id, format) = (id, options.format)
                 try await options.withConflicts { conflicts, _ in
-                    guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
-                        complain(
-                            "there is no such conflict, or it was deleted after it expired; to list all: concord conflict list"
-                        )
-                        throw ExitCode.answerIsNo
-                    }
+                    let conflict = try await conflicts.existing(id)
                     try say(ConflictText.text(of: conflict, format))
                 }
             }
@@ -175,12 +170,7 @@ extension ConflictCommand {
             try await reportingErrors {
                 let (id, format, yes) = (id, options.format, yes)
                 try await options.withConflicts { conflicts, store in
-                    guard let conflict = try await conflicts.conflict(id, tenant: .project) else {
-                        complain(
-                            "there is no such conflict, or it was deleted after it expired; to list all: concord conflict list"
-                        )
-                        throw ExitCode.answerIsNo
-                    }
+                    let conflict = try await conflicts.existing(id)
                     guard [.open, .proven].contains(conflict.state) else {
                         complain("nothing was changed: the conflict is \(conflict.state.rawValue)")
                         throw ExitCode.answerIsNo
@@ -205,6 +195,16 @@ extension ConflictCommand {
                 }
             }
         }
+    }
+}
+
+extension ConflictAdministration {
+    fileprivate func existing(_ id: String) async throws -> ReportedConflict {
+        guard let conflict = try await conflict(id, tenant: .project) else {
+            complain("there is no such conflict, or it was deleted after it expired; to list all: concord conflict list")
+            throw ExitCode.answerIsNo
+        }
+        return conflict
     }
 }
 

@@ -141,7 +141,7 @@ extension OutboxCommand {
         var allPending = false
 
         @Option(help: "Pending messages of this kind: mail, sms or push.")
-        var kind: OutboxKind?
+        var kind: OutboxMessage.Kind?
 
         @Option(
             help: ArgumentHelp(
@@ -193,7 +193,7 @@ extension OutboxCommand {
         private func selection(at now: Timestamp) -> OutboxSelection {
             if !ids.isEmpty, let named = OutboxListing.named(ids) { return .named(named) }
             let cutoff = olderThan.flatMap { SnapshotOptions.instant($0, before: now) } ?? now
-            return .pending(kind?.kind, writtenUntil: cutoff)
+            return .pending(kind, writtenUntil: cutoff)
         }
 
         private func discard(_ selection: OutboxSelection, _ listing: OutboxListing) async throws {
@@ -271,20 +271,7 @@ extension OutboxCommand {
     }
 }
 
-/// The kinds of messages, as an option names them.
-enum OutboxKind: String, CaseIterable, ExpressibleByArgument {
-    case mail
-    case sms
-    case push
-
-    var kind: OutboxMessage.Kind {
-        switch self {
-        case .mail: .mail
-        case .sms: .sms
-        case .push: .push
-        }
-    }
-}
+extension OutboxMessage.Kind: ExpressibleByArgument {}
 
 /// The predicted or actual outcome of a discard, in its output formats.
 struct DiscardOutcome {
