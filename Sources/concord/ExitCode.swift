@@ -117,6 +117,17 @@ extension PostgresError {
     }
 }
 
+/// A command whose work may fail, as `reportingErrors` reports it.
+protocol ReportingCommand: AsyncParsableCommand {
+    func perform() async throws
+}
+
+extension ReportingCommand {
+    func run() async throws {
+        try await reportingErrors { try await perform() }
+    }
+}
+
 /// Runs the body of a command. Prints its error on standard error and throws the exit code. Writes the output first: if
 /// that fails, the command has failed, even if its work is done.
 func reportingErrors(_ body: () async throws -> Void) async throws {

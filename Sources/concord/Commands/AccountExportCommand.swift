@@ -8,7 +8,7 @@ import Postgres
 import Synchronization
 
 /// `concord account export`
-struct AccountExportCommand: AsyncParsableCommand {
+struct AccountExportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Export all accounts to a file, in the order of their uids.",
@@ -35,11 +35,9 @@ struct AccountExportCommand: AsyncParsableCommand {
 
     @OptionGroup var readers: ReaderOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            let database = try DatabaseConfiguration(try configuration.sources())
-            try await namingDatabase(database.postgres) { try await export(from: database.postgres) }
-        }
+    func perform() async throws {
+        let database = try DatabaseConfiguration(try configuration.sources())
+        try await namingDatabase(database.postgres) { try await export(from: database.postgres) }
     }
 
     private func export(from postgres: PostgresConfiguration) async throws {

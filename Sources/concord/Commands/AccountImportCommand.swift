@@ -10,7 +10,7 @@ import Postgres
 import Synchronization
 
 /// `concord account import`
-struct AccountImportCommand: AsyncParsableCommand {
+struct AccountImportCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import accounts from a file, with their password hashes.",
@@ -83,56 +83,54 @@ struct AccountImportCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let serving = try ServeConfiguration(try configuration.sources())
-            let parameters = try hashParameters()
-            if parameters == nil { try checkNothingIsHashed() }
-            let effects = Effects.system
-            let passwords = try PasswordHasher(
-                threadCount: serving.limits.passwordHashingThreads,
-                queueMax: serving.limits.passwordHashingQueueLengthMax,
-                randomBytes: effects.randomBytes
-            )
-            let (end, rowErrors) = try await withSealingStore(serving) { store, sealer in
-                let reader = try AccountFileReader(path: file, format, identities: identities)
-                guard try await store.project() != nil else {
-                    throw StartupFailure.noProject
-                }
-                var options = AccountImport.Options(tenant: .project)
-                options.allowsOverwrite = !noOverwrite
-                if let parameters {
-                    let keys = HashKeys(store: store, sealer: sealer, effects: effects)
-                    switch try await keys.hashing(by: parameters) {
-                    case .success(let hashing): options.hashing = hashing
-                    case .failure(let defect): throw ValidationError(explanation(defect))
-                    }
-                }
-                // Opened after the input, because both could be the same file.
-                let rowErrors = try RowErrors(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
-                let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
-                let end = try await FileImport(accounts, options, rowErrors).run(reader)
-                rowErrors.reportRemaining()
-                return (end, rowErrors)
+    func perform() async throws {
+        let serving = try ServeConfiguration(try configuration.sources())
+        let parameters = try hashParameters()
+        if parameters == nil { try checkNothingIsHashed() }
+        let effects = Effects.system
+        let passwords = try PasswordHasher(
+            threadCount: serving.limits.passwordHashingThreads,
+            queueMax: serving.limits.passwordHashingQueueLengthMax,
+            randomBytes: effects.randomBytes
+        )
+        let (end, rowErrors) = try await withSealingStore(serving) { store, sealer in
+            let reader = try AccountFileReader(path: file, format, identities: identities)
+            guard try await store.project() != nil else {
+                throw StartupFailure.noProject
             }
-            await passwords.shutDown()
-            try say(end.counts.summary)
-            switch end.reason {
-            case .finished:
-                try rowErrors.finish()
-                if end.counts.refused > 0 { throw ExitCode.answerIsNo }
-            case .stopped(let place):
-                complain("stopped; \(place.before). Run the same command again to finish")
-                throw ExitCode.stopped
-            case .failed(let error, let place):
-                if let error = error as? PostgresError {
-                    complain("\(await databaseFailure(error, serving.database.postgres))")
-                } else {
-                    complain("\(error)")
+            var options = AccountImport.Options(tenant: .project)
+            options.allowsOverwrite = !noOverwrite
+            if let parameters {
+                let keys = HashKeys(store: store, sealer: sealer, effects: effects)
+                switch try await keys.hashing(by: parameters) {
+                case .success(let hashing): options.hashing = hashing
+                case .failure(let defect): throw ValidationError(explanation(defect))
                 }
-                complain("\(place.before). Run the same command again to finish")
-                throw ExitCode(for: error)
             }
+            // Opened after the input, because both could be the same file.
+            let rowErrors = try RowErrors(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
+            let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
+            let end = try await FileImport(accounts, options, rowErrors).run(reader)
+            rowErrors.reportRemaining()
+            return (end, rowErrors)
+        }
+        await passwords.shutDown()
+        try say(end.counts.summary)
+        switch end.reason {
+        case .finished:
+            try rowErrors.finish()
+            if end.counts.refused > 0 { throw ExitCode.answerIsNo }
+        case .stopped(let place):
+            complain("stopped; \(place.before). Run the same command again to finish")
+            throw ExitCode.stopped
+        case .failed(let error, let place):
+            if let error = error as? PostgresError {
+                complain("\(await databaseFailure(error, serving.database.postgres))")
+            } else {
+                complain("\(error)")
+            }
+            complain("\(place.before). Run the same command again to finish")
+            throw ExitCode(for: error)
         }
     }
 

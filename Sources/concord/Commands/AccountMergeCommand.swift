@@ -60,7 +60,7 @@ struct AccountMergeCommand: AsyncParsableCommand {
 
 extension AccountMergeCommand {
     /// `concord account merge SURVIVOR ABSORBED`
-    struct Run: AsyncParsableCommand {
+    struct Run: ReportingCommand {
         static let configuration = CommandConfiguration(
             commandName: "run",
             abstract: "Merge two accounts: the second becomes part of the first.",
@@ -130,52 +130,50 @@ extension AccountMergeCommand {
             return choices
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                guard let survivor = UserID(survivor), let absorbed = UserID(absorbed) else { return }
-                let request = MergeRequest(
-                    survivor: survivor,
-                    absorbed: absorbed,
-                    choices: try choices(),
-                    requester: .administrator
-                )
-                let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
-                try await options.withMerges { merges, tenant in
-                    let preview = try await merges.preview(request, tenant: tenant)
-                    try say(MergeText.preview(preview, style))
-                    try flushOutput()
-                    let undecided = preview.plan.undecided
-                    if let waiting = preview.waiting { complain(MergeText.denial(.alreadyMerging(waiting))) }
-                    if !undecided.isEmpty { complain(MergeText.denial(.undecided(undecided))) }
-                    guard preview.waiting == nil, undecided.isEmpty else { throw ExitCode.answerIsNo }
-                    if dryRun { return }
-                    try await agree(to: "Merge these accounts?", isAgreed: yes)
-                    var merge = try await merges.begin(request, reason: reason, tenant: tenant)
-                    let interrupt = Interrupt(saying: nil)
-                    if merge.state == .prepared {
-                        try await interrupt.watching {
-                            complain(
-                                "waiting for webhook receivers; merge \(merge.id) continues without this command"
-                            )
-                            while merge.state == .prepared {
-                                try await Task.sleep(for: .milliseconds(500))
-                                if interrupt.hasCome {
-                                    complain("interrupted; to see how it ends: concord account merge show \(merge.id)")
-                                    throw ExitCode.stopped
-                                }
-                                merge = try await merges.advance(merge.id, tenant: tenant)
+        func perform() async throws {
+            guard let survivor = UserID(survivor), let absorbed = UserID(absorbed) else { return }
+            let request = MergeRequest(
+                survivor: survivor,
+                absorbed: absorbed,
+                choices: try choices(),
+                requester: .administrator
+            )
+            let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
+            try await options.withMerges { merges, tenant in
+                let preview = try await merges.preview(request, tenant: tenant)
+                try say(MergeText.preview(preview, style))
+                try flushOutput()
+                let undecided = preview.plan.undecided
+                if let waiting = preview.waiting { complain(MergeText.denial(.alreadyMerging(waiting))) }
+                if !undecided.isEmpty { complain(MergeText.denial(.undecided(undecided))) }
+                guard preview.waiting == nil, undecided.isEmpty else { throw ExitCode.answerIsNo }
+                if dryRun { return }
+                try await agree(to: "Merge these accounts?", isAgreed: yes)
+                var merge = try await merges.begin(request, reason: reason, tenant: tenant)
+                let interrupt = Interrupt(saying: nil)
+                if merge.state == .prepared {
+                    try await interrupt.watching {
+                        complain(
+                            "waiting for webhook receivers; merge \(merge.id) continues without this command"
+                        )
+                        while merge.state == .prepared {
+                            try await Task.sleep(for: .milliseconds(500))
+                            if interrupt.hasCome {
+                                complain("interrupted; to see how it ends: concord account merge show \(merge.id)")
+                                throw ExitCode.stopped
                             }
+                            merge = try await merges.advance(merge.id, tenant: tenant)
                         }
                     }
-                    try say(MergeText.merge(merge))
-                    if merge.state == .aborted { throw ExitCode.answerIsNo }
                 }
+                try say(MergeText.merge(merge))
+                if merge.state == .aborted { throw ExitCode.answerIsNo }
             }
         }
     }
 
     /// `concord account merge show`
-    struct Show: AsyncParsableCommand {
+    struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a merge by its id; or for a uid, its current account and its merges.",
             discussion: "Exits with 1 if there is none."
@@ -186,28 +184,26 @@ extension AccountMergeCommand {
         @Argument(help: ArgumentHelp("Id of a merge, or a uid.", valueName: "id"))
         var id: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let id = id
-                try await options.withMerges { merges, tenant in
-                    do {
-                        return try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
-                    } catch is Denial {}
-                    var (found, current): ([Merge], UserID?) = ([], nil)
-                    if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
-                    guard !found.isEmpty else {
-                        complain("there is no such merge, and no account with this uid was merged")
-                        throw ExitCode.answerIsNo
-                    }
-                    if let current { try say("\(id) is now \(current.rawValue)\n") }
-                    try say(found.map(MergeText.merge).joined(separator: "\n\n"))
+        func perform() async throws {
+            let id = id
+            try await options.withMerges { merges, tenant in
+                do {
+                    return try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                } catch is Denial {}
+                var (found, current): ([Merge], UserID?) = ([], nil)
+                if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
+                guard !found.isEmpty else {
+                    complain("there is no such merge, and no account with this uid was merged")
+                    throw ExitCode.answerIsNo
                 }
+                if let current { try say("\(id) is now \(current.rawValue)\n") }
+                try say(found.map(MergeText.merge).joined(separator: "\n\n"))
             }
         }
     }
 
     /// `concord account merge undo`
-    struct Undo: AsyncParsableCommand {
+    struct Undo: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Undo a merge: restore both accounts as they were.",
             discussion: """
@@ -231,29 +227,27 @@ extension AccountMergeCommand {
         @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
-        func run() async throws {
-            try await reportingErrors {
-                let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
-                try await options.withMerges { merges, tenant in
-                    try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
-                    let preview = try await merges.previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                    if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
-                    try flushOutput()
-                    guard preview.isPossible else {
-                        complain(MergeText.prevented(by: preview.changes))
-                        throw ExitCode.answerIsNo
-                    }
-                    if dryRun { return }
-                    try await agree(to: "Undo this merge?", isAgreed: yes)
-                    let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                    try say(MergeText.undone(undone))
+        func perform() async throws {
+            let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
+            try await options.withMerges { merges, tenant in
+                try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                let preview = try await merges.previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
+                if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
+                try flushOutput()
+                guard preview.isPossible else {
+                    complain(MergeText.prevented(by: preview.changes))
+                    throw ExitCode.answerIsNo
                 }
+                if dryRun { return }
+                try await agree(to: "Undo this merge?", isAgreed: yes)
+                let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
+                try say(MergeText.undone(undone))
             }
         }
     }
 
     /// `concord account merge abort`
-    struct Abort: AsyncParsableCommand {
+    struct Abort: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Abort a merge that waits for webhook receivers.",
             discussion: "Exits with 1 if the merge no longer waits."
@@ -264,12 +258,10 @@ extension AccountMergeCommand {
         @Argument(help: ArgumentHelp("Id of the merge.", valueName: "merge"))
         var id: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let id = id
-                try await options.withMerges { merges, tenant in
-                    try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant)))
-                }
+        func perform() async throws {
+            let id = id
+            try await options.withMerges { merges, tenant in
+                try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant)))
             }
         }
     }

@@ -36,7 +36,7 @@ struct AccountLookupOptions: ParsableArguments {
 }
 
 /// `concord account find`
-struct AccountFindCommand: AsyncParsableCommand {
+struct AccountFindCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
         abstract: "Find accounts by an identifier.",
@@ -55,25 +55,23 @@ struct AccountFindCommand: AsyncParsableCommand {
     )
     var known: String
 
-    func run() async throws {
-        try await reportingErrors {
-            let (known, style) = (known, lookup.style)
-            try await lookup.withReports { reports, tenant in
-                let found = try await reports.accounts(namedBy: known, tenant: tenant)
-                guard !found.users.isEmpty || !found.unreadable.isEmpty else {
-                    complain("no account matches")
-                    throw ExitCode.answerIsNo
-                }
-                for user in found.users { try say(AccountText.line(user, style)) }
-                for (id, columns) in found.unreadable { complain(AccountText.unreadable(id, columns)) }
-                guard found.unreadable.isEmpty else { throw ExitCode.badData }
+    func perform() async throws {
+        let (known, style) = (known, lookup.style)
+        try await lookup.withReports { reports, tenant in
+            let found = try await reports.accounts(namedBy: known, tenant: tenant)
+            guard !found.users.isEmpty || !found.unreadable.isEmpty else {
+                complain("no account matches")
+                throw ExitCode.answerIsNo
             }
+            for user in found.users { try say(AccountText.line(user, style)) }
+            for (id, columns) in found.unreadable { complain(AccountText.unreadable(id, columns)) }
+            guard found.unreadable.isEmpty else { throw ExitCode.badData }
         }
     }
 }
 
 /// `concord account show`
-struct AccountShowCommand: AsyncParsableCommand {
+struct AccountShowCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show one account: its sign-in methods, what blocks them, and what was decided and why.",
@@ -96,20 +94,18 @@ struct AccountShowCommand: AsyncParsableCommand {
         guard (0...1000).contains(history) else { throw ValidationError("--history: give a number from 0 to 1000") }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let (id, history, style) = (UserID(uid), history, lookup.style)
-            try await lookup.withReports { reports, tenant in
-                guard let id, let report = try await Self.report(on: id, tenant, history, reports) else {
-                    if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
-                        complain("merged into \(successor.rawValue): concord account merge show \(id.rawValue)")
-                    } else {
-                        complain("there is no such account; to search by another identifier: concord account find")
-                    }
-                    throw ExitCode.answerIsNo
+    func perform() async throws {
+        let (id, history, style) = (UserID(uid), history, lookup.style)
+        try await lookup.withReports { reports, tenant in
+            guard let id, let report = try await Self.report(on: id, tenant, history, reports) else {
+                if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
+                    complain("merged into \(successor.rawValue): concord account merge show \(id.rawValue)")
+                } else {
+                    complain("there is no such account; to search by another identifier: concord account find")
                 }
-                try say(AccountText.report(report, style))
+                throw ExitCode.answerIsNo
             }
+            try say(AccountText.report(report, style))
         }
     }
 

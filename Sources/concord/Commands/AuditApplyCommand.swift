@@ -6,7 +6,7 @@ import JSON
 import Postgres
 
 /// `concord audit apply`
-struct AuditApplyCommand: AsyncParsableCommand {
+struct AuditApplyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
         abstract: "Show what a plan would do now, and apply it.",
@@ -43,50 +43,48 @@ struct AuditApplyCommand: AsyncParsableCommand {
         guard plan != "-" else { throw ValidationError("give a file: the plan is read more than once") }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let sources = try configuration.sources()
-            let serving = try ServeConfiguration(sources)
-            let registry = try AuditConfiguration(sources).providerRegistry
-            let interrupt = Interrupt()
-            try await withSealingStore(serving) { store, sealer in
-                let project = try await AuditedProject.load(store, registry)
-                let (header, count) = try check(project)
-                // Loads the webhooks that receive the suspensions.
-                try await store.refreshWebhooks()
-                let repairs = AuditRepairs(
-                    store: store,
-                    terms: AuditRepairs.Terms(
-                        settings: project.settings,
-                        isEnabled: project.isEnabled,
-                        undoSeconds: serving.purge.keepUndo.components.seconds
-                    ),
-                    sealer: sealer,
-                    effects: .system
-                )
-                let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
-                let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
-                if dryRun {
-                    try say(format == .json ? forecast.json(isDryRun: true) : forecast.forecast)
-                    guard forecast.isComplete else { throw ExitCode.answerIsNo }
-                    return
-                }
-                try await ask(about: forecast)
-                try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
-                let result = try await interrupt.watching { try await application.apply(until: interrupt) }
-                try await repairs.finish(header.plan, skipped: result.skippedCount)
-                try say(format == .json ? result.json(isDryRun: false) : result.report)
-                if format == .text, result.count(of: .applied) > 0 {
-                    try say("to undo it: concord audit undo \(header.plan.text)")
-                }
-                let undone = result.count(of: .undoneBefore)
-                if undone > 0 {
-                    complain(
-                        "not applied again, because undone before: \(operations(undone)); make a new plan: concord audit plan"
-                    )
-                }
-                guard result.isComplete else { throw ExitCode.answerIsNo }
+    func perform() async throws {
+        let sources = try configuration.sources()
+        let serving = try ServeConfiguration(sources)
+        let registry = try AuditConfiguration(sources).providerRegistry
+        let interrupt = Interrupt()
+        try await withSealingStore(serving) { store, sealer in
+            let project = try await AuditedProject.load(store, registry)
+            let (header, count) = try check(project)
+            // Loads the webhooks that receive the suspensions.
+            try await store.refreshWebhooks()
+            let repairs = AuditRepairs(
+                store: store,
+                terms: AuditRepairs.Terms(
+                    settings: project.settings,
+                    isEnabled: project.isEnabled,
+                    undoSeconds: serving.purge.keepUndo.components.seconds
+                ),
+                sealer: sealer,
+                effects: .system
+            )
+            let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
+            let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
+            if dryRun {
+                try say(format == .json ? forecast.json(isDryRun: true) : forecast.forecast)
+                guard forecast.isComplete else { throw ExitCode.answerIsNo }
+                return
             }
+            try await ask(about: forecast)
+            try await repairs.begin(header.plan, madeAt: header.madeAt, steps: forecast.total)
+            let result = try await interrupt.watching { try await application.apply(until: interrupt) }
+            try await repairs.finish(header.plan, skipped: result.skippedCount)
+            try say(format == .json ? result.json(isDryRun: false) : result.report)
+            if format == .text, result.count(of: .applied) > 0 {
+                try say("to undo it: concord audit undo \(header.plan.text)")
+            }
+            let undone = result.count(of: .undoneBefore)
+            if undone > 0 {
+                complain(
+                    "not applied again, because undone before: \(operations(undone)); make a new plan: concord audit plan"
+                )
+            }
+            guard result.isComplete else { throw ExitCode.answerIsNo }
         }
     }
 

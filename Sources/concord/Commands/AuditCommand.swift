@@ -21,7 +21,7 @@ struct AuditCommand: AsyncParsableCommand {
 
 extension AuditCommand {
     /// `concord audit run`
-    struct Run: AsyncParsableCommand {
+    struct Run: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check the project and its accounts against the rules, and print the findings.",
             discussion: """
@@ -50,20 +50,18 @@ extension AuditCommand {
         @Option(help: "Lowest severity that makes the command exit with 1: note, warning, error, or never.")
         var failOn: Threshold = .error
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try AuditConfiguration(try configuration.sources())
-                let postgres = configuration.database.postgres
-                let now = Effects.system.now()
-                let task = try await withClient(postgres) { client -> AuditTask in
-                    let store = AccountStore(client: client)
-                    return AuditTask(
-                        terms: try await AuditedProject.load(store, configuration.providerRegistry).terms(at: now),
-                        selection: try await selecting.selection(store, reading, before: now)
-                    )
-                }
-                try await namingDatabase(postgres) { try await audit(reading.snapshots(postgres), task) }
+        func perform() async throws {
+            let configuration = try AuditConfiguration(try configuration.sources())
+            let postgres = configuration.database.postgres
+            let now = Effects.system.now()
+            let task = try await withClient(postgres) { client -> AuditTask in
+                let store = AccountStore(client: client)
+                return AuditTask(
+                    terms: try await AuditedProject.load(store, configuration.providerRegistry).terms(at: now),
+                    selection: try await selecting.selection(store, reading, before: now)
+                )
             }
+            try await namingDatabase(postgres) { try await audit(reading.snapshots(postgres), task) }
         }
 
         private struct AuditTask: Sendable {
@@ -109,7 +107,7 @@ extension AuditCommand {
     }
 
     /// `concord audit rules`
-    struct Rules: AsyncParsableCommand {
+    struct Rules: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules, or explain one: what it finds, why it matters, and how to repair it.",
             discussion: "Needs no database."
@@ -127,13 +125,11 @@ extension AuditCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
-                switch format {
-                case .text: try say(id == nil ? AuditRuleText.list(rules) : AuditRuleText.explanation(rules[0]))
-                case .json: try say(AuditRuleText.json(rules))
-                }
+        func perform() async throws {
+            let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
+            switch format {
+            case .text: try say(id == nil ? AuditRuleText.list(rules) : AuditRuleText.explanation(rules[0]))
+            case .json: try say(AuditRuleText.json(rules))
             }
         }
     }

@@ -7,7 +7,7 @@ import JSON
 import Synchronization
 
 /// `concord audit plan`
-struct AuditPlanCommand: AsyncParsableCommand {
+struct AuditPlanCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Write a plan that repairs what the rules find, for a review.",
@@ -34,22 +34,20 @@ struct AuditPlanCommand: AsyncParsableCommand {
         guard !all || selecting.ruleIDs.isEmpty else { throw ValidationError("give --rule or --all, not both") }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let configuration = try AuditConfiguration(try configuration.sources())
-            let postgres = configuration.database.postgres
-            // Times in a plan have milliseconds.
-            let now = Timestamp(millisecondsSinceEpoch: Effects.system.now().millisecondsSinceEpoch)
-            let (project, selection) = try await withClient(postgres) { client in
-                let store = AccountStore(client: client)
-                return (
-                    try await AuditedProject.load(store, configuration.providerRegistry),
-                    try await selecting.selection(store, reading, before: now)
-                )
-            }
-            try await namingDatabase(postgres) {
-                try await plan(reading.snapshots(postgres), project, selection, at: now)
-            }
+    func perform() async throws {
+        let configuration = try AuditConfiguration(try configuration.sources())
+        let postgres = configuration.database.postgres
+        // Times in a plan have milliseconds.
+        let now = Timestamp(millisecondsSinceEpoch: Effects.system.now().millisecondsSinceEpoch)
+        let (project, selection) = try await withClient(postgres) { client in
+            let store = AccountStore(client: client)
+            return (
+                try await AuditedProject.load(store, configuration.providerRegistry),
+                try await selecting.selection(store, reading, before: now)
+            )
+        }
+        try await namingDatabase(postgres) {
+            try await plan(reading.snapshots(postgres), project, selection, at: now)
         }
     }
 

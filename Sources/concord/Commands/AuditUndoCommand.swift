@@ -5,7 +5,7 @@ import ArgumentParser
 import JSON
 
 /// `concord audit undo`
-struct AuditUndoCommand: AsyncParsableCommand {
+struct AuditUndoCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
         abstract: "Undo the changes of a plan.",
@@ -33,33 +33,31 @@ struct AuditUndoCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let configuration = try AuditConfiguration(try configuration.sources())
-            let id = try AppliedPlan.ID(text: plan) ?? PlanReader(path: plan).header.plan
-            let interrupt = Interrupt()
-            try await withClient(configuration.database.postgres) { client in
-                let store = AccountStore(client: client)
-                guard let plan = try await store.plan(id) else {
-                    complain(
-                        "no such plan was applied, or it can no longer be undone; to list plans: concord audit plans"
-                    )
-                    throw ExitCode.answerIsNo
-                }
-                // Loads the webhooks that receive the restored methods.
-                try await store.refreshWebhooks()
-                let count = try await self.count(in: plan, store)
-                guard count > 0 else {
-                    try say("plan \(id.text): \(step.map { "operation \($0) was undone before" } ?? "nothing to undo")")
-                    return
-                }
-                try say("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
-                try flushOutput()
-                try await agree(to: "Undo \(operations(count))?", isAgreed: yes)
-                let undo = RepairUndo(store: store, effects: .system)
-                let left = try await interrupt.watching { try await walk(undo, store, id, until: interrupt) }
-                guard left == 0 else { throw ExitCode.answerIsNo }
+    func perform() async throws {
+        let configuration = try AuditConfiguration(try configuration.sources())
+        let id = try AppliedPlan.ID(text: plan) ?? PlanReader(path: plan).header.plan
+        let interrupt = Interrupt()
+        try await withClient(configuration.database.postgres) { client in
+            let store = AccountStore(client: client)
+            guard let plan = try await store.plan(id) else {
+                complain(
+                    "no such plan was applied, or it can no longer be undone; to list plans: concord audit plans"
+                )
+                throw ExitCode.answerIsNo
             }
+            // Loads the webhooks that receive the restored methods.
+            try await store.refreshWebhooks()
+            let count = try await self.count(in: plan, store)
+            guard count > 0 else {
+                try say("plan \(id.text): \(step.map { "operation \($0) was undone before" } ?? "nothing to undo")")
+                return
+            }
+            try say("plan \(id.text), begun \(RFC3339.text(plan.beganAt)): \(operations(count)) to undo")
+            try flushOutput()
+            try await agree(to: "Undo \(operations(count))?", isAgreed: yes)
+            let undo = RepairUndo(store: store, effects: .system)
+            let left = try await interrupt.watching { try await walk(undo, store, id, until: interrupt) }
+            guard left == 0 else { throw ExitCode.answerIsNo }
         }
     }
 
@@ -148,7 +146,7 @@ extension UndoOutcome {
 }
 
 /// `concord audit plans`
-struct AuditPlansCommand: AsyncParsableCommand {
+struct AuditPlansCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "plans",
         abstract: "List the applied plans, newest first.",
@@ -163,16 +161,14 @@ struct AuditPlansCommand: AsyncParsableCommand {
     /// Maximum number of listed plans.
     private static let countMax = 100
 
-    func run() async throws {
-        try await reportingErrors {
-            let configuration = try DatabaseConfiguration(try configuration.sources())
-            let plans = try await withClient(configuration.postgres) { client in
-                try await AccountStore(client: client).plans(countMax: Self.countMax)
-            }
-            switch format {
-            case .text: try say(Self.text(plans))
-            case .json: try say(Self.json(plans))
-            }
+    func perform() async throws {
+        let configuration = try DatabaseConfiguration(try configuration.sources())
+        let plans = try await withClient(configuration.postgres) { client in
+            try await AccountStore(client: client).plans(countMax: Self.countMax)
+        }
+        switch format {
+        case .text: try say(Self.text(plans))
+        case .json: try say(Self.json(plans))
         }
     }
 

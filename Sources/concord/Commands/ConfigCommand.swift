@@ -15,7 +15,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
 extension ConfigCommand {
     /// `concord config print`
-    struct Print: AsyncParsableCommand {
+    struct Print: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every setting in force and its source, without secrets."
         )
@@ -25,22 +25,20 @@ extension ConfigCommand {
         @Option(help: "Output format.")
         var format: OutputFormat = .text
 
-        func run() async throws {
-            try await reportingErrors {
-                let sources = try options.sources()
-                let lines = ConfigurationTable.effective(sources)
-                switch format {
-                case .text: try say(ConfigCommand.text(lines))
-                case .json: try say(try ConfigCommand.json(lines))
-                }
-                let mistakes = ConfigurationMistakes.inSettings(of: sources)
-                if !mistakes.all.isEmpty { throw mistakes }
+        func perform() async throws {
+            let sources = try options.sources()
+            let lines = ConfigurationTable.effective(sources)
+            switch format {
+            case .text: try say(ConfigCommand.text(lines))
+            case .json: try say(try ConfigCommand.json(lines))
             }
+            let mistakes = ConfigurationMistakes.inSettings(of: sources)
+            if !mistakes.all.isEmpty { throw mistakes }
         }
     }
 
     /// `concord config check`
-    struct Check: AsyncParsableCommand {
+    struct Check: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that `concord serve` would accept the configuration, without starting anything.",
             discussion: """
@@ -55,18 +53,16 @@ extension ConfigCommand {
         @Flag(help: "Check the settings only, without connecting to the database.")
         var offline = false
 
-        func run() async throws {
-            try await reportingErrors {
-                let sources = try options.sources()
-                let configuration = try ServeConfiguration(sources)
-                let transport = DatabaseTransport(
-                    configuration.database.postgres,
-                    environment: ProcessInfo.processInfo.environment
-                )
-                if let warning = transport.warning { complain("warning: \(warning)") }
-                try say("the configuration is complete")
-                if !offline { await warnOfProject(try AuditConfiguration(sources)) }
-            }
+        func perform() async throws {
+            let sources = try options.sources()
+            let configuration = try ServeConfiguration(sources)
+            let transport = DatabaseTransport(
+                configuration.database.postgres,
+                environment: ProcessInfo.processInfo.environment
+            )
+            if let warning = transport.warning { complain("warning: \(warning)") }
+            try say("the configuration is complete")
+            if !offline { await warnOfProject(try AuditConfiguration(sources)) }
         }
 
         private func warnOfProject(_ configuration: AuditConfiguration) async {

@@ -42,7 +42,7 @@ extension ConflictKind: ExpressibleByArgument {}
 
 extension ConflictCommand {
     /// `concord conflict list`
-    struct List: AsyncParsableCommand {
+    struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print conflicts, newest first.",
             discussion: "If there are more, standard error says how to continue."
@@ -102,30 +102,28 @@ extension ConflictCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let now = Effects.system.now()
-                var filter = ConflictFilter()
-                filter.state = state
-                filter.user = user.flatMap(UserID.init)
-                filter.provider = provider.flatMap(ProviderID.init)
-                filter.kind = kind
-                filter.openedSince = openedSince.flatMap { SnapshotOptions.instant($0, before: now) }
-                filter.openedBefore = openedBefore.flatMap { SnapshotOptions.instant($0, before: now) }
-                let (wanted, format) = (filter, options.format)
-                let (cursor, count) = (after, max)
-                try await options.withConflicts { conflicts, _ in
-                    let page = try await conflicts.conflicts(wanted, after: cursor, count: count, tenant: .project)
-                    guard let page else { throw ValidationError("--after: not a cursor that an earlier list printed") }
-                    try say(format == .json ? ConflictText.json(page) : ConflictText.table(page.conflicts, at: now))
-                    if let next = page.next, format == .text { complain("there are more: --after \(next)") }
-                }
+        func perform() async throws {
+            let now = Effects.system.now()
+            var filter = ConflictFilter()
+            filter.state = state
+            filter.user = user.flatMap(UserID.init)
+            filter.provider = provider.flatMap(ProviderID.init)
+            filter.kind = kind
+            filter.openedSince = openedSince.flatMap { SnapshotOptions.instant($0, before: now) }
+            filter.openedBefore = openedBefore.flatMap { SnapshotOptions.instant($0, before: now) }
+            let (wanted, format) = (filter, options.format)
+            let (cursor, count) = (after, max)
+            try await options.withConflicts { conflicts, _ in
+                let page = try await conflicts.conflicts(wanted, after: cursor, count: count, tenant: .project)
+                guard let page else { throw ValidationError("--after: not a cursor that an earlier list printed") }
+                try say(format == .json ? ConflictText.json(page) : ConflictText.table(page.conflicts, at: now))
+                if let next = page.next, format == .text { complain("there are more: --after \(next)") }
             }
         }
     }
 
     /// `concord conflict show`
-    struct Show: AsyncParsableCommand {
+    struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print one conflict.",
             discussion: "Exits with 1 if there is no such conflict."
@@ -136,19 +134,17 @@ extension ConflictCommand {
         @Argument(help: ArgumentHelp("Id of the conflict, as concord conflict list prints it.", valueName: "id"))
         var id: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let (id, format) = (id, options.format)
-                try await options.withConflicts { conflicts, _ in
-                    let conflict = try await conflicts.existing(id)
-                    try say(ConflictText.text(of: conflict, format))
-                }
+        func perform() async throws {
+            let (id, format) = (id, options.format)
+            try await options.withConflicts { conflicts, _ in
+                let conflict = try await conflicts.existing(id)
+                try say(ConflictText.text(of: conflict, format))
             }
         }
     }
 
     /// `concord conflict decline`
-    struct Decline: AsyncParsableCommand {
+    struct Decline: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Decline a conflict: its credential can no longer be used.",
             discussion: """
@@ -166,32 +162,30 @@ extension ConflictCommand {
         @Argument(help: ArgumentHelp("Id of the conflict, as concord conflict list prints it.", valueName: "id"))
         var id: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let (id, format, yes) = (id, options.format, yes)
-                try await options.withConflicts { conflicts, store in
-                    let conflict = try await conflicts.existing(id)
-                    guard [.open, .proven].contains(conflict.state) else {
-                        complain("nothing was changed: the conflict is \(conflict.state.rawValue)")
-                        throw ExitCode.answerIsNo
-                    }
-                    if format == .text { try say(ConflictText.text(of: conflict, .text)) }
-                    try flushOutput()
-                    try await agree(to: "Decline this conflict?", isAgreed: yes)
-                    // Loads the webhooks that receive the decision.
-                    try await store.refreshWebhooks()
-                    do {
-                        let declined = try await conflicts.decline(id, expectedVersion: nil, tenant: .project)
-                        try say(
-                            format == .json
-                                ? ConflictText.text(of: declined.conflict, .json)
-                                : "declined; decision \(declined.decision.text)"
-                        )
-                    } catch is Denial {
-                        let state = try await conflicts.conflict(id, tenant: .project)?.state.rawValue
-                        complain("nothing was changed: the conflict is \(state ?? "gone")")
-                        throw ExitCode.answerIsNo
-                    }
+        func perform() async throws {
+            let (id, format, yes) = (id, options.format, yes)
+            try await options.withConflicts { conflicts, store in
+                let conflict = try await conflicts.existing(id)
+                guard [.open, .proven].contains(conflict.state) else {
+                    complain("nothing was changed: the conflict is \(conflict.state.rawValue)")
+                    throw ExitCode.answerIsNo
+                }
+                if format == .text { try say(ConflictText.text(of: conflict, .text)) }
+                try flushOutput()
+                try await agree(to: "Decline this conflict?", isAgreed: yes)
+                // Loads the webhooks that receive the decision.
+                try await store.refreshWebhooks()
+                do {
+                    let declined = try await conflicts.decline(id, expectedVersion: nil, tenant: .project)
+                    try say(
+                        format == .json
+                            ? ConflictText.text(of: declined.conflict, .json)
+                            : "declined; decision \(declined.decision.text)"
+                    )
+                } catch is Denial {
+                    let state = try await conflicts.conflict(id, tenant: .project)?.state.rawValue
+                    complain("nothing was changed: the conflict is \(state ?? "gone")")
+                    throw ExitCode.answerIsNo
                 }
             }
         }
@@ -201,7 +195,9 @@ extension ConflictCommand {
 extension ConflictAdministration {
     fileprivate func existing(_ id: String) async throws -> ReportedConflict {
         guard let conflict = try await conflict(id, tenant: .project) else {
-            complain("there is no such conflict, or it was deleted after it expired; to list all: concord conflict list")
+            complain(
+                "there is no such conflict, or it was deleted after it expired; to list all: concord conflict list"
+            )
             throw ExitCode.answerIsNo
         }
         return conflict

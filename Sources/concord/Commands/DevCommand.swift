@@ -12,7 +12,7 @@ import Postgres
 import PostgresCluster
 
 /// `concord dev`: the whole service for development, with a private database.
-struct DevCommand: AsyncParsableCommand {
+struct DevCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
         abstract: "Run the HTTP API for development, with a private PostgreSQL.",
@@ -58,89 +58,87 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingErrors {
-            let defaults = DevelopmentDefaults()
-            let logger = makeLogger(LogConfiguration(level: .warning, format: .text))
-            let files = try migrations.locate().read()
-            let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
-            let url = databaseURL
-            let key = try DevelopmentKey(ofDirectory: dataDir)
-            let project = ProjectRecord(
-                projectID: project,
-                projectNumber: 12345,
-                settings: ProjectSettings.developmentDefaults
-            )
-            let banner = Banner(
-                project: project.projectID,
-                dataDirectory: dataDir,
-                hasPrivateCluster: cluster != nil
-            )
-            let composition = Composition(
-                listen: ListenConfiguration(
-                    host: "127.0.0.1",
-                    port: port,
-                    transport: .plain,
-                    trustedProxies: [],
-                    publicURL: nil,
-                    adminListener: nil,
-                    metricsAddress: nil
-                ),
-                limits: defaults.limits,
-                purge: defaults.purge,
-                database: Composition.Database(
-                    prepare: {
-                        let url = try await preparedURL(cluster, url)
-                        let postgres = try patientConfiguration(url)
-                        try await migrate(postgres, files)
-                        try key.writeEnvironment(databaseURL: url)
-                        return postgres
-                    },
-                    release: {
-                        do {
-                            try await cluster?.stop()
-                        } catch {
-                            complain("\(error)")
-                        }
+    func perform() async throws {
+        let defaults = DevelopmentDefaults()
+        let logger = makeLogger(LogConfiguration(level: .warning, format: .text))
+        let files = try migrations.locate().read()
+        let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
+        let url = databaseURL
+        let key = try DevelopmentKey(ofDirectory: dataDir)
+        let project = ProjectRecord(
+            projectID: project,
+            projectNumber: 12345,
+            settings: ProjectSettings.developmentDefaults
+        )
+        let banner = Banner(
+            project: project.projectID,
+            dataDirectory: dataDir,
+            hasPrivateCluster: cluster != nil
+        )
+        let composition = Composition(
+            listen: ListenConfiguration(
+                host: "127.0.0.1",
+                port: port,
+                transport: .plain,
+                trustedProxies: [],
+                publicURL: nil,
+                adminListener: nil,
+                metricsAddress: nil
+            ),
+            limits: defaults.limits,
+            purge: defaults.purge,
+            database: Composition.Database(
+                prepare: {
+                    let url = try await preparedURL(cluster, url)
+                    let postgres = try patientConfiguration(url)
+                    try await migrate(postgres, files)
+                    try key.writeEnvironment(databaseURL: url)
+                    return postgres
+                },
+                release: {
+                    do {
+                        try await cluster?.stop()
+                    } catch {
+                        complain("\(error)")
                     }
-                ),
-                sealer: key.sealer,
-                algorithm: signingAlgorithm.algorithm,
-                mode: Composition.Mode(
-                    callers: DevelopmentCallers(),
-                    customTokens: { DevelopmentCustomTokens(signed: $0) },
-                    trust: trustAssertedEmails ? .asserted : .preset,
-                    providers: ProviderRegistry(
-                        keys: JWKSCache(
-                            http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
-                            defaults.limits,
-                            logger: logger
-                        ),
-                        network: ProviderNetwork(
-                            http: ProviderGuard(IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
-                            timeout: defaults.limits.providerCallTimeout
-                        ),
-                        fakes: FakeProvider()
+                }
+            ),
+            sealer: key.sealer,
+            algorithm: signingAlgorithm.algorithm,
+            mode: Composition.Mode(
+                callers: DevelopmentCallers(),
+                customTokens: { DevelopmentCustomTokens(signed: $0) },
+                trust: trustAssertedEmails ? .asserted : .preset,
+                providers: ProviderRegistry(
+                    keys: JWKSCache(
+                        http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
+                        defaults.limits,
+                        logger: logger
                     ),
-                    webhooks: HTTPWebhookSender(
-                        http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true), resolver: .webhooks)
+                    network: ProviderNetwork(
+                        http: ProviderGuard(IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true))),
+                        timeout: defaults.limits.providerCallTimeout
                     ),
-                    apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
-                    developmentNumbers: DevelopmentNumbers(),
-                    // Development sends no mails. The inbox shows them.
-                    channels: { _ in [] },
-                    developmentTokens: signedTokens ? nil : DevelopmentTokens(),
-                    development: DevelopmentRoutes(),
-                    actionPage: .emulator,
-                    projectToCreate: project,
-                    // An existing database keeps its settings: it may be production's.
-                    completesProject: cluster != nil,
-                    whenReady: { address in announce(banner.text(address)) }
+                    fakes: FakeProvider()
                 ),
-                logger: logger
-            )
-            try await composition.run()
-        }
+                webhooks: HTTPWebhookSender(
+                    http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true), resolver: .webhooks)
+                ),
+                apps: AppVerifiers(recaptcha: DevelopmentAppVerifier()),
+                developmentNumbers: DevelopmentNumbers(),
+                // Development sends no mails. The inbox shows them.
+                channels: { _ in [] },
+                developmentTokens: signedTokens ? nil : DevelopmentTokens(),
+                development: DevelopmentRoutes(),
+                actionPage: .emulator,
+                projectToCreate: project,
+                // An existing database keeps its settings: it may be production's.
+                completesProject: cluster != nil,
+                whenReady: { address in announce(banner.text(address)) }
+            ),
+            logger: logger
+        )
+        try await composition.run()
     }
 }
 

@@ -17,7 +17,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
 extension MigrateCommand {
     /// `concord migrate up`
-    struct Up: AsyncParsableCommand {
+    struct Up: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Apply pending migrations.",
             discussion: "Each migration runs in a separate transaction. If one fails, the ones before it stay applied."
@@ -30,17 +30,15 @@ extension MigrateCommand {
         @Option(help: ArgumentHelp("The last migration to apply; all by default.", valueName: "number"))
         var to: Int?
 
-        func run() async throws {
-            try await reportingErrors {
-                try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
-                    try await execution.migrate(migrator, to: to.map { .up(to: $0) } ?? .latest)
-                }
+        func perform() async throws {
+            try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
+                try await execution.migrate(migrator, to: to.map { .up(to: $0) } ?? .latest)
             }
         }
     }
 
     /// `concord migrate down`
-    struct Down: AsyncParsableCommand {
+    struct Down: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revert migrations. Everything they added is dropped, data included."
         )
@@ -63,17 +61,15 @@ extension MigrateCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
-                    try await execution.migrate(migrator, to: .down(to: to))
-                }
+        func perform() async throws {
+            try await directory.withMigrator(configuration, lockWait: execution.lockWait) { migrator in
+                try await execution.migrate(migrator, to: .down(to: to))
             }
         }
     }
 
     /// `concord migrate status`
-    struct Status: AsyncParsableCommand {
+    struct Status: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "List all migrations: applied, pending, changed, missing or interrupted.",
             discussion: "Exits with 1 unless every migration is applied and none differs from its file."
@@ -85,20 +81,18 @@ extension MigrateCommand {
         @Option(help: "Output format.")
         var format: OutputFormat = .text
 
-        func run() async throws {
-            try await reportingErrors {
-                let status = try await directory.withMigrator(configuration) { try await $0.status() }
-                switch format {
-                case .text: try say(MigrateReport.text(status))
-                case .json: try say(try MigrateReport.json(status))
-                }
-                guard status.isUpToDate else { throw ExitCode.answerIsNo }
+        func perform() async throws {
+            let status = try await directory.withMigrator(configuration) { try await $0.status() }
+            switch format {
+            case .text: try say(MigrateReport.text(status))
+            case .json: try say(try MigrateReport.json(status))
             }
+            guard status.isUpToDate else { throw ExitCode.answerIsNo }
         }
     }
 
     /// `concord migrate verify`
-    struct Verify: AsyncParsableCommand {
+    struct Verify: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that the files of all applied migrations exist and are unchanged.",
             discussion: "If not, names the files and exits with 1."
@@ -107,20 +101,18 @@ extension MigrateCommand {
         @OptionGroup var configuration: ConfigurationOptions
         @OptionGroup var directory: MigrationDirectoryOptions
 
-        func run() async throws {
-            try await reportingErrors {
-                let refusals = try await directory.withMigrator(configuration) { try await $0.verify() }
-                guard refusals.isEmpty else {
-                    complain(refusals.map(\.description).joined(separator: "\n"))
-                    throw ExitCode.answerIsNo
-                }
-                try say("all applied migrations are unchanged")
+        func perform() async throws {
+            let refusals = try await directory.withMigrator(configuration) { try await $0.verify() }
+            guard refusals.isEmpty else {
+                complain(refusals.map(\.description).joined(separator: "\n"))
+                throw ExitCode.answerIsNo
             }
+            try say("all applied migrations are unchanged")
         }
     }
 
     /// `concord migrate create`
-    struct Create: AsyncParsableCommand {
+    struct Create: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write the next pair of migration files.",
             discussion: "Needs no database."
@@ -131,10 +123,8 @@ extension MigrateCommand {
         @Argument(help: "Name of the migration, in snake_case.")
         var name: String
 
-        func run() async throws {
-            try await reportingErrors {
-                for path in try directory.locate().create(name: name) { try say(path) }
-            }
+        func perform() async throws {
+            for path in try directory.locate().create(name: name) { try say(path) }
         }
     }
 }

@@ -31,7 +31,7 @@ struct OutboxCommand: AsyncParsableCommand {
 
 extension OutboxCommand {
     /// `concord outbox list`
-    struct List: AsyncParsableCommand {
+    struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print pending and failed messages, oldest first.",
             discussion: """
@@ -57,28 +57,26 @@ extension OutboxCommand {
             guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try OutboxConfiguration(try configuration.sources())
-                let sealer = try configuration.keys.map { try Sealer($0) }
-                let states = (state.map { [$0] } ?? [.failed, .pending]).map(\.state)
-                let messages = try await withClient(configuration.database.postgres) { client in
-                    let listing = OutboxListing(AccountStore(client: client), sealer: sealer)
-                    var found: [ListedMessage] = []
-                    for state in states { found += try await listing.messages(state, countMax: max) }
-                    return found
-                }
-                let now = Effects.system.now()
-                switch format {
-                case .text: try say(OutboxCommand.text(messages, at: now))
-                case .json: try say(OutboxCommand.json(messages))
-                }
+        func perform() async throws {
+            let configuration = try OutboxConfiguration(try configuration.sources())
+            let sealer = try configuration.keys.map { try Sealer($0) }
+            let states = (state.map { [$0] } ?? [.failed, .pending]).map(\.state)
+            let messages = try await withClient(configuration.database.postgres) { client in
+                let listing = OutboxListing(AccountStore(client: client), sealer: sealer)
+                var found: [ListedMessage] = []
+                for state in states { found += try await listing.messages(state, countMax: max) }
+                return found
+            }
+            let now = Effects.system.now()
+            switch format {
+            case .text: try say(OutboxCommand.text(messages, at: now))
+            case .json: try say(OutboxCommand.json(messages))
             }
         }
     }
 
     /// `concord outbox retry`
-    struct Retry: AsyncParsableCommand {
+    struct Retry: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send failed messages again.",
             discussion: "Expired messages are not sent. Exits with 1 if nothing was changed."
@@ -98,25 +96,23 @@ extension OutboxCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try OutboxConfiguration(try configuration.sources())
-                let count = try await withClient(configuration.database.postgres) { client in
-                    try await OutboxListing(AccountStore(client: client), sealer: nil)
-                        .retry(failed ? nil : ids, at: Effects.system.now())
-                }
-                guard let count else { throw ValidationError("an id is a UUID, as concord outbox list prints it") }
-                guard count > 0 else {
-                    complain("no such message has failed and is still valid; nothing was changed")
-                    throw ExitCode.answerIsNo
-                }
-                try say("\(count) \(count == 1 ? "message is" : "messages are") due to be sent again")
+        func perform() async throws {
+            let configuration = try OutboxConfiguration(try configuration.sources())
+            let count = try await withClient(configuration.database.postgres) { client in
+                try await OutboxListing(AccountStore(client: client), sealer: nil)
+                    .retry(failed ? nil : ids, at: Effects.system.now())
             }
+            guard let count else { throw ValidationError("an id is a UUID, as concord outbox list prints it") }
+            guard count > 0 else {
+                complain("no such message has failed and is still valid; nothing was changed")
+                throw ExitCode.answerIsNo
+            }
+            try say("\(count) \(count == 1 ? "message is" : "messages are") due to be sent again")
         }
     }
 
     /// `concord outbox discard`
-    struct Discard: AsyncParsableCommand {
+    struct Discard: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Discard messages, so that they are never sent.",
             discussion: """
@@ -178,15 +174,13 @@ extension OutboxCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try OutboxConfiguration(try configuration.sources())
-                let sealer = try configuration.keys.map { try Sealer($0) }
-                let selection = selection(at: Effects.system.now())
-                try await withClient(configuration.database.postgres) { client in
-                    let listing = OutboxListing(AccountStore(client: client), sealer: sealer)
-                    try await discard(selection, listing)
-                }
+        func perform() async throws {
+            let configuration = try OutboxConfiguration(try configuration.sources())
+            let sealer = try configuration.keys.map { try Sealer($0) }
+            let selection = selection(at: Effects.system.now())
+            try await withClient(configuration.database.postgres) { client in
+                let listing = OutboxListing(AccountStore(client: client), sealer: sealer)
+                try await discard(selection, listing)
             }
         }
 

@@ -23,7 +23,7 @@ struct PolicyCommand: AsyncParsableCommand {
 
 extension PolicyCommand {
     /// `concord policy simulate`
-    struct Simulate: AsyncParsableCommand {
+    struct Simulate: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Predict what a proposed policy would do to every account and to recent sign-ins.",
             discussion: """
@@ -85,22 +85,20 @@ extension PolicyCommand {
             return effects
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try AuditConfiguration(try configuration.sources())
-                let proposed = try PolicyCommand.file(file)
-                let postgres = configuration.database.postgres
-                let present = try await withClient(postgres) { client in
-                    let store = AccountStore(client: client)
-                    try await reading.checkTenant(store)
-                    return try await PolicyState.load(store)
-                }
-                guard let present else { throw StartupFailure.noProject }
-                switch present.after(proposed.proposal) {
-                case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
-                case .success(let next):
-                    try await namingDatabase(postgres) { try await simulate(present, next, configuration) }
-                }
+        func perform() async throws {
+            let configuration = try AuditConfiguration(try configuration.sources())
+            let proposed = try PolicyCommand.file(file)
+            let postgres = configuration.database.postgres
+            let present = try await withClient(postgres) { client in
+                let store = AccountStore(client: client)
+                try await reading.checkTenant(store)
+                return try await PolicyState.load(store)
+            }
+            guard let present else { throw StartupFailure.noProject }
+            switch present.after(proposed.proposal) {
+            case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
+            case .success(let next):
+                try await namingDatabase(postgres) { try await simulate(present, next, configuration) }
             }
         }
 
@@ -161,7 +159,7 @@ extension PolicyCommand {
     }
 
     /// `concord policy apply`
-    struct Apply: AsyncParsableCommand {
+    struct Apply: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what a policy would change, ask, and apply the whole file or nothing.",
             discussion: """
@@ -215,32 +213,30 @@ extension PolicyCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let configuration = try AuditConfiguration(try configuration.sources())
-                let proposed = try PolicyCommand.file(file)
-                try await withClient(configuration.database.postgres) { client in
-                    let store = AccountStore(client: client)
-                    guard let present = try await PolicyState.load(store) else { throw StartupFailure.noProject }
-                    if let ifVersion, ifVersion != present.project.version {
-                        throw try await changedMeanwhile(store, since: ifVersion)
+        func perform() async throws {
+            let configuration = try AuditConfiguration(try configuration.sources())
+            let proposed = try PolicyCommand.file(file)
+            try await withClient(configuration.database.postgres) { client in
+                let store = AccountStore(client: client)
+                guard let present = try await PolicyState.load(store) else { throw StartupFailure.noProject }
+                if let ifVersion, ifVersion != present.project.version {
+                    throw try await changedMeanwhile(store, since: ifVersion)
+                }
+                switch present.after(proposed.proposal) {
+                case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
+                case .success(let next):
+                    let changes = present.changes(to: next)
+                    if !changes.isEmpty {
+                        try await show(changes, present, next, configuration)
+                        let fictional = proposed.proposal.settings?.change(of: present.project.settings)
+                        let owned = try await store.ownedNumber(among: fictional?.numbersToBeFree ?? [])
+                        if let owned { throw refusal(of: owned) }
+                        if dryRun { return }
+                        try await agree(to: "Bring this policy into force?", isAgreed: yes)
+                    } else if dryRun {
+                        return try say("version \(present.project.version) is in force already")
                     }
-                    switch present.after(proposed.proposal) {
-                    case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
-                    case .success(let next):
-                        let changes = present.changes(to: next)
-                        if !changes.isEmpty {
-                            try await show(changes, present, next, configuration)
-                            let fictional = proposed.proposal.settings?.change(of: present.project.settings)
-                            let owned = try await store.ownedNumber(among: fictional?.numbersToBeFree ?? [])
-                            if let owned { throw refusal(of: owned) }
-                            if dryRun { return }
-                            try await agree(to: "Bring this policy into force?", isAgreed: yes)
-                        } else if dryRun {
-                            return try say("version \(present.project.version) is in force already")
-                        }
-                        try await apply(proposed, to: present, store)
-                    }
+                    try await apply(proposed, to: present, store)
                 }
             }
         }
@@ -347,27 +343,25 @@ extension PolicyCommand {
     }
 
     /// `concord policy show`
-    struct Show: AsyncParsableCommand {
+    struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the policy in force, in the format of the file."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                let state = try await withClient(database.postgres) { client in
-                    try await PolicyState.load(AccountStore(client: client))
-                }
-                guard let state else { throw StartupFailure.noProject }
-                try say(PolicyText.yaml(state))
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let state = try await withClient(database.postgres) { client in
+                try await PolicyState.load(AccountStore(client: client))
             }
+            guard let state else { throw StartupFailure.noProject }
+            try say(PolicyText.yaml(state))
         }
     }
 
     /// `concord policy history`
-    struct History: AsyncParsableCommand {
+    struct History: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the versions of the policy: when, by whom, why, and what changed.",
             discussion: """
@@ -389,17 +383,15 @@ extension PolicyCommand {
             guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                let versions = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).policyHistory(countMax: max)
-                }
-                guard !versions.isEmpty else { throw StartupFailure.noProject }
-                switch format {
-                case .text: try say(PolicyHistoryText.table(versions))
-                case .json: try say(PolicyHistoryText.json(versions))
-                }
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let versions = try await withClient(database.postgres) { client in
+                try await AccountStore(client: client).policyHistory(countMax: max)
+            }
+            guard !versions.isEmpty else { throw StartupFailure.noProject }
+            switch format {
+            case .text: try say(PolicyHistoryText.table(versions))
+            case .json: try say(PolicyHistoryText.json(versions))
             }
         }
     }

@@ -15,7 +15,7 @@ struct ProjectCommand: AsyncParsableCommand {
 
 extension ProjectCommand {
     /// `concord project init`
-    struct Init: AsyncParsableCommand {
+    struct Init: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the project and print its API key.",
             discussion: "A database serves one project. A second call changes nothing and exits with 1."
@@ -49,25 +49,23 @@ extension ProjectCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                let project = ProjectRecord(
-                    projectID: id,
-                    projectNumber: number ?? Int64.random(in: 100_000_000_000...999_999_999_999),
-                    settings: settings
-                )
-                let apiKey = NewAPIKey.make(.system)
-                let isCreated = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).createProject(project, apiKey: apiKey, by: .operator())
-                }
-                guard isCreated else {
-                    complain("this database has a project already; nothing was changed")
-                    throw ExitCode.answerIsNo
-                }
-                // A lost key is in the table api_keys.
-                try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)\n\(authorization)")
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let project = ProjectRecord(
+                projectID: id,
+                projectNumber: number ?? Int64.random(in: 100_000_000_000...999_999_999_999),
+                settings: settings
+            )
+            let apiKey = NewAPIKey.make(.system)
+            let isCreated = try await withClient(database.postgres) { client in
+                try await AccountStore(client: client).createProject(project, apiKey: apiKey, by: .operator())
             }
+            guard isCreated else {
+                complain("this database has a project already; nothing was changed")
+                throw ExitCode.answerIsNo
+            }
+            // A lost key is in the table api_keys.
+            try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)\n\(authorization)")
         }
 
         private var domains: [AuthorizedDomain] { authorizedDomains.compactMap(AuthorizedDomain.init) }

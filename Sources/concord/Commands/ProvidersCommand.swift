@@ -17,7 +17,7 @@ struct ProvidersCommand: AsyncParsableCommand {
 
 extension ProvidersCommand {
     /// `concord providers apply`
-    struct Apply: AsyncParsableCommand {
+    struct Apply: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register the identity providers that a file describes.",
             discussion: """
@@ -34,62 +34,58 @@ extension ProvidersCommand {
         @Argument(help: ArgumentHelp("The file, in YAML.", valueName: "providers.yaml"))
         var file: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let serving = try ServeConfiguration(try configuration.sources())
-                let configs = try ProvidersFile(path: file) { path in
-                    FileManager.default.contents(atPath: path).map(Array.init)
-                }.configs
-                let (result, policy) = try await withSealingStore(serving) { store, sealer in
-                    let result = try await ProviderRegistrations(store: store, sealer: sealer, effects: .system)
-                        .apply(configs, isRehearsal: dryRun)
-                    return (result, try await ProjectCache.load(store: store, trust: .preset)?.settings.policy)
+        func perform() async throws {
+            let serving = try ServeConfiguration(try configuration.sources())
+            let configs = try ProvidersFile(path: file) { path in
+                FileManager.default.contents(atPath: path).map(Array.init)
+            }.configs
+            let (result, policy) = try await withSealingStore(serving) { store, sealer in
+                let result = try await ProviderRegistrations(store: store, sealer: sealer, effects: .system)
+                    .apply(configs, isRehearsal: dryRun)
+                return (result, try await ProjectCache.load(store: store, trust: .preset)?.settings.policy)
+            }
+            switch result {
+            case .failure(let denials):
+                for (provider, denial) in denials.byProvider.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                    complain("\(provider.rawValue): \(denial.explanation)")
                 }
-                switch result {
-                case .failure(let denials):
-                    for (provider, denial) in denials.byProvider.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                        complain("\(provider.rawValue): \(denial.explanation)")
-                    }
-                    complain("nothing was changed")
-                    throw ExitCode.answerIsNo
-                case .success(let outcomes):
-                    for (config, outcome) in zip(configs, outcomes) {
-                        try say("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
-                    }
-                    // Also for unchanged registrations, because the policy may have changed.
-                    for config in configs {
-                        for warning in policy.map(config.warnings) ?? [] {
-                            complain("warning: \(config.provider.rawValue): \(warning.text)")
-                        }
-                    }
-                    if dryRun { try say("nothing was changed yet") }
+                complain("nothing was changed")
+                throw ExitCode.answerIsNo
+            case .success(let outcomes):
+                for (config, outcome) in zip(configs, outcomes) {
+                    try say("\(padded(config.provider.rawValue, to: 16))  \(outcome.rawValue)")
                 }
+                // Also for unchanged registrations, because the policy may have changed.
+                for config in configs {
+                    for warning in policy.map(config.warnings) ?? [] {
+                        complain("warning: \(config.provider.rawValue): \(warning.text)")
+                    }
+                }
+                if dryRun { try say("nothing was changed yet") }
             }
         }
     }
 
     /// `concord providers list`
-    struct List: AsyncParsableCommand {
+    struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every registration, without its secrets."
         )
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                let records = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).providerConfigs(tenant: .project)
-                }
-                for record in records {
-                    let state = record.isEnabled ? "enabled" : "disabled"
-                    let domains = record.emailDomains.joined(separator: ",")
-                    try say(
-                        "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
-                            + (domains.isEmpty ? "" : "  emailDomains: \(domains)")
-                    )
-                }
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let records = try await withClient(database.postgres) { client in
+                try await AccountStore(client: client).providerConfigs(tenant: .project)
+            }
+            for record in records {
+                let state = record.isEnabled ? "enabled" : "disabled"
+                let domains = record.emailDomains.joined(separator: ",")
+                try say(
+                    "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
+                        + (domains.isEmpty ? "" : "  emailDomains: \(domains)")
+                )
             }
         }
     }

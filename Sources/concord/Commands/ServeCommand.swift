@@ -9,7 +9,7 @@ import Logging
 import NameResolution
 
 /// `concord serve`: production. Constructs no part that only development has.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Run the HTTP API until SIGTERM, then drain.",
@@ -21,64 +21,62 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    func run() async throws {
-        try await reportingErrors {
-            let configuration = try ServeConfiguration(try options.sources())
-            let logger = makeLogger(configuration.log)
-            let transport = DatabaseTransport(
-                configuration.database.postgres,
-                environment: ProcessInfo.processInfo.environment
-            )
-            if let warning = transport.warning { logger.warning("\(warning)") }
-            let sealer = try Sealer(configuration.keys)
-            let composition = Composition(
-                listen: configuration.listen,
-                limits: configuration.limits,
-                purge: configuration.purge,
-                database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
-                sealer: sealer,
-                algorithm: configuration.tokens.signingAlgorithm.algorithm,
-                mode: Composition.Mode(
-                    callers: RegisteredCallers(),
-                    customTokens: { $0 },
-                    trust: .preset,
-                    providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
-                    webhooks: HTTPWebhookSender(
-                        http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),
-                        timeout: configuration.limits.providerCallTimeout
-                    ),
-                    apps: AppVerifiers(configuration, sealer: sealer),
-                    developmentNumbers: nil,
-                    channels: { project in
-                        let channels: [(any OutboxChannel)?] = [
-                            configuration.mail?.channel(project), configuration.messages.channel(),
-                            configuration.applePush.channel(),
-                        ]
-                        return channels.compactMap(\.self)
-                    },
-                    developmentTokens: nil,
-                    development: nil,
-                    actionPage: .standard,
-                    projectToCreate: nil,
-                    whenReady: { address in
-                        if configuration.mail == nil {
-                            logger.notice(
-                                "no mail relay is configured: mails wait in the outbox until they expire. Set mail.host"
-                            )
-                        }
-                        var metadata: Logger.Metadata = ["address": "\(address.map { "\($0)" } ?? "unknown")"]
-                        switch configuration.listen.adminListener {
-                        case .unixSocket(let path): metadata["admin"] = "\(path)"
-                        case .loopback(let admin): metadata["admin"] = "\(admin.host):\(admin.port)"
-                        case nil: break
-                        }
-                        logger.info("ready", metadata: metadata)
-                    }
+    func perform() async throws {
+        let configuration = try ServeConfiguration(try options.sources())
+        let logger = makeLogger(configuration.log)
+        let transport = DatabaseTransport(
+            configuration.database.postgres,
+            environment: ProcessInfo.processInfo.environment
+        )
+        if let warning = transport.warning { logger.warning("\(warning)") }
+        let sealer = try Sealer(configuration.keys)
+        let composition = Composition(
+            listen: configuration.listen,
+            limits: configuration.limits,
+            purge: configuration.purge,
+            database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
+            sealer: sealer,
+            algorithm: configuration.tokens.signingAlgorithm.algorithm,
+            mode: Composition.Mode(
+                callers: RegisteredCallers(),
+                customTokens: { $0 },
+                trust: .preset,
+                providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
+                webhooks: HTTPWebhookSender(
+                    http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),
+                    timeout: configuration.limits.providerCallTimeout
                 ),
-                logger: logger
-            )
-            try await composition.run()
-        }
+                apps: AppVerifiers(configuration, sealer: sealer),
+                developmentNumbers: nil,
+                channels: { project in
+                    let channels: [(any OutboxChannel)?] = [
+                        configuration.mail?.channel(project), configuration.messages.channel(),
+                        configuration.applePush.channel(),
+                    ]
+                    return channels.compactMap(\.self)
+                },
+                developmentTokens: nil,
+                development: nil,
+                actionPage: .standard,
+                projectToCreate: nil,
+                whenReady: { address in
+                    if configuration.mail == nil {
+                        logger.notice(
+                            "no mail relay is configured: mails wait in the outbox until they expire. Set mail.host"
+                        )
+                    }
+                    var metadata: Logger.Metadata = ["address": "\(address.map { "\($0)" } ?? "unknown")"]
+                    switch configuration.listen.adminListener {
+                    case .unixSocket(let path): metadata["admin"] = "\(path)"
+                    case .loopback(let admin): metadata["admin"] = "\(admin.host):\(admin.port)"
+                    case nil: break
+                    }
+                    logger.info("ready", metadata: metadata)
+                }
+            ),
+            logger: logger
+        )
+        try await composition.run()
     }
 }
 

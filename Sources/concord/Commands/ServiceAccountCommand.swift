@@ -13,7 +13,7 @@ struct ServiceAccountCommand: AsyncParsableCommand {
 
 extension ServiceAccountCommand {
     /// `concord service-account create`
-    struct Create: AsyncParsableCommand {
+    struct Create: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a new key and print its credentials file.",
             discussion: """
@@ -43,61 +43,57 @@ extension ServiceAccountCommand {
             }
         }
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                try await withClient(database.postgres) { client in
-                    let store = AccountStore(client: client)
-                    guard let project = try await store.project()?.project else {
-                        throw StartupFailure.noProject
-                    }
-                    let effects = Effects.system
-                    let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)
-                    // Writes the file before it registers the key. If the process dies in between, the key in the
-                    // file is useless. In the other order, a registered key without a file would stay in the list.
-                    let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-                    try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
-                    try flushOutput()
-                    do {
-                        try await store.addServiceAccount(
-                            ServiceAccountRecord(
-                                keyID: account.keyID,
-                                email: account.email,
-                                publicKey: account.publicKey,
-                                createdAt: effects.now()
-                            )
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            try await withClient(database.postgres) { client in
+                let store = AccountStore(client: client)
+                guard let project = try await store.project()?.project else {
+                    throw StartupFailure.noProject
+                }
+                let effects = Effects.system
+                let account = try NewServiceAccount(name: name, projectID: project.projectID, effects: effects)
+                // Writes the file before it registers the key. If the process dies in between, the key in the
+                // file is useless. In the other order, a registered key without a file would stay in the list.
+                let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
+                try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
+                try flushOutput()
+                do {
+                    try await store.addServiceAccount(
+                        ServiceAccountRecord(
+                            keyID: account.keyID,
+                            email: account.email,
+                            publicKey: account.publicKey,
+                            createdAt: effects.now()
                         )
-                    } catch {
-                        complain(
-                            "the key in the file may not be registered: use it only if concord service-account list prints it"
-                        )
-                        throw error
-                    }
+                    )
+                } catch {
+                    complain(
+                        "the key in the file may not be registered: use it only if concord service-account list prints it"
+                    )
+                    throw error
                 }
             }
         }
     }
 
     /// `concord service-account list`
-    struct List: AsyncParsableCommand {
+    struct List: ReportingCommand {
         static let configuration = CommandConfiguration(abstract: "Print the registered keys, oldest first.")
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                try await withClient(database.postgres) { client in
-                    for account in try await AccountStore(client: client).serviceAccounts() {
-                        try say("\(account.keyID)  \(account.email)")
-                    }
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            try await withClient(database.postgres) { client in
+                for account in try await AccountStore(client: client).serviceAccounts() {
+                    try say("\(account.keyID)  \(account.email)")
                 }
             }
         }
     }
 
     /// `concord service-account revoke`
-    struct Revoke: AsyncParsableCommand {
+    struct Revoke: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a key. Concord then refuses everything that the key signed."
         )
@@ -107,16 +103,14 @@ extension ServiceAccountCommand {
         @Argument(help: ArgumentHelp("Id of the key, as in the list and in the credentials file.", valueName: "key-id"))
         var keyID: String
 
-        func run() async throws {
-            try await reportingErrors {
-                let database = try DatabaseConfiguration(try configuration.sources())
-                let isRevoked = try await withClient(database.postgres) { client in
-                    try await AccountStore(client: client).removeServiceAccount(keyID: keyID)
-                }
-                guard isRevoked else {
-                    complain("there is no such key; nothing was changed")
-                    throw ExitCode.answerIsNo
-                }
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let isRevoked = try await withClient(database.postgres) { client in
+                try await AccountStore(client: client).removeServiceAccount(keyID: keyID)
+            }
+            guard isRevoked else {
+                complain("there is no such key; nothing was changed")
+                throw ExitCode.answerIsNo
             }
         }
     }
