@@ -28,17 +28,14 @@ struct Lab: Sendable {
     /// Starts cluster and issuer and loads the accounts.
     /// - Throws: if a step fails.
     static func open(_ plan: Plan, directory: String, binaries: String, scripts: String) async throws -> Lab {
-        let cluster = PostgresCluster(
-            dataDirectory: "\(directory)/postgres",
-            settings: ClusterSettings(
-                endsWithOwner: true,
-                // Memory for the tables of a million accounts, and no checkpoint during a measurement.
-                additional: [
-                    "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
-                    "autovacuum_naptime": "10min",
-                ]
-            )
-        )
+        var settings = ClusterSettings.durable
+        settings.endsWithOwner = true
+        // Memory for the tables of a million accounts, and no checkpoint during a measurement.
+        settings.additional = [
+            "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
+            "autovacuum_naptime": "10min",
+        ]
+        let cluster = PostgresCluster(dataDirectory: "\(directory)/postgres", settings: settings)
         let connection = try await cluster.start()
         _ = try await cluster.createDatabase(database)
         let lab = Lab(

@@ -1,47 +1,26 @@
 /// The settings of a private cluster.
 ///
 /// With any values, the server listens on no TCP port, its log holds no statements and no row values (they would
-/// be personal data), and its time zone is UTC.
+/// be personal data), and its time zone is UTC. The defaults are those of a development server that must not lose data.
 package struct ClusterSettings: Equatable, Sendable {
     /// True if an answered commit survives a crash of the machine. False only for disposable data.
-    package var isDurable: Bool
+    package var isDurable = true
     /// True if the server stops when the process that started it ends in any way, `kill -9` included.
     ///
     /// If false, the server continues, and the next start on the same data directory adopts it.
-    package var endsWithOwner: Bool
+    package var endsWithOwner = false
     /// Maximum number of connections, at least 1.
-    package var connectionsMax: Int
+    package var connectionsMax = 100
     /// Further settings of `postgresql.conf` by name. They override all others.
-    package var additional: [String: String]
+    package var additional: [String: String] = [:]
     /// The parent of the Unix socket's directory. Short, because a socket's path has at most 107 bytes.
-    package var socketRoot: String
+    package var socketRoot = "/tmp"
     /// The directory of the server's programs; nil searches for them.
     package var binaryDirectory: String?
     /// Maximum time until the server answers, including recovery after a crash.
-    package var startTimeout: Duration
+    package var startTimeout: Duration = .seconds(300)
     /// Maximum time of a fast shutdown before an immediate one begins.
-    package var stopTimeout: Duration
-
-    /// The defaults are those of a development server that must not lose data.
-    package init(
-        isDurable: Bool = true,
-        endsWithOwner: Bool = false,
-        connectionsMax: Int = 100,
-        additional: [String: String] = [:],
-        socketRoot: String = "/tmp",
-        binaryDirectory: String? = nil,
-        startTimeout: Duration = .seconds(300),
-        stopTimeout: Duration = .seconds(20)
-    ) {
-        self.isDurable = isDurable
-        self.endsWithOwner = endsWithOwner
-        self.connectionsMax = connectionsMax
-        self.additional = additional
-        self.socketRoot = socketRoot
-        self.binaryDirectory = binaryDirectory
-        self.startTimeout = startTimeout
-        self.stopTimeout = stopTimeout
-    }
+    package var stopTimeout: Duration = .seconds(20)
 
     /// A server with durable commits.
     package static let durable = ClusterSettings()

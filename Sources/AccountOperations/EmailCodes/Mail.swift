@@ -139,39 +139,9 @@ package struct Mail: Sendable, Hashable {
             }
         }
     }
+}
 
-    init(
-        template: Template,
-        to: String,
-        email: String,
-        newEmail: String? = nil,
-        displayName: String? = nil,
-        code: String? = nil,
-        shortCode: String? = nil,
-        link: String? = nil,
-        locale: String,
-        requester: Requester? = nil,
-        suspended: Suspended? = nil,
-        changed: Changed? = nil,
-        merged: Merged? = nil,
-        numberEnding: String? = nil
-    ) {
-        self.template = template
-        self.to = to
-        self.email = email
-        self.newEmail = newEmail
-        self.displayName = displayName
-        self.code = code
-        self.shortCode = shortCode
-        self.link = link
-        self.locale = locale
-        self.requester = requester
-        self.suspended = suspended
-        self.changed = changed
-        self.merged = merged
-        self.numberEnding = numberEnding
-    }
-
+extension Mail {
     /// `nil` for bytes that `plaintext` did not make.
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext),
