@@ -72,22 +72,4 @@ package struct AuthorizationFlow: Sendable, Hashable {
     package var requestTokenSecret: String?
     /// The earliest allowed time of the sign-in at the provider; `nil` allows any time.
     package var signedInSince: Timestamp?
-
-    package init(
-        redirectURI: String,
-        nonce: String? = nil,
-        codeVerifier: String? = nil,
-        tenant: String? = nil,
-        requestToken: String? = nil,
-        requestTokenSecret: String? = nil,
-        signedInSince: Timestamp? = nil
-    ) {
-        self.redirectURI = redirectURI
-        self.nonce = nonce
-        self.codeVerifier = codeVerifier
-        self.tenant = tenant
-        self.requestToken = requestToken
-        self.requestTokenSecret = requestTokenSecret
-        self.signedInSince = signedInSince
-    }
 }

@@ -25,30 +25,6 @@ package struct VerifiedCredential: Sendable, Hashable {
     package var expiresAt: Timestamp?
     /// `oidc.*` only: the claims for `sign_in_attributes`, without those of the protocol.
     package var signInAttributes: JSONValue?
-
-    package init(
-        incoming: IncomingCredential,
-        federatedID: String,
-        tokens: ProviderTokens,
-        rawUserInfo: String,
-        firstName: String? = nil,
-        lastName: String? = nil,
-        fullName: String? = nil,
-        signedInAt: Timestamp? = nil,
-        expiresAt: Timestamp? = nil,
-        signInAttributes: JSONValue? = nil
-    ) {
-        self.incoming = incoming
-        self.federatedID = federatedID
-        self.tokens = tokens
-        self.rawUserInfo = rawUserInfo
-        self.firstName = firstName
-        self.lastName = lastName
-        self.fullName = fullName
-        self.signedInAt = signedInAt
-        self.expiresAt = expiresAt
-        self.signInAttributes = signInAttributes
-    }
 }
 
 /// The provider's tokens, which the answer repeats so that the client can resolve a conflict with them.
@@ -61,23 +37,9 @@ package struct ProviderTokens: Sendable, Hashable {
     package var refreshToken: String?
     package var authorizationCode: String?
     package var expiresInSeconds: Int64?
+}
 
-    package init(
-        idToken: String? = nil,
-        accessToken: String? = nil,
-        tokenSecret: String? = nil,
-        refreshToken: String? = nil,
-        authorizationCode: String? = nil,
-        expiresInSeconds: Int64? = nil
-    ) {
-        self.idToken = idToken
-        self.accessToken = accessToken
-        self.tokenSecret = tokenSecret
-        self.refreshToken = refreshToken
-        self.authorizationCode = authorizationCode
-        self.expiresInSeconds = expiresInSeconds
-    }
-
+extension ProviderTokens {
     /// The tokens the client sent.
     package init(of credential: ProviderCredential) {
         self.init(

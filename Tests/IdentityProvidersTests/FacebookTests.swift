@@ -1,8 +1,9 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 /// Facebook's Graph API over a real socket. `ProviderTests` covers Facebook's ID tokens.
 struct FacebookTests {

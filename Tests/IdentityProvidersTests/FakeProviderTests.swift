@@ -1,9 +1,10 @@
 import AccountLinking
 import AccountTestSupport
 import Crypto
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 /// Fake tokens are accepted in development, and refused without a `FakeProvider`.
 struct FakeProviderTests {

@@ -1,9 +1,10 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import NIOHTTP1
 import Testing
+
+@testable import IdentityProviders
 
 /// GitHub over a real socket.
 struct GitHubTests {

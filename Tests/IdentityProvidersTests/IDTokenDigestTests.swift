@@ -1,8 +1,9 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 /// The part of a token that distinguishes it from others.
 struct IDTokenDigestTests {

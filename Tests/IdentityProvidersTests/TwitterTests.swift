@@ -1,8 +1,9 @@
 import AccountLinking
 import AccountTestSupport
-import IdentityProviders
 import JSON
 import Testing
+
+@testable import IdentityProviders
 
 /// Twitter over a real socket, against a provider that checks every signature.
 struct TwitterTests {
