@@ -92,8 +92,6 @@ package final class APNsSender: PushSending {
         self.hosts = hosts
     }
 
-    package var topics: Set<String> { Set(routes.keys) }
-
     package func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome {
         guard let route = routes[push.topic] else { return .refused(reason: "unknown app") }
         var request = HTTPClientRequest(

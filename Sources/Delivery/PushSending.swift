@@ -32,9 +32,6 @@ package struct SilentPush: Sendable, Hashable {
 
 /// Sends silent pushes to the push service. Tests replace it.
 package protocol PushSending: Sendable {
-    /// The apps that can be pushed to: bundle identifiers.
-    var topics: Set<String> { get }
-
     /// Sends a push once, within `timeout`.
     ///
     /// - `seconds`: the time, since 1970.

@@ -18,8 +18,6 @@ struct AppPushTests {
     private final class Recorder: PushSending {
         let pushes = Mutex<[SilentPush]>([])
 
-        var topics: Set<String> { [AppPushTests.bundleID] }
-
         func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome {
             pushes.withLock { $0.append(push) }
             return .delivered

@@ -58,7 +58,6 @@ struct APNsSenderTests {
         try await with([Self.topic: .key(id: "KEY1234567", team: "TEAM123456", key)]) { _ in
             .text("")
         } _: { sender, server in
-            #expect(sender.topics == [Self.topic])
             #expect(await sender.send(push(), at: Self.now, timeout: Self.timeout) == .delivered)
             #expect(
                 await sender.send(push(usesSandbox: true), at: Self.now + 2399, timeout: Self.timeout) == .delivered
