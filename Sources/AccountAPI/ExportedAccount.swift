@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountOperations
 package import JSON
 
 /// An account in an export file.

@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 
 extension AccountOperations {
     /// The account of a session (`accounts:lookup` with an ID token). One round trip.

@@ -1,5 +1,4 @@
 import AccountLinking
-import AccountStore
 import IdentityProviders
 
 extension AccountOperations {

@@ -1,5 +1,4 @@
 import AccountOperations
-import AccountStore
 import ArgumentParser
 import HTTPServer
 import Migrations

@@ -2,7 +2,6 @@ import AccountLinking
 import AccountOperations
 import HTTPTypes
 import IdentityProviders
-import JSON
 
 extension Route {
     /// `accounts:revokeToken`: revokes a token at the provider that issued it.

@@ -1,4 +1,3 @@
-import AccountLinking
 import AccountOperations
 import HTTPTypes
 import JSON

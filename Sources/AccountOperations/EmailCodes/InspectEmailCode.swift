@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 
 /// A code and its effects.
 package struct InspectedEmailCode: Sendable {

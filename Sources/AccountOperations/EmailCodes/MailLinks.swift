@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 import JSON
 
 /// Makes the links in mails (docs/reference/protocol.md, "Mail links").

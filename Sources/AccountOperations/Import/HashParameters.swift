@@ -1,4 +1,3 @@
-import AccountLinking
 package import AccountStore
 import JSON
 

@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 
 /// One account of an import, as sent and not yet validated.
 package struct ImportedAccount: Sendable {

@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 
 /// The caller of a merge, as sent.
 package enum MergeCaller: Sendable {

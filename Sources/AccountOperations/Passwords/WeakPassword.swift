@@ -1,5 +1,3 @@
-import AccountLinking
-
 /// The password rules that hold without a project policy.
 package enum WeakPassword {
     /// Characters.

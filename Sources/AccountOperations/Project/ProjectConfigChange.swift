@@ -1,4 +1,3 @@
-import AccountLinking
 package import JSON
 
 /// A validated change of the project configuration. It applies to the settings stored at that time, so that concurrent

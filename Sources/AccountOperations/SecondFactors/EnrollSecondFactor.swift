@@ -1,6 +1,5 @@
 package import AccountLinking
 import AccountStore
-import JSON
 
 /// `totpSessionInfo`.
 package struct TOTPEnrollment: Sendable {

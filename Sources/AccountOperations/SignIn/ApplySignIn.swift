@@ -1,6 +1,5 @@
 package import AccountLinking
 import AccountStore
-import JSON
 
 // The last step of every sign-in: the verdict becomes an account, a session and an event, in one transaction.
 

@@ -1,5 +1,4 @@
 package import AccountLinking
-import AccountStore
 package import IdentityProviders
 
 /// The outcome of a sign-in with a provider's credential now. For the consent page of development providers.

@@ -1,6 +1,5 @@
 package import AccountLinking
 package import AccountStore
-import JSON
 package import Postgres
 
 /// A version of the policy: its author, time, reason and changes.

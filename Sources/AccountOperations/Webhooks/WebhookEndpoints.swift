@@ -1,7 +1,6 @@
 package import AccountLinking
 import AccountStore
 import Delivery
-import JSON
 
 /// A webhook endpoint for operators. Its id is a UUID.
 package struct WebhookEndpoint: Sendable {

@@ -1,5 +1,3 @@
-import AccountLinking
-
 /// Verifies that an access token was issued to this project, and finds its user. A token that was issued to another
 /// client does not authenticate its sender.
 protocol AccessTokenVerifying: Sendable {

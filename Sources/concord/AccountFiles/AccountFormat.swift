@@ -1,5 +1,4 @@
 import AccountAPI
-import AccountLinking
 import AccountOperations
 import ArgumentParser
 import JSON

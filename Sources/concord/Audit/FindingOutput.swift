@@ -1,6 +1,5 @@
 import AccountLinking
 import AccountOperations
-import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import Glibc

@@ -1,8 +1,6 @@
-import AccountAPI
 import AccountLinking
 import AccountStore
 import ArgumentParser
-import JSON
 import Migrations
 import Postgres
 import Synchronization

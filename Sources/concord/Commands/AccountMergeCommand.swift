@@ -2,7 +2,6 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
-import JSON
 
 /// `concord account merge`: merges two accounts, and undoes merges.
 struct AccountMergeCommand: AsyncParsableCommand {

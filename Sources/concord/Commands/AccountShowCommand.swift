@@ -3,7 +3,6 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import FoundationEssentials
-import JSON
 import Postgres
 
 /// The options of both commands about single accounts.

@@ -3,7 +3,6 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import JSON
-import Postgres
 
 /// `concord audit apply`
 struct AuditApplyCommand: ReportingCommand {

@@ -3,8 +3,6 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import FoundationEssentials
-import IdentityProviders
-import Postgres
 
 /// `concord audit`: finds and repairs problems of accounts.
 struct AuditCommand: AsyncParsableCommand {

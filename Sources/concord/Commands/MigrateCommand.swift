@@ -1,6 +1,5 @@
 import ArgumentParser
 import Migrations
-import Postgres
 
 /// `concord migrate`: the schema of the database, step by step.
 struct MigrateCommand: AsyncParsableCommand {

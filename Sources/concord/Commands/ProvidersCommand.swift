@@ -1,4 +1,3 @@
-import AccountAPI
 import AccountLinking
 import AccountOperations
 import AccountStore

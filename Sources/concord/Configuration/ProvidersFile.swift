@@ -1,6 +1,5 @@
 import AccountAPI
 import AccountOperations
-import JSON
 import Yams
 
 /// The file with the registrations of providers (docs/guides/providers.md): below `providers`, by id, the fields of the

@@ -1,4 +1,3 @@
-import AccountLinking
 import AccountOperations
 import AccountStore
 import JSON

@@ -1,6 +1,5 @@
 import AccountOperations
 import HTTPTypes
-import JSON
 
 extension Route {
     /// Deletes every account, for test suites that need an empty project.
