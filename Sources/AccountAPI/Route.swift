@@ -241,6 +241,13 @@ struct APIResponse: Sendable {
         APIResponse(json: JSONWriter.object(write), maxAgeSeconds: maxAgeSeconds)
     }
 
+    /// An answer that is one object: a resource of this version.
+    static func object(version: Int64, _ write: (inout JSONWriter) -> Void) -> APIResponse {
+        var response = APIResponse.object(write)
+        response.version = version
+        return response
+    }
+
     /// An answer that is one object and follows from a decision.
     static func object(after decision: DecisionID?, _ write: (inout JSONWriter) -> Void) -> APIResponse {
         var response = APIResponse.object(write)

@@ -50,7 +50,7 @@ extension APIRequest {
 
 extension APIResponse {
     @Sendable static func methods(_ account: AccountMethods) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: account.version) { writer in
             writer.field("methods", objects: account.methods) { writer, method in
                 writer.field("method", method.status.method.name)
                 writer.field("works", method.status.obstacle == nil)
@@ -59,7 +59,5 @@ extension APIResponse {
                 writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
             }
         }
-        response.version = account.version
-        return response
     }
 }

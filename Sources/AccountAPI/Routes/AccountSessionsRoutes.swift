@@ -123,7 +123,7 @@ extension APIResponse {
     }
 
     fileprivate static func sessions(_ sessions: AccountSessions) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: sessions.version) { writer in
             writer.field("sessions", objects: sessions.sessions) { writer, session in
                 writer.field("sessionId", session.id.text)
                 writer.field("startTime", RFC3339.text(session.startedAt))
@@ -141,7 +141,5 @@ extension APIResponse {
                 writer.field("lastTime", RFC3339.text(refusals.lastAt))
             }
         }
-        response.version = sessions.version
-        return response
     }
 }

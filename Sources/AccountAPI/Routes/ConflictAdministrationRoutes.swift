@@ -89,9 +89,7 @@ extension APIRequest {
 
 extension APIResponse {
     fileprivate static func reported(_ conflict: ReportedConflict) -> APIResponse {
-        var response = APIResponse.object { writer in writer.fields(of: conflict) }
-        response.version = conflict.version
-        return response
+        .object(version: conflict.version) { writer in writer.fields(of: conflict) }
     }
 }
 

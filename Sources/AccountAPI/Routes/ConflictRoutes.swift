@@ -114,18 +114,14 @@ extension APIResponse {
     }
 
     @Sendable fileprivate static func conflict(_ view: ConflictView) -> APIResponse {
-        var response = APIResponse.object { writer in writer.fields(of: view) }
-        response.version = view.version
-        return response
+        .object(version: view.version) { writer in writer.fields(of: view) }
     }
 
     @Sendable fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: proven.view.version) { writer in
             writer.field("conflict") { writer in writer.fields(of: proven.view) }
             writer.field("proofToken", proven.proofToken)
         }
-        response.version = proven.view.version
-        return response
     }
 }
 

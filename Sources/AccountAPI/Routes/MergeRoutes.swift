@@ -119,12 +119,10 @@ extension APIResponse {
     @Sendable fileprivate static func merge(_ merge: Merge) -> APIResponse { .merge(merge) { _ in } }
 
     fileprivate static func merge(_ merge: Merge, with more: (inout JSONWriter) -> Void) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: merge.version) { writer in
             writer.fields(of: merge)
             more(&writer)
         }
-        response.version = merge.version
-        return response
     }
 }
 

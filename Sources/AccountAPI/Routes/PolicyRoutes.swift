@@ -53,14 +53,12 @@ extension Route {
 
 extension APIResponse {
     fileprivate static func policy(_ policy: StoredPolicy) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: policy.version) { writer in
             writer.field("version", policy.version)
             writer.field("linkPolicy", policy.linkPolicy)
             writer.field("emailTrust", JSONValue.array(policy.emailTrust.map(\.json)))
             writer.field("emailTrustByDefault", JSONValue.array(policy.emailTrustByDefault.map(\.json)))
             writer.field("conflictProofs", JSONValue.array(policy.conflictProofs.map(\.json)))
         }
-        response.version = policy.version
-        return response
     }
 }

@@ -77,7 +77,7 @@ extension MethodSuspension {
 
 extension APIResponse {
     @Sendable fileprivate static func quarantine(_ quarantine: Quarantine) -> APIResponse {
-        var response = APIResponse.object { writer in
+        .object(version: quarantine.version) { writer in
             writer.field("methods", objects: quarantine.methods) { writer, suspended in
                 writer.field("method", suspended.method.name)
                 writer.field("reason", suspended.reason.rawValue)
@@ -86,7 +86,5 @@ extension APIResponse {
                 writer.field("expireTime", RFC3339.text(suspended.expiresAt))
             }
         }
-        response.version = quarantine.version
-        return response
     }
 }

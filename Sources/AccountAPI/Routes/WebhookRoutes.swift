@@ -23,9 +23,7 @@ extension Route {
         },
         Route(.get, item, access: .administrator) { request in
             let endpoint = try await request.operations.webhookEndpoint(request.webhook)
-            var response = APIResponse.object { writer in writer.fields(of: endpoint) }
-            response.version = endpoint.version
-            return response
+            return .object(version: endpoint.version) { writer in writer.fields(of: endpoint) }
         },
         Route(.delete, item, access: .administrator) { request in
             try await request.answer(boundTo: request.bearerToken ?? "", as: APIResponse.done) { idempotent in
