@@ -42,17 +42,12 @@ package enum ExportedAccount {
                 writer.name("mfaInfo")
                 writer.secondFactors(account.secondFactors, numbers: .once)
             }
-            writer.name("providerUserInfo")
-            writer.array { writer in
-                for linked in account.providers {
-                    writer.object { writer in
-                        writer.field("providerId", linked.id)
-                        writer.field("rawId", linked.subject)
-                        writer.field("email", linked.email)
-                        writer.field("displayName", linked.displayName)
-                        writer.field("photoUrl", linked.photoURL)
-                    }
-                }
+            writer.field("providerUserInfo", objects: account.providers) { writer, linked in
+                writer.field("providerId", linked.id)
+                writer.field("rawId", linked.subject)
+                writer.field("email", linked.email)
+                writer.field("displayName", linked.displayName)
+                writer.field("photoUrl", linked.photoURL)
             }
         }
     }

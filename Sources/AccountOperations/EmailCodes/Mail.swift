@@ -141,8 +141,9 @@ package struct Mail: Sendable, Hashable {
     }
 }
 
-extension Mail {
-    /// `nil` for bytes that `plaintext` did not make.
+extension Mail: SealedContent {
+    static var kind: OutboxMessage.Kind { .mail }
+
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext),
             let template = value["template"]?.string.flatMap(Template.init(name:)),
@@ -184,37 +185,6 @@ extension Mail {
             },
             numberEnding: value["numberEnding"]?.string
         )
-    }
-}
-
-extension Mail {
-    /// - `isWithheld`: not sent. Same length, no content.
-    func message(
-        id: OutboxMessage.ID,
-        tenant: TenantID,
-        createdAt: Timestamp,
-        expiresAt: Timestamp,
-        isWithheld: Bool = false,
-        sealer: Sealer
-    ) throws -> OutboxMessage {
-        try OutboxMessage(
-            sealing: plaintext,
-            as: .mail,
-            id: id,
-            tenant: tenant,
-            createdAt: createdAt,
-            expiresAt: expiresAt,
-            isWithheld: isWithheld,
-            sealer: sealer
-        )
-    }
-
-    /// - Returns: `nil` if the message does not open or is no mail.
-    init?(opening sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) {
-        guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
-            return nil
-        }
-        self.init(plaintext: plaintext)
     }
 }
 

@@ -32,7 +32,7 @@ extension AccountOperations {
     private func datedMails(tenant: TenantID) async throws -> [(createdAt: Timestamp, mail: Mail)] {
         try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant).compactMap {
             message in
-            Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+            Mail(opening: message, tenant: tenant, sealer: sealer)
                 .map { (message.createdAt, $0) }
         }
     }

@@ -35,7 +35,7 @@ extension AccountOperations {
         let texts = try await store.waitingMessages(.sms, countMax: Self.inboxMessagesMax, tenant: tenant)
         let shown =
             mails.compactMap { message -> InboxMessage? in
-                guard var mail = Mail(opening: message.sealedPayload, id: message.id, tenant: tenant, sealer: sealer)
+                guard var mail = Mail(opening: message, tenant: tenant, sealer: sealer)
                 else {
                     return nil
                 }

@@ -4,36 +4,55 @@ import Postgres
 
 // Sealed content of outbox messages. The seal is bound to the message's id and tenant.
 
-extension OutboxMessage {
+/// The content of an outbox message of one kind.
+protocol SealedContent {
+    static var kind: OutboxMessage.Kind { get }
+
+    var plaintext: [UInt8] { get }
+
+    /// `nil` for bytes that `plaintext` did not make.
+    init?(plaintext: [UInt8])
+}
+
+extension SealedContent {
     /// - `isWithheld`: the content is replaced by zeros of the same length, and the message is not sent.
-    init(
-        sealing plaintext: [UInt8],
-        as kind: Kind,
+    func message(
         id: OutboxMessage.ID,
         tenant: TenantID,
         createdAt: Timestamp,
         expiresAt: Timestamp,
         isWithheld: Bool = false,
         sealer: Sealer
-    ) throws {
+    ) throws -> OutboxMessage {
         let content = isWithheld ? [UInt8](repeating: 0, count: plaintext.count) : plaintext
-        self.init(
+        return OutboxMessage(
             tenant: tenant,
             id: id,
-            kind: kind,
-            sealedPayload: try sealer.seal(content, context: Self.context(id, tenant)),
+            kind: Self.kind,
+            sealedPayload: try sealer.seal(content, context: OutboxMessage.context(id, tenant)),
             createdAt: createdAt,
             expiresAt: expiresAt,
             isWithheld: isWithheld
         )
     }
 
+    /// - Returns: `nil` if the message does not open, or has another kind of content.
+    init?(opening message: WaitingMessage, tenant: TenantID, sealer: Sealer) {
+        let (sealed, id) = (message.sealedPayload, message.id)
+        guard let plaintext = OutboxMessage.plaintext(of: sealed, id: id, tenant: tenant, sealer: sealer) else {
+            return nil
+        }
+        self.init(plaintext: plaintext)
+    }
+}
+
+extension OutboxMessage {
     /// - Returns: `nil` if the content cannot be opened.
     static func plaintext(of sealed: [UInt8], id: OutboxMessage.ID, tenant: TenantID, sealer: Sealer) -> [UInt8]? {
         try? sealer.open(sealed, context: context(id, tenant))
     }
 
-    private static func context(_ id: OutboxMessage.ID, _ tenant: TenantID) -> String {
+    fileprivate static func context(_ id: OutboxMessage.ID, _ tenant: TenantID) -> String {
         "outbox:\(tenant.rawValue):\(id.high):\(id.low)"
     }
 }

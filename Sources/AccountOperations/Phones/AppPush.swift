@@ -60,9 +60,7 @@ extension AccountOperations {
             receipt: receipt,
             secret: secret
         )
-        let message = try OutboxMessage(
-            sealing: push.plaintext,
-            as: .push,
+        let message = try push.message(
             id: effects.newEventID(),
             tenant: tenant,
             createdAt: now,
@@ -125,8 +123,9 @@ struct AppPush: Sendable, Hashable {
     }
 }
 
-extension AppPush {
-    /// `nil` for bytes that `plaintext` did not make.
+extension AppPush: SealedContent {
+    static var kind: OutboxMessage.Kind { .push }
+
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext), let device = value["to"]?.string,
             let bundleID = value["bundleId"]?.string, let usesSandbox = value["isSandbox"]?.bool,

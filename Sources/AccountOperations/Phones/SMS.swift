@@ -24,29 +24,15 @@ package struct SMS: Sendable, Hashable {
     }
 }
 
-extension SMS {
-    /// `nil` for bytes that `plaintext` did not make.
+extension SMS: SealedContent {
+    static var kind: OutboxMessage.Kind { .sms }
+
     init?(plaintext: [UInt8]) {
         guard let value = try? JSONValue(parsing: plaintext), let to = value["to"]?.string.flatMap(PhoneNumber.init),
             let text = value["text"]?.string, let code = value["code"]?.string,
             let sessionInfo = value["sessionInfo"]?.string, let locale = value["locale"]?.string
         else { return nil }
         self.init(to: to, text: text, code: code, sessionInfo: sessionInfo, locale: locale)
-    }
-}
-
-extension SMS {
-    /// - Returns: `nil` if the message does not open or is no text message.
-    init?(opening message: WaitingMessage, tenant: TenantID, sealer: Sealer) {
-        guard
-            let plaintext = OutboxMessage.plaintext(
-                of: message.sealedPayload,
-                id: message.id,
-                tenant: tenant,
-                sealer: sealer
-            )
-        else { return nil }
-        self.init(plaintext: plaintext)
     }
 }
 

@@ -251,9 +251,7 @@ extension AccountOperations {
             sessionInfo: session.text,
             locale: locale
         )
-        return try OutboxMessage(
-            sealing: sms.plaintext,
-            as: .sms,
+        return try sms.message(
             id: effects.newEventID(),
             tenant: verification.tenant,
             createdAt: verification.createdAt,

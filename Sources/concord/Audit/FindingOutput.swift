@@ -326,18 +326,12 @@ enum SARIF {
             writer.field("ruleId", rule)
             writer.field("level", severity.rawValue)
             writer.field("message") { $0.field("text", "\(summary) \(found)") }
-            writer.field(
-                "locations",
-                .array(
-                    places.map { place in
-                        .object([
-                            "logicalLocations": .array([
-                                .object(["fullyQualifiedName": .string(place), "kind": .string("resource")])
-                            ])
-                        ])
-                    }
-                )
-            )
+            writer.field("locations", objects: places) { writer, place in
+                writer.field("logicalLocations", objects: [place]) { writer, place in
+                    writer.field("fullyQualifiedName", place)
+                    writer.field("kind", "resource")
+                }
+            }
         }
     }
 

@@ -225,9 +225,7 @@ enum ConflictText {
     /// The JSON object of the route.
     static func json(_ page: ConflictPage) -> String {
         JSONWriter.text { writer in
-            writer.field("conflicts", array: page.conflicts) { writer, conflict in
-                writer.object { writer in writer.fields(of: conflict) }
-            }
+            writer.field("conflicts", objects: page.conflicts) { $0.fields(of: $1) }
             writer.field("nextPageToken", page.next)
         }
     }

@@ -216,18 +216,12 @@ final class SimulationOutput: Sendable {
         writer.field("proposed", change.after.text)
         writer.field("questions", count.questions)
         writer.field("accounts", Int64(count.accounts))
-        writer.field(
-            "examples",
-            .array(
-                count.examples.map { example in
-                    .object([
-                        "tenant": .string(example.tenant.rawValue), "user": .string(example.user.rawValue),
-                        "decision": .string(example.decision.text),
-                        "occurredAt": .string(RFC3339.text(example.occurredAt)),
-                    ])
-                }
-            )
-        )
+        writer.field("examples", objects: count.examples) { writer, example in
+            writer.field("decision", example.decision.text)
+            writer.field("occurredAt", RFC3339.text(example.occurredAt))
+            writer.field("tenant", example.tenant.rawValue)
+            writer.field("user", example.user.rawValue)
+        }
     }
 
     private func write(

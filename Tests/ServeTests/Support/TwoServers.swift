@@ -138,7 +138,7 @@ struct TwoServers: Sendable {
             try await AccountStore(client: client).waitingMessages(.mail, countMax: 1000, tenant: .project)
         }
         return messages.compactMap { message in
-            Mail(opening: message.sealedPayload, id: message.id, tenant: .project, sealer: sealer)?.code
+            Mail(opening: message, tenant: .project, sealer: sealer)?.code
         }
     }
 }
