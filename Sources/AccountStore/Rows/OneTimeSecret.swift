@@ -1,4 +1,3 @@
-import AccountLinking
 import Postgres
 
 /// A stored secret that works once and is locked after some wrong attempts: a mailed code, a code sent to a number, a
