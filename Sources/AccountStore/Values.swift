@@ -35,6 +35,11 @@ extension StoredValue where Self: RawRepresentable, RawValue: PostgresValue & Po
     static func reading(_ stored: RawValue) -> Self? { Self(rawValue: stored) }
 }
 
+extension StoredValue where Self: CheckedText {
+    var stored: String { rawValue }
+    static func reading(_ stored: String) -> Self? { Self(stored) }
+}
+
 /// A row of one column that must not be NULL.
 struct SingleValueRow<Value: StoredValue>: RowDecodable {
     let value: Value
@@ -123,31 +128,6 @@ extension JSONValue: StoredValue {
     static func reading(_ stored: JSONText) -> JSONValue? { try? JSONValue(parsing: Array(stored.text.utf8)) }
 }
 
-extension TenantID: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
-extension UserID: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
-extension ProviderID: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
-extension PhoneNumber: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
-extension SecondFactorID: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
 /// The spelling of the owner. Keys are bound as `canonical`.
 extension EmailAddress: StoredValue {
     var stored: String { raw }
@@ -170,11 +150,12 @@ extension MethodClass: StoredValue {
     static func reading(_ stored: String) -> MethodClass? { MethodClass(rawValue: stored) ?? .other }
 }
 
-extension HashKeyID: StoredValue {
-    var stored: String { rawValue }
-    static func reading(_ stored: String) -> Self? { Self(stored) }
-}
-
+extension TenantID: StoredValue {}
+extension UserID: StoredValue {}
+extension ProviderID: StoredValue {}
+extension PhoneNumber: StoredValue {}
+extension SecondFactorID: StoredValue {}
+extension HashKeyID: StoredValue {}
 extension Rule: StoredValue {}
 extension AccountEvent.Kind: StoredValue {}
 extension WebhookEvent.Kind: StoredValue {}

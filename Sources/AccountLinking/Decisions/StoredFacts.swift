@@ -21,25 +21,15 @@ extension StoredAsText {
     }
 }
 
-extension UserID: StoredAsText {
+extension StoredAsText where Self: CheckedText {
     var storedText: String { rawValue }
     static func read(_ storedText: String) -> Self? { Self(storedText) }
 }
 
-extension TenantID: StoredAsText {
-    var storedText: String { rawValue }
-    static func read(_ storedText: String) -> Self? { Self(storedText) }
-}
-
-extension ProviderID: StoredAsText {
-    var storedText: String { rawValue }
-    static func read(_ storedText: String) -> Self? { Self(storedText) }
-}
-
-extension PhoneNumber: StoredAsText {
-    var storedText: String { rawValue }
-    static func read(_ storedText: String) -> Self? { Self(storedText) }
-}
+extension UserID: StoredAsText {}
+extension TenantID: StoredAsText {}
+extension ProviderID: StoredAsText {}
+extension PhoneNumber: StoredAsText {}
 
 extension EmailAddress: StoredAsText {
     var storedText: String { canonical }

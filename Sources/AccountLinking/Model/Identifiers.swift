@@ -1,5 +1,12 @@
+/// A checked text, such as an id.
+package protocol CheckedText {
+    var rawValue: String { get }
+
+    init?(_ rawValue: String)
+}
+
 /// The tenant of an account. The project itself is the empty string.
-package struct TenantID: Sendable, Hashable {
+package struct TenantID: CheckedText, Sendable, Hashable {
     package let rawValue: String
 
     package init(_ rawValue: String) {
@@ -12,7 +19,7 @@ package struct TenantID: Sendable, Hashable {
 
 /// The immutable identifier of an account (`localId` on the wire, `sub` in tokens): 1 to 128 characters (Unicode
 /// scalars, as the database counts).
-package struct UserID: Sendable, Hashable {
+package struct UserID: CheckedText, Sendable, Hashable {
     package let rawValue: String
 
     /// `nil` unless `rawValue` has 1 to 128 characters, none of them a control character.
@@ -44,7 +51,7 @@ private func isName(_ text: String, scalarsMax: Int) -> Bool {
 
 /// A provider by its name on the wire: `google.com`, `oidc.<name>`, `saml.<name>`; also `password` and `phone`, whose
 /// rows are derived. Lower case, 1 to 128 characters from `a–z 0–9 . _ -`.
-package struct ProviderID: Sendable, Hashable, Comparable {
+package struct ProviderID: CheckedText, Sendable, Hashable, Comparable {
     package let rawValue: String
 
     /// Folds to lower case; `nil` if a character is not allowed.
@@ -93,7 +100,7 @@ package struct ProviderIdentity: Sendable, Hashable {
 }
 
 /// A telephone number in E.164 form: `+`, then 7 to 15 digits, the first not zero.
-package struct PhoneNumber: Sendable, Hashable {
+package struct PhoneNumber: CheckedText, Sendable, Hashable {
     package let rawValue: String
 
     /// Separators that people write between digits.

@@ -9,7 +9,7 @@ package enum SecondFactorKind: String, Sendable, Hashable, CaseIterable {
 /// Identifies an enrollment within its account (`mfaEnrollmentId`): 1 to 128 characters, no control characters.
 ///
 /// Compares bytes, as the database does. Swift's strings compare by Unicode equivalence.
-package struct SecondFactorID: Sendable, Hashable {
+package struct SecondFactorID: CheckedText, Sendable, Hashable {
     package let rawValue: String
 
     package init?(_ rawValue: String) {

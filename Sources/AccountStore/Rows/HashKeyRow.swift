@@ -2,7 +2,7 @@ package import AccountLinking
 package import Postgres
 
 /// The id of a secret that imported password hashes share: 16 random hexadecimal digits.
-package struct HashKeyID: Sendable, Hashable {
+package struct HashKeyID: CheckedText, Sendable, Hashable {
     package let rawValue: String
 
     /// `nil` for anything else.
