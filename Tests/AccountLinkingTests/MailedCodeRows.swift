@@ -170,7 +170,7 @@ struct MailedCodeRows {
         }
     }
 
-    @Test func `M16: a code that changes the address needs a recent sign-in, whoever has the new address`() {
+    @Test func `M16: a code that changes the address needs a recent sign-in, also if the new address is taken`() {
         checkLaw(EmailChangeRequestCase.all) { point in
             guard !point.isSessionRecent else { return nil }
             return point.verdict == Verdict(.mailedChangeNeedsRecentSignIn, .refuse(.credentialTooOld))
