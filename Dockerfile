@@ -9,6 +9,7 @@ COPY Package.swift ./
 # The manifest pins the direct dependencies. SwiftPM resolves the transitive ones here.
 RUN swift package resolve
 COPY Sources Sources
+COPY migrations migrations
 # SwiftPM needs these folders because the manifest names them.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
@@ -23,7 +24,6 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin concord
 COPY --from=build /out/bin/concord /usr/local/bin/concord
 COPY NOTICE /usr/local/share/concord/NOTICE
-COPY migrations /usr/local/share/concord/migrations
 # By number: a check that forbids root cannot resolve a name.
 USER 10001
 EXPOSE 8080

@@ -145,6 +145,8 @@ let paths = [
 let embedded = [
     "AccountAPI": ["OpenAPI", "Pages"], "AccountOperations": ["Passwords/common-passwords.txt"],
     "Delivery": ["Templates"],
+    // A symbolic link to `migrations`.
+    "Migrations": ["Files"],
 ]
 
 /// Files that tests and benchmarks read from the repository.

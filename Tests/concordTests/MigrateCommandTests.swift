@@ -1,4 +1,5 @@
 import AccountOperations
+import AccountStore
 import AccountTestSupport
 import ArgumentParser
 import FoundationEssentials
@@ -58,22 +59,15 @@ private let status: MigrationStatus = {
         _ = try MigrateCommand.Up.parse(["--lock-wait", "5s", "--to", "3"])
     }
 
-    @Test func `migrations are searched beside the program`() throws {
-        let root = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
-        let shipped = root.appending(path: "share/concord/migrations")
-        try FileManager.default.createDirectory(at: shipped, withIntermediateDirectories: true)
-        try FileManager.default.createDirectory(at: root.appending(path: "bin"), withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: root) }
-        #expect(try MigrationDirectoryOptions.locate("given", executable: nil).path == "given")
-        let found = try MigrationDirectoryOptions.locate(
-            nil,
-            executable: root.appending(path: "bin/concord").path(),
-            workingDirectory: root.path()
-        )
-        #expect(try found.read().migrations.isEmpty)
-        #expect(found.path.hasSuffix("/bin/../share/concord/migrations"))
+    @Test func `the program contains the migrations, and --migrations replaces them`() throws {
+        #expect(try MigrationDirectoryOptions.parse([]).read() == .embedded)
+        #expect(MigrationSet.embedded.latestVersion == SchemaVersion.required)
+        let empty = FileManager.default.temporaryDirectory.appending(path: "concord-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: empty) }
+        #expect(try MigrationDirectoryOptions.parse(["--migrations", empty.path()]).read().migrations.isEmpty)
         let failure = #expect(throws: MigrationDirectoryError.self) {
-            try MigrationDirectoryOptions.locate(nil, executable: nil, workingDirectory: root.path())
+            try MigrationDirectoryOptions.parse(["--migrations", "/nonexistent"]).read()
         }
         #expect(failure?.description.contains("--migrations") == true)
     }

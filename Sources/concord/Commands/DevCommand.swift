@@ -61,7 +61,7 @@ struct DevCommand: ReportingCommand {
     func perform() async throws {
         let defaults = DevelopmentDefaults()
         let logger = makeLogger(LogConfiguration(level: .warning, format: .text))
-        let files = try migrations.locate().read()
+        let files = try migrations.read()
         let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
         let url = databaseURL
         let key = try DevelopmentKey(ofDirectory: dataDir)

@@ -117,13 +117,14 @@ extension MigrateCommand {
             discussion: "Needs no database."
         )
 
-        @OptionGroup var directory: MigrationDirectoryOptions
+        @Option(name: .customLong("migrations"), help: ArgumentHelp("Directory to write to.", valueName: "directory"))
+        var directory = "migrations"
 
         @Argument(help: "Name of the migration, in snake_case.")
         var name: String
 
         func perform() async throws {
-            for path in try directory.locate().create(name: name) { try say(path) }
+            for path in try MigrationDirectory(path: directory).create(name: name) { try say(path) }
         }
     }
 }

@@ -3,41 +3,21 @@ import FoundationEssentials
 import Migrations
 import Postgres
 
-/// The option that names the directory of the migration files.
+/// The option that replaces the migrations in the program by files.
 struct MigrationDirectoryOptions: ParsableArguments {
     @Option(
         name: .customLong("migrations"),
         help: ArgumentHelp(
-            "Directory of the migration files. Default: migrations in the working directory, or else "
-                + "../share/concord/migrations beside the program.",
+            "Directory of migration files to use instead of those in the program.",
             valueName: "directory"
         )
     )
     var path: String?
 
-    /// The directory to use.
-    /// - Throws: `MigrationDirectoryError.unreadable` if no place has the directory.
-    func locate() throws -> MigrationDirectory {
-        try Self.locate(path, executable: try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-    }
-
-    static func locate(
-        _ path: String?,
-        executable: String?,
-        workingDirectory: String = "."
-    ) throws(MigrationDirectoryError) -> MigrationDirectory {
-        if let path { return MigrationDirectory(path: path) }
-        var candidates = ["\(workingDirectory)/migrations"]
-        if let executable, let slash = executable.lastIndex(of: "/") {
-            candidates.append("\(executable[..<slash])/../share/concord/migrations")
-        }
-        for candidate in candidates {
-            var isDirectory = false
-            if FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory), isDirectory {
-                return MigrationDirectory(path: candidate)
-            }
-        }
-        throw MigrationDirectoryError.unreadable(path: candidates.joined(separator: " and "))
+    /// - Throws: `MigrationDirectoryError.unreadable`.
+    func read() throws(MigrationDirectoryError) -> MigrationSet {
+        guard let path else { return .embedded }
+        return try MigrationDirectory(path: path).read()
     }
 
     /// Returns a migrator for the configured database.
@@ -49,7 +29,7 @@ struct MigrationDirectoryOptions: ParsableArguments {
         let postgres = try DatabaseConfiguration(try configuration.sources()).postgres
         let migrator = Migrator(
             configuration: postgres,
-            migrations: try locate().read(),
+            migrations: try read(),
             toolVersion: ConcordVersion.current,
             lockWait: lockWait
         )
