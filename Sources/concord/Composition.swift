@@ -43,6 +43,8 @@ struct Composition {
         var completesProject = false
         /// Called once the service answers requests.
         var whenReady: @Sendable (_ address: SocketAddress?) -> Void
+        /// Called once the service begins to stop.
+        var whenStopping: @Sendable () -> Void = {}
     }
 
     /// The source of the database: production uses an existing one, development starts its own.
@@ -113,6 +115,8 @@ struct Composition {
         let core = Core(composition: self, service: service, address: address, measurements: measurements)
         var others: [any Service] = listeners
         if let certificate { others.append(certificate) }
+        // The last one learns first of a shutdown.
+        others.append(StopObserver(whenStopping: mode.whenStopping))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 // Stopped from the last to the first: no new requests, then the last writes, then the database.

@@ -354,6 +354,8 @@ extension SourceRule {
         "Sources/PostgresCluster/FileSystem.swift",
         "Sources/PostgresCluster/ServerUser.swift",
         "Sources/concord/Attribution+Operator.swift",
+        // The address of a Unix socket.
+        "Sources/concord/ServiceManager.swift",
         // Addresses of the program's own pages.
         "Sources/concord/StartUpPages.swift",
         // Writes of parts of an array to a file.

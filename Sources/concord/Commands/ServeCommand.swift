@@ -30,6 +30,7 @@ struct ServeCommand: ReportingCommand {
         )
         if let warning = transport.warning { logger.warning("\(warning)") }
         let sealer = try Sealer(configuration.keys)
+        let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
         let composition = Composition(
             listen: configuration.listen,
             limits: configuration.limits,
@@ -60,6 +61,7 @@ struct ServeCommand: ReportingCommand {
                 actionPage: .standard,
                 projectToCreate: nil,
                 whenReady: { address in
+                    manager?.report(.ready)
                     if configuration.mail == nil {
                         logger.notice(
                             "no mail relay is configured: mails wait in the outbox until they expire. Set mail.host"
@@ -72,7 +74,8 @@ struct ServeCommand: ReportingCommand {
                     case nil: break
                     }
                     logger.info("ready", metadata: metadata)
-                }
+                },
+                whenStopping: { manager?.report(.stopping) }
             ),
             logger: logger
         )
