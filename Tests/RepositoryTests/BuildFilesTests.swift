@@ -60,4 +60,15 @@ struct BuildFilesTests {
         let commands = try Repository.file(".ci/run").text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(commands.last == "exec make test </dev/null")
     }
+
+    @Test func `NOTICE names every package that the program links`() throws {
+        let manifest = try Repository.file("Package.swift").text
+        let notice = try Repository.file("NOTICE").text
+        let addresses = manifest.matches(of: #/\("(https://[^"]+)", "[0-9.]+", \[/#).map { String($0.1) }
+        #expect(addresses.count > 10)
+        // Only tests use JWTKit.
+        for address in addresses where !address.hasSuffix("/jwt-kit") {
+            #expect(notice.contains(address), "\(address)")
+        }
+    }
 }
