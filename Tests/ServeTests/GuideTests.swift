@@ -1,0 +1,103 @@
+import AccountTestSupport
+import Foundation
+import Postgres
+import Subprocess
+import SystemPackage
+import Testing
+
+/// The commands of guides, run as a reader would: every block that is fenced as `sh`, in order, in one shell.
+struct GuideTests {
+    /// The text of the blocks, without their indentation.
+    private static func commands(of guide: String) throws -> String {
+        let document = try String(
+            contentsOfFile: AccountTestSupport.Repository.root + "/docs/guides/\(guide)",
+            encoding: .utf8
+        )
+        var (lines, indentation): ([Substring], Int?) = ([], nil)
+        for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
+            let text = line.drop { $0 == " " }
+            if let width = indentation {
+                if text == "```" { indentation = nil } else { lines.append(line.dropFirst(width)) }
+            } else if text == "```sh" {
+                indentation = line.count - text.count
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Runs `script` in `folder`, where the migrations are as in a checkout, and returns its output.
+    private static func run(
+        _ script: String,
+        in folder: Folder,
+        _ variables: [String: String] = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("migrations"),
+            withDestinationPath: AccountTestSupport.Repository.root + "/migrations"
+        )
+        var environment = variables
+        environment["PATH"] = "\(try ProgramFolder.path):/usr/local/bin:/usr/bin:/bin"
+        environment["HOME"] = folder.path("")
+        let result = try await Subprocess.run(
+            .path("/bin/bash"),
+            arguments: ["-euo", "pipefail", "-c", script],
+            environment: .custom(
+                Dictionary(
+                    uniqueKeysWithValues: environment.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+                )
+            ),
+            workingDirectory: FilePath(folder.path("")),
+            input: .none,
+            output: .string(limit: 1 << 20),
+            error: .string(limit: 1 << 20)
+        )
+        #expect(
+            result.terminationStatus == .exited(0),
+            "\(result.standardOutput)\(result.standardError)",
+            sourceLocation: sourceLocation
+        )
+        return result.standardOutput
+    }
+
+    @Test func `the restore drill of the backup guide works`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                let name = try #require(database.url.firstMatch(of: #/\/(test_[0-9a-f]+)/#)?.1)
+                let imported = try await ConcordCommand.run(
+                    ["account", "import", "--format", "ndjson", "-"],
+                    database,
+                    input: #"{"localId":"ada","email":"ada@example.com","rawPassword":"correct horse"}"# + "\n"
+                )
+                #expect(imported.status == .exited(0), "\(imported.error)")
+                let drill = "drill_\(name)"
+                let commands = try Self.commands(of: "backup.md").replacing("concord_drill", with: drill)
+                let output = try await Self.run(
+                    commands,
+                    in: folder,
+                    [
+                        "CONCORD_DATABASE_URL": database.url,
+                        "DRILL_URL": database.url.replacing("/\(name)", with: "/\(drill)"),
+                        "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
+                    ]
+                )
+                let counts = output.split(separator: "\n").filter { $0.hasPrefix("1|") }
+                #expect(counts.count == 2 && Set(counts).count == 1, "\(output)")
+                #expect(
+                    try await database.count("SELECT count(*) FROM pg_database WHERE datname = \(drill)") == 0
+                )
+            }
+        }
+    }
+
+    @Test func `the commands of the guide to CI work`() async throws {
+        try await Folder.with { folder in
+            let commands = try Self.commands(of: "ci.md").replacing("9099", with: String(try freePort()))
+            let output = try await Self.run("trap 'kill %1; wait' EXIT\n" + commands, in: folder)
+            #expect(output.contains("2 accounts: 2 created"), "\(output)")
+            #expect(output.contains(#""localId":"ada""#), "\(output)")
+            #expect(output.contains(#""providerId":"google.com""#), "\(output)")
+        }
+    }
+}
