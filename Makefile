@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-fast fuzz format lint golden demo bench migrate clean
+.PHONY: help build run test test-fast fuzz format lint golden demo bench migrate dist package-test clean
 
 # Links the Swift libraries statically: the program starts and runs faster, and runs on machines without Swift.
 # `--rosegment` separates code from constants, so that running code does not load constants. gold and lld support it.
@@ -46,6 +46,12 @@ bench: build ## Compare with pgbench and print a table (ARGS='--rounds 1 --check
 
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
 	@.build/release/concord migrate up
+
+dist: ## Build what a release publishes: a tarball and a Debian package, in .build/dist
+	@scripts/dist
+
+package-test: ## Install the Debian package into a minimal Debian, and follow the README's production steps there
+	@scripts/package-test
 
 clean: ## Delete the build; the data in .concord stays
 	rm -rf .build
