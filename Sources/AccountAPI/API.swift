@@ -28,6 +28,7 @@ package struct API: Sendable {
     let scheme: String
     let trustedProxies: [IPNetwork]
     let logger: Logger
+    let requests: RequestLog
     let metrics: HTTPMetrics
     let exposition: MetricsExposition?
     /// The challenge that people solve to prove that a person uses the app.
@@ -47,6 +48,7 @@ package struct API: Sendable {
         scheme: String = "http",
         trustedProxies: [IPNetwork],
         logger: Logger,
+        requests: RequestLog = .off,
         metrics: HTTPMetrics? = nil,
         exposition: MetricsExposition? = nil,
         challenge: AppChallenge? = nil
@@ -63,6 +65,7 @@ package struct API: Sendable {
         self.scheme = scheme
         self.trustedProxies = trustedProxies
         self.logger = logger
+        self.requests = requests
     }
 
     /// Every endpoint. A file under `Routes/` describes each.
@@ -141,7 +144,9 @@ package struct API: Sendable {
             let target = Edge.Target(
                 handler: Endpoint(route: route, api: self).respond,
                 series: metrics.series(of: route.name),
-                isPrivileged: isPrivileged
+                path: route.path,
+                isPrivileged: isPrivileged,
+                isQuiet: route.name == Route.inboxMessages.name
             )
             for path in route.paths { table.add(route.method, path, target) }
         }
@@ -150,21 +155,29 @@ package struct API: Sendable {
         for missing in UnimplementedPath.all {
             let target = Edge.Target(
                 handler: { _ in throw APIError.unimplemented(missing.what) },
-                series: metrics.series(of: HTTPMetrics.unimplementedName)
+                series: metrics.series(of: HTTPMetrics.unimplementedName),
+                path: missing.path
             )
             for path in missing.paths {
                 for method in UnimplementedPath.methods { table.add(method, path, target) }
             }
         }
         func addOwn(_ path: String, _ handler: @escaping Edge.Handler) {
-            table.add(.get, path, Edge.Target(handler: handler, series: metrics.series(of: "GET " + path)))
+            let target = Edge.Target(
+                handler: handler,
+                series: metrics.series(of: "GET " + path),
+                path: path,
+                isQuiet: Self.ownPaths.contains(path)
+            )
+            table.add(.get, path, target)
         }
         for file in PageFile.all + PageFile.challenge(challenge) + (development == nil ? [] : PageFile.development) {
             addOwn(file.path) { request in file.response(to: request.http) }
             guard file.path.hasSuffix("/auth/handler") else { continue }
             let target = Edge.Target(
                 handler: { request in try file.response(toPost: request.http) },
-                series: metrics.series(of: "POST " + file.path)
+                series: metrics.series(of: "POST " + file.path),
+                path: file.path
             )
             table.add(.post, file.path, target)
         }
@@ -181,6 +194,7 @@ package struct API: Sendable {
             audience: audience,
             trustedProxies: trustedProxies,
             logger: logger,
+            requests: requests,
             metrics: metrics,
             isDevelopment: development != nil,
             isSecure: audience == .everyone && (scheme == "https" || publicURL?.hasPrefix("https://") == true)

@@ -26,14 +26,26 @@ package struct Edge: Responder {
     struct Target: Sendable {
         let handler: Handler
         let series: HTTPMetrics.Series
+        /// The declared path, for the log.
+        let path: String
         /// True for routes of administrators and of development.
         var isPrivileged = false
+        /// True if the log leaves out successes: health checks, scrapes and polls.
+        var isQuiet = false
+    }
+
+    /// The route of a request, for metrics and log.
+    private struct Match {
+        var series: HTTPMetrics.Series
+        var path: String
+        var isQuiet = false
     }
 
     let table: RouteTable<Target>
     let audience: API.Audience
     let trustedProxies: [IPNetwork]
     let logger: Logger
+    let requests: RequestLog
     let metrics: HTTPMetrics
     let isDevelopment: Bool
     /// True if clients reach the service over TLS, which the service or a proxy ends.
@@ -42,30 +54,41 @@ package struct Edge: Responder {
     private(set) var isFull = false
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
-        let start = ContinuousClock.now
-        var series = metrics.unmatched
-        var response = await respond(to: request, &series)
-        // Browsers must not read JSON as a page (Fetch, "should response be blocked due to nosniff").
-        response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        // One year, for this host alone (RFC 6797 §6.1).
-        if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
-        series.record(response.status, since: start)
-        return response
+        await RequestID.$current.withValue(request.id) {
+            let start = ContinuousClock.now
+            var match = Match(series: metrics.unmatched, path: RequestLog.unmatched)
+            var response = await respond(to: request, &match)
+            // Browsers must not read JSON as a page (Fetch, "should response be blocked due to nosniff").
+            response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
+            // One year, for this host alone (RFC 6797 §6.1).
+            if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
+            response.headers.add(name: RequestID.fieldName, value: request.id.text)
+            match.series.record(response.status, since: start)
+            requests.record(
+                request,
+                response,
+                method: request.meantMethod,
+                route: match.path,
+                isQuiet: match.isQuiet,
+                since: start
+            )
+            return response
+        }
     }
 
-    /// `series`: receives the series of the route that answers.
-    private func respond(to request: ServerRequest, _ series: inout HTTPMetrics.Series) async -> ServerResponse {
+    /// `match`: receives the route that answers.
+    private func respond(to request: ServerRequest, _ match: inout Match) async -> ServerResponse {
         let origin = request.headers.first(name: "Origin")
         if audience == .operators, origin != nil || !API.isThisHost(request.authority) {
             return answer(.notForBrowsers, to: request)
         }
         if request.method == .options {
-            series = metrics.preflight
+            match = Match(series: metrics.preflight, path: RequestLog.preflight)
             return preflight(request, origin: origin)
         }
         var response: ServerResponse
         do {
-            response = try await route(request, &series)
+            response = try await route(request, &match)
         } catch let problem as Problem {
             response = answer(problem)
         } catch let denial as Denial {
@@ -79,10 +102,10 @@ package struct Edge: Responder {
         return response
     }
 
-    private func route(_ request: ServerRequest, _ series: inout HTTPMetrics.Series) async throws -> ServerResponse {
+    private func route(_ request: ServerRequest, _ match: inout Match) async throws -> ServerResponse {
         let (path, query) = request.pathAndQuery
         guard let (target, captures) = table.find(request.meantMethod, path) else { throw APIError.notFound }
-        series = target.series
+        match = Match(series: target.series, path: target.path, isQuiet: target.isQuiet)
         if target.isPrivileged, refusesPage(of: request) { throw APIError.foreignPage }
         if isFull, !API.ownPaths.contains(path) { throw APIError.unavailable }
         return try await target.handler(RoutedRequest(http: request, captures: captures, query: query))
@@ -123,7 +146,7 @@ package struct Edge: Responder {
         response.headers.add(name: "Access-Control-Allow-Origin", value: origin ?? "*")
         response.headers.add(
             name: "Access-Control-Expose-Headers",
-            value: "Concord-Decision, ETag, Retry-After, WWW-Authenticate"
+            value: "Concord-Decision, ETag, Retry-After, WWW-Authenticate, X-Request-Id"
         )
         response.headers.add(name: "Vary", value: "Origin")
     }

@@ -53,6 +53,9 @@ struct Endpoint: Sendable {
                 clientAddress: request.http.clientAddress(trusted: api.trustedProxies)
             )
         )
+        if let administrator {
+            ChangeLog(logger: api.logger).record(administrator, route, query: query, body)
+        }
         var response = ServerResponse(
             status: answer.location != nil ? .seeOther : answer.isAccepted ? .accepted : .ok,
             headers: ["Content-Type": answer.contentType],

@@ -71,6 +71,12 @@ package struct MetricsResponder: Responder {
     }
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
+        var response = answer(to: request)
+        response.headers.add(name: RequestID.fieldName, value: request.id.text)
+        return response
+    }
+
+    private func answer(to request: ServerRequest) -> ServerResponse {
         let path = request.target.prefix { $0 != "?" }
         guard path == API.metricsPath, request.method == .get || request.method == .head else {
             return .text("not found\n", status: APIError.notFound.status)

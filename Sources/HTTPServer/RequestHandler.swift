@@ -142,7 +142,7 @@ final class RequestHandler: ChannelInboundHandler {
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         // Exactly one: a request with none or several is not HTTP/1.1 (RFC 9112 §3.2).
         guard head.version == .http1_0 || head.headers["Host"].count == 1 else {
-            return writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
+            return writeLast(ResponseWriter.badRequest(head, context.channel.allocator), drains: true, context)
         }
         if case .idle = phase { enter(.arriving, context) }
         self.head = head
@@ -213,6 +213,7 @@ final class RequestHandler: ChannelInboundHandler {
             context.channel.allocator
         )
         guard keepsAlive else { return writeLast(bytes, drains: isAnsweredEarly, context) }
+        self.head = nil
         enter(.idle, context)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         takeNext(context)
@@ -259,7 +260,7 @@ final class RequestHandler: ChannelInboundHandler {
         switch phase {
         case .idle, .arriving:
             guard error is HTTPParserError else { return leave(context) }
-            writeLast(ResponseWriter.badRequest(context.channel.allocator), drains: true, context)
+            writeLast(ResponseWriter.badRequest(head, context.channel.allocator), drains: true, context)
         case .draining, .closing:
             break
         case .answering:

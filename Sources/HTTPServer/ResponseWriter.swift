@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 
 /// Serializes answers (RFC 9112 §4).
 enum ResponseWriter {
@@ -39,8 +40,12 @@ enum ResponseWriter {
     }
 
     /// Returns the answer to bytes that are not HTTP.
-    static func badRequest(_ allocator: ByteBufferAllocator) -> ByteBuffer {
-        bytes(of: ServerResponse(status: .badRequest), isHead: false, .close, allocator)
+    ///
+    /// - `head`: the head of the request, if it was read; the answer carries its request id.
+    static func badRequest(_ head: HTTPRequestHead?, _ allocator: ByteBufferAllocator) -> ByteBuffer {
+        var response = ServerResponse(status: .badRequest)
+        if let head { response.headers.add(name: RequestID.fieldName, value: RequestID(head.headers).text) }
+        return bytes(of: response, isHead: false, .close, allocator)
     }
 
     private static let headCapacity = 512

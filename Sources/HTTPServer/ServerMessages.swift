@@ -18,6 +18,22 @@ package struct ServerRequest: Sendable {
     package let body: Body
     /// The other end of the connection: a client, or a proxy. `nil` if it has no address.
     package let peer: SocketAddress?
+    package let id: RequestID
+
+    package init(
+        method: HTTPRequest.Method,
+        target: String,
+        headers: HTTPHeaders,
+        body: Body,
+        peer: SocketAddress?
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.peer = peer
+        id = RequestID(headers)
+    }
 }
 
 /// An answer. The server adds `Content-Length`, `Date` and `Connection`.
