@@ -8,14 +8,14 @@ struct ChangeLog: Sendable {
 
     let logger: Logger
 
-    /// Logs a request that succeeded, at `notice` if it changes the project and at `info` if it concerns accounts.
+    /// Logs a request that succeeded, at `notice` if it changes the project and at `info` otherwise.
     func record(_ administrator: Administrator, _ route: Route, query: [String: String], _ body: RequestBody) {
         guard route.changes else { return }
         let mask = query["updateMask"]?.split(separator: ",").map(String.init) ?? []
         let fields = (mask.isEmpty ? body.names.sorted() : mask).filter(Self.isFieldName)
         var metadata: Logger.Metadata = ["route": "\(route.name)", "actor": "\(administrator.author)"]
         if !fields.isEmpty { metadata["fields"] = "\(fields.prefix(Self.fieldsMax).joined(separator: ","))" }
-        logger.log(level: route.concernsAccounts ? .info : .notice, Self.message, metadata: metadata)
+        logger.log(level: route.changesProject ? .notice : .info, Self.message, metadata: metadata)
     }
 
     private static let fieldsMax = 50
@@ -39,7 +39,10 @@ extension Route {
     /// False if the route only reads, signs in, or issues a session cookie.
     fileprivate var changes: Bool { method != .get && !Self.namesWithoutChange.contains(name) }
 
-    fileprivate var concernsAccounts: Bool { path.contains("accounts") }
+    /// True if the route changes settings, providers, the policy or webhooks, not accounts.
+    fileprivate var changesProject: Bool {
+        ["config", "Configs", "policy", "webhooks"].contains { path.contains($0) }
+    }
 
     /// The routes for administrators with a method that usually changes something.
     private static let namesWithoutChange = Set(

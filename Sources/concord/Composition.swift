@@ -63,6 +63,7 @@ struct Composition {
     var algorithm: SigningKey.Algorithm
     var mode: Mode
     var logger: Logger
+    var requests: RequestLog
 
     /// Serves until SIGTERM or SIGINT, then drains.
     /// - Throws: `StartupFailure` if the service cannot start, or the error of a part while it ran.
@@ -117,6 +118,7 @@ struct Composition {
         if let certificate { others.append(certificate) }
         // The last one learns first of a shutdown.
         others.append(StopObserver(whenStopping: mode.whenStopping))
+        others.append(ShutdownLog(logger: logger))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 // Stopped from the last to the first: no new requests, then the last writes, then the database.
@@ -134,6 +136,7 @@ struct Composition {
         } catch let error as CannotListen {
             throw StartupFailure(words(for: error), .badConfiguration)
         }
+        logger.info("stopped")
     }
 
     private func api(
@@ -154,10 +157,23 @@ struct Composition {
             scheme: listen.transport.scheme,
             trustedProxies: listen.trustedProxies,
             logger: logger,
+            requests: requests,
             metrics: measurements.http,
             exposition: isShown ? measurements.exposition : nil,
             challenge: mode.apps.challenge
         )
+    }
+}
+
+/// Logs the begin of a shutdown. It is the first part that stops.
+private struct ShutdownLog: Service, CustomStringConvertible {
+    let logger: Logger
+
+    var description: String { "shutdown log" }
+
+    func run() async throws {
+        try await gracefulShutdown()
+        logger.info("stopping: finishing requests in flight")
     }
 }
 

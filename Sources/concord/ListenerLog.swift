@@ -77,6 +77,6 @@ struct ListenerLog: ListenerObserver {
     }
 
     func shortageEnded() {
-        logger.warning("accepting connections without a wait again")
+        logger.notice("accepting connections without a wait again")
     }
 }

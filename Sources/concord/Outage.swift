@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Logs once when a repeated task begins to fail, and once when it succeeds again.
+/// Logs once when a repeated task begins to fail (`warning`), and once when it succeeds again (`notice`).
 struct Outage {
     private let logger: Logger
     private let failure: Logger.Message
@@ -23,7 +23,7 @@ struct Outage {
     mutating func succeeded(_ metadata: Logger.Metadata = [:]) {
         guard isReported else { return }
         isReported = false
-        logger.warning(recovery, metadata: metadata)
+        logger.notice(recovery, metadata: metadata)
     }
 }
 

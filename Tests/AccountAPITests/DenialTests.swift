@@ -24,12 +24,13 @@ struct DenialTests {
             logger: log.logger
         )
         var table = RouteTable<Edge.Target>()
-        table.add(.get, path, Edge.Target(handler: { _ in throw denial }, series: api.metrics.unmatched))
+        table.add(.get, path, Edge.Target(handler: { _ in throw denial }, series: api.metrics.unmatched, path: path))
         let edge = Edge(
             table: table,
             audience: .everyone,
             trustedProxies: [],
             logger: log.logger,
+            requests: .off,
             metrics: api.metrics,
             isDevelopment: false,
             isSecure: false

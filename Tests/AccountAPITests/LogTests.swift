@@ -37,6 +37,7 @@ struct LogTests {
                 let path = try #require(route.concretePaths.first)
                 _ = try await api.wire.send(route.method, path, Array(body.text.utf8))
             }
+            #expect(api.log.entries.contains { $0.message == RequestLog.message.description })
             for line in api.log.lines {
                 for secret in secrets { #expect(!line.contains(secret), "\(line)") }
             }

@@ -120,7 +120,8 @@ struct Wire: Sendable {
             development: development,
             jsonDepthMax: jsonDepthMax,
             trustedProxies: [],
-            logger: log.logger
+            logger: log.logger,
+            requests: RequestLog(.all, to: log.logger)
         )
         try await body(Wire(responder: api.responder()))
     }

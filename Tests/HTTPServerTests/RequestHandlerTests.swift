@@ -236,6 +236,31 @@ import Testing
         #expect(!connection.isOpen && connection.responder.requests.isEmpty)
     }
 
+    @Test func `a 400 after a whole head carries the request id`() throws {
+        for (head, rest) in [
+            ("GET / HTTP/1.1\r\nx-request-id: a-1\r\n\r\n", ""),
+            ("POST / HTTP/1.1\r\nhost: a\r\nx-request-id: a-1\r\ntransfer-encoding: chunked\r\n\r\n", "x\r\n"),
+        ] {
+            let connection = try Connection()
+            try connection.send(head)
+            if !rest.isEmpty { try connection.send(rest) }
+            let written = try connection.written()
+            #expect(written.hasPrefix("HTTP/1.1 400 "))
+            #expect(written.contains("\r\nX-Request-Id: a-1\r\n"), "\(written)")
+        }
+    }
+
+    @Test func `a 400 without a whole head has no request id, also after another request`() throws {
+        let connection = try Connection()
+        try connection.send("GET /1 HTTP/1.1\r\nhost: a\r\nx-request-id: a-1\r\n\r\n")
+        #expect(connection.responder.requests.first?.id.text == "a-1")
+        connection.answer()
+        _ = try connection.written()
+        try connection.send("nonsense\r\n\r\n")
+        let written = try connection.written()
+        #expect(written.hasPrefix("HTTP/1.1 400 ") && !written.contains("X-Request-Id"), "\(written)")
+    }
+
     @Test func `invalid bytes after a request do not prevent its answer`() throws {
         let connection = try Connection()
         try? connection.send("GET / HTTP/1.1\r\nhost: a\r\n\r\nnonsense\r\n\r\n")

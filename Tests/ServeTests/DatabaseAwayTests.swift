@@ -50,8 +50,10 @@ import Testing
                 try await cluster.start()
                 try await Self.expectRecovery(server, idToken: idToken)
                 #expect(kill(server.processID, 0) == 0)
-                for message in ["database connection lost", "database connected again"] {
-                    #expect(await server.log.line(saying: message)?["level"] == "warning", "\(message)")
+                for (message, level) in [
+                    ("database connection lost", "warning"), ("database connected again", "notice"),
+                ] {
+                    #expect(await server.log.line(saying: message)?["level"]?.string == level, "\(message)")
                 }
 
                 // Every acknowledged account exists.
@@ -166,7 +168,7 @@ import Testing
 
                 try await cluster.promote()
                 try await Self.expectRecovery(server, idToken: idToken)
-                #expect(await server.log.line(saying: "database accepts writes again")?["level"] == "warning")
+                #expect(await server.log.line(saying: "database accepts writes again")?["level"] == "notice")
                 #expect(server.log.text.components(separatedBy: "database refuses writes").count == 2)
                 #expect(server.log.lines(of: "error") == [])
             }

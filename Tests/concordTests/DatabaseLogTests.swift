@@ -40,7 +40,7 @@ struct DatabaseLogTests {
         for _ in 1...8 { log.postgresEvent(.connected(.write)) }
         #expect(
             lines(of: recorded).dropFirst(3) == [
-                "warning write database connected again", "warning write database accepts connections again",
+                "notice write database connected again", "notice write database accepts connections again",
             ]
         )
         log.postgresEvent(.connectionLost(.write, lost))
@@ -56,7 +56,7 @@ struct DatabaseLogTests {
         #expect(
             lines(of: recorded) == [
                 "warning database refuses writes: server_25006: cannot execute INSERT in a read-only transaction",
-                "warning database accepts writes again",
+                "notice database accepts writes again",
             ]
         )
     }

@@ -136,7 +136,8 @@ struct DevCommand: ReportingCommand {
                 completesProject: cluster != nil,
                 whenReady: { address in announce(banner.text(address)) }
             ),
-            logger: logger
+            logger: logger,
+            requests: .development
         )
         try await composition.run()
     }

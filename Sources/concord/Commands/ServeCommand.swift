@@ -77,7 +77,8 @@ struct ServeCommand: ReportingCommand {
                 },
                 whenStopping: { manager?.report(.stopping) }
             ),
-            logger: logger
+            logger: logger,
+            requests: RequestLog(configuration.log, to: logger)
         )
         try await composition.run()
     }
