@@ -31,6 +31,12 @@ extension Logger {
         if let reason = version.attribution.reason { metadata["reason"] = "\(reason)" }
         notice("a new version of the policy is in use", metadata: metadata)
     }
+
+    /// Logs the providers whose registrations have changed, over HTTP or by `concord providers apply`.
+    fileprivate func report(_ providers: [ProviderID]) {
+        let names = providers.map(\.rawValue).sorted().joined(separator: ",")
+        notice("provider registrations changed", metadata: ["providers": "\(names)"])
+    }
 }
 
 /// The service behind the HTTP server: starts up, runs the background tasks, and shuts down in order.
@@ -165,7 +171,8 @@ struct Core: Service, CustomStringConvertible {
             let project = try await ProjectCache.load(
                 store: store,
                 trust: composition.mode.trust,
-                whenChanged: { [logger = composition.logger] in logger.report($0) }
+                whenChanged: { [logger = composition.logger] in logger.report($0) },
+                whenProvidersChanged: { [logger = composition.logger] in logger.report($0) }
             )
         else {
             throw StartupFailure.noProject

@@ -42,6 +42,8 @@ struct ProvidersCommandTests {
                         #expect(inTheClear == 0)
 
                         try await Self.signIn(server, issuer, audience: "first")
+                        let line = await server.log.line(saying: "provider registrations changed")
+                        #expect(line?["providers"] == "oidc.corp" && line?["level"] == "notice")
                         // Accounts are linked now: under another issuer their subjects would be other people.
                         try folder.write(
                             "providers.yaml",

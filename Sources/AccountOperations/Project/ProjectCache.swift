@@ -26,6 +26,7 @@ package final class ProjectCache: Sendable {
     private let trust: EmailTrustBase
     private let state: Mutex<State>
     private let whenChanged: @Sendable (ProjectVersion) -> Void
+    private let whenProvidersChanged: @Sendable ([ProviderID]) -> Void
 
     /// Limit of the versions announced at once: the newest of them.
     private static let announcementsMax = 10
@@ -33,11 +34,14 @@ package final class ProjectCache: Sendable {
     /// Reads the project.
     ///
     /// - `whenChanged`: called once for each version that this process loads later, after the version is in use.
+    /// - `whenProvidersChanged`: called with the providers whose registrations were added, changed or removed since the
+    ///   last read.
     /// - Returns: `nil` if the database has no project yet.
     package static func load(
         store: AccountStore,
         trust: EmailTrustBase,
-        whenChanged: @escaping @Sendable (ProjectVersion) -> Void = { _ in }
+        whenChanged: @escaping @Sendable (ProjectVersion) -> Void = { _ in },
+        whenProvidersChanged: @escaping @Sendable ([ProviderID]) -> Void = { _ in }
     ) async throws(PostgresError) -> ProjectCache? {
         guard let (project, apiKeys) = try await store.project() else { return nil }
         let providers = try await store.providerConfigs(tenant: .project)
@@ -48,18 +52,26 @@ package final class ProjectCache: Sendable {
             version: project.version,
             announcedVersion: project.version
         )
-        return ProjectCache(store: store, trust: trust, whenChanged: whenChanged, state: state)
+        return ProjectCache(
+            store: store,
+            trust: trust,
+            whenChanged: whenChanged,
+            whenProvidersChanged: whenProvidersChanged,
+            state: state
+        )
     }
 
     private init(
         store: AccountStore,
         trust: EmailTrustBase,
         whenChanged: @escaping @Sendable (ProjectVersion) -> Void,
+        whenProvidersChanged: @escaping @Sendable ([ProviderID]) -> Void,
         state: sending State
     ) {
         self.store = store
         self.trust = trust
         self.whenChanged = whenChanged
+        self.whenProvidersChanged = whenProvidersChanged
         self.state = Mutex(state)
     }
 
@@ -90,20 +102,30 @@ package final class ProjectCache: Sendable {
         }
         guard let (project, apiKeys) = try await store.project() else { return }
         let providers = try await store.providerConfigs(tenant: .project)
-        state.withLock { state in
+        let changedProviders: [ProviderID] = state.withLock { state in
             // An older read must not replace a newer one. A read that began later has seen all that was committed
             // before the earlier one began, including providers.
-            guard read > state.readInUse, project.version >= state.version else { return }
+            guard read > state.readInUse, project.version >= state.version else { return [] }
             state.readInUse = read
             // A registration names domains, which are part of the policy.
             if project.version > state.version || providers != state.providers {
                 state.settings = project.settings(trust: trust, registrations: providers)
             }
+            let changed = Self.difference(of: state.providers, providers)
             state.version = project.version
             state.apiKeys = apiKeys
             state.providers = providers
+            return changed
         }
+        if !changedProviders.isEmpty { whenProvidersChanged(changedProviders) }
         try await announce()
+    }
+
+    /// The providers whose registrations differ.
+    private static func difference(of old: [ProviderConfigRecord], _ new: [ProviderConfigRecord]) -> [ProviderID] {
+        guard old != new else { return [] }
+        let removed = old.filter { record in !new.contains { $0.provider == record.provider } }
+        return (new.filter { !old.contains($0) } + removed).map(\.provider)
     }
 
     /// Reports the versions that have come into use. If this fails, the next refresh reports them.
