@@ -291,7 +291,9 @@ struct SendOobCodeTests {
         try await TestAPI.with(settings: protectedSettings) { api in
             _ = try await api.signUp("ada@example.com")
             func ask(_ email: String) async throws -> TestAPI.Answer {
-                try await api.post(path, ["requestType": "PASSWORD_RESET", "email": .string(email)])
+                let body: JSONValue = ["requestType": "PASSWORD_RESET", "email": .string(email)]
+                let requestID = try #require(HTTPField.Name("X-Request-Id"))
+                return try await api.send(.post, path, Array(body.text.utf8), headers: [requestID: "a-1"])
             }
             let known = try await ask("ada@example.com")
             let unknown = try await ask("eve@example.com")
