@@ -36,10 +36,16 @@ package struct RequestID: Sendable, Hashable {
 
     /// 32 hexadecimal digits.
     private static func random() -> String {
-        func digits() -> String {
-            let text = String(UInt64.random(in: 0 ... .max), radix: 16)
-            return String(repeating: "0", count: 16 - text.utf8.count) + text
+        var generator = SystemRandomNumberGenerator()
+        var text: [UInt8] = []
+        text.reserveCapacity(32)
+        for var word in [generator.next(), generator.next()] {
+            for _ in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: word & 0xF)
+                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                word >>= 4
+            }
         }
-        return digits() + digits()
+        return String(decoding: text, as: UTF8.self)
     }
 }

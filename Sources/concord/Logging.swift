@@ -4,12 +4,8 @@ import Logging
 
 /// The process's one logger, on standard error. Lines that a request causes carry its id.
 func makeLogger(_ configuration: LogConfiguration) -> Logger {
-    let provider = RequestID.metadataProvider
-    var logger = Logger(label: "concord") { label in
-        switch configuration.format {
-        case .text: StreamLogHandler.standardError(label: label, metadataProvider: provider)
-        case .json: JSONLogHandler(metadataProvider: provider)
-        }
+    var logger = Logger(label: "concord") { _ in
+        LogLineHandler(configuration.format, metadataProvider: RequestID.metadataProvider)
     }
     logger.logLevel = configuration.level
     return logger

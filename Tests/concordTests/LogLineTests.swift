@@ -11,15 +11,24 @@ import Testing
 
 @testable import concord
 
-/// The lines of the JSON log.
-struct JSONLogTests {
+/// The lines of the log, as JSON and as text.
+struct LogLineTests {
+    private static let now = Timestamp(microsecondsSinceEpoch: 1_795_000_000_123_456)
+
     private static func line(
         _ level: Logger.Level,
         _ message: Logger.Message,
         _ metadata: Logger.Metadata,
-        of handler: JSONLogHandler = JSONLogHandler()
+        of handler: LogLineHandler = LogLineHandler(.json)
     ) throws -> JSONValue {
-        let event = LogEvent(
+        let bytes = handler.line(of: event(level, message, metadata), at: now)
+        #expect(bytes.last == UInt8(ascii: "\n") && !bytes.dropLast().contains(UInt8(ascii: "\n")))
+        return try JSONValue(parsing: Array(bytes.dropLast()))
+    }
+
+    private static func event(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata) -> LogEvent
+    {
+        LogEvent(
             level: level,
             message: message,
             error: nil,
@@ -29,9 +38,26 @@ struct JSONLogTests {
             function: "",
             line: 1
         )
-        let bytes = handler.line(of: event, at: Timestamp(microsecondsSinceEpoch: 1_795_000_000_123_456))
-        #expect(bytes.last == UInt8(ascii: "\n") && !bytes.dropLast().contains(UInt8(ascii: "\n")))
-        return try JSONValue(parsing: Array(bytes.dropLast()))
+    }
+
+    @Test func `text has time, level, message and fields on one line, whatever a value contains`() {
+        func text(_ message: Logger.Message, _ metadata: Logger.Metadata) -> String {
+            String(
+                decoding: LogLineHandler(.text).line(of: Self.event(.info, message, metadata), at: Self.now),
+                as: UTF8.self
+            )
+        }
+        #expect(
+            text("request answered", ["status": .stringConvertible(200), "route": "/v1/token"])
+                == "2026-11-18T11:06:40.123Z info request answered route=/v1/token status=200\n"
+        )
+        let hostile = text("a\nb", ["error": "x\ny=\"z\"", "empty": "", "words": "two words"])
+        #expect(hostile.filter { $0 == "\n" }.count == 1 && hostile.hasSuffix("\n"))
+        #expect(
+            hostile.contains(#" "a\nb" "#) && hostile.contains(#" empty="" "#)
+                && hostile.contains(#" words="two words""#)
+        )
+        #expect(hostile.contains(#" error="x\ny=\"z\"" "#))
     }
 
     @Test func `a line has time, level and message, and numbers remain numbers`() throws {
@@ -49,7 +75,7 @@ struct JSONLogTests {
     }
 
     @Test func `the metadata of a line replaces that of its logger, which replaces that of the request`() throws {
-        var handler = JSONLogHandler(metadataProvider: RequestID.metadataProvider)
+        var handler = LogLineHandler(.json, metadataProvider: RequestID.metadataProvider)
         handler[metadataKey: "listener"] = "public"
         try RequestID.$current.withValue(RequestID(["X-Request-Id": "a-1"])) {
             let line = try Self.line(.info, "message", [:], of: handler)

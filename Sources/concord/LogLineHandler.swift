@@ -1,0 +1,91 @@
+import AccountLinking
+import AccountOperations
+import Glibc
+import JSON
+import Logging
+
+/// Writes each message as one line of standard error, as a JSON object or as text.
+struct LogLineHandler: LogHandler {
+    let format: LogConfiguration.Format
+    var logLevel = Logger.Level.info
+    var metadata = Logger.Metadata()
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(_ format: LogConfiguration.Format, metadataProvider: Logger.MetadataProvider? = nil) {
+        self.format = format
+        self.metadataProvider = metadataProvider
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        // One write for each line, so that lines of several threads do not mix. A failed write loses its line.
+        let line = line(of: event, at: Effects.system.now())
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+
+    /// Returns the line: time (RFC 3339), level and message, then the metadata sorted by name.
+    func line(of event: LogEvent, at now: Timestamp) -> [UInt8] {
+        var fields = event.metadata ?? [:]
+        if !metadata.isEmpty { fields.merge(metadata) { event, _ in event } }
+        if let provided = metadataProvider?.get(), !provided.isEmpty { fields.merge(provided) { known, _ in known } }
+        let sorted = fields.sorted { $0.key < $1.key }
+        var line =
+            switch format {
+            case .json: Self.json(event, sorted, now)
+            case .text: Self.text(event, sorted, now)
+            }
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
+    private typealias Fields = [(key: String, value: Logger.Metadata.Value)]
+
+    private static func json(_ event: LogEvent, _ fields: Fields, _ now: Timestamp) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("time", RFC3339.text(now))
+            writer.field("level", event.level.rawValue)
+            writer.field("message", event.message.description)
+            for (name, value) in fields { writer.field(name, json(value)) }
+        }
+    }
+
+    /// Numbers remain numbers. Everything else is text.
+    private static func json(_ value: Logger.Metadata.Value) -> JSONValue {
+        guard case .stringConvertible(let convertible) = value else { return .string(value.description) }
+        switch convertible {
+        case let number as Int: return .integer(Int64(number))
+        case let number as Double: return .double(number)
+        default: return .string(convertible.description)
+        }
+    }
+
+    /// `TIME LEVEL MESSAGE NAME=VALUE …`, on one line whatever a value contains.
+    private static func text(_ event: LogEvent, _ fields: Fields, _ now: Timestamp) -> [UInt8] {
+        var line = Array(RFC3339.text(now).utf8)
+        line.reserveCapacity(256)
+        func append(_ text: String) { line.append(contentsOf: text.utf8) }
+        append(" ")
+        append(event.level.rawValue)
+        append(" ")
+        let message = event.message.description
+        append(message.utf8.allSatisfy { $0 >= 0x20 } ? message : quoted(message))
+        for (name, value) in fields {
+            let value = value.description
+            append(" ")
+            append(name)
+            append("=")
+            append(isWord(value) ? value : quoted(value))
+        }
+        return line
+    }
+
+    private static func isWord(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != 0x7F }
+    }
+
+    private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
+}
