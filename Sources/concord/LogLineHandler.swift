@@ -63,7 +63,7 @@ struct LogLineHandler: LogHandler {
         }
     }
 
-    /// `TIME LEVEL MESSAGE NAME=VALUE …`, on one line whatever a value contains.
+    /// `TIME LEVEL MESSAGE NAME=VALUE …`, always on one line.
     private static func text(_ event: LogEvent, _ fields: Fields, _ now: Timestamp) -> [UInt8] {
         var line = Array(RFC3339.text(now).utf8)
         line.reserveCapacity(256)

@@ -40,7 +40,7 @@ struct LogLineTests {
         )
     }
 
-    @Test func `text has time, level, message and fields on one line, whatever a value contains`() {
+    @Test func `text has time, level, message and fields, always on one line`() {
         func text(_ message: Logger.Message, _ metadata: Logger.Metadata) -> String {
             String(
                 decoding: LogLineHandler(.text).line(of: Self.event(.info, message, metadata), at: Self.now),
