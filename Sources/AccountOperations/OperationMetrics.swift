@@ -5,6 +5,7 @@ package import Metrics
 /// Metrics of the operations. Handles are made once; counting is a lookup and an addition.
 package struct OperationMetrics: AccountStoreObserver {
     private let decisions: [Rule: Counter]
+    private let signIns: [SignInSeries: Counter]
     private let conflicts: [ConflictSeries: Counter]
     private let secondsToResolve: [MethodClass: Timer]
     private let webhookAttempts: [WebhookResult: Counter]
@@ -12,6 +13,7 @@ package struct OperationMetrics: AccountStoreObserver {
     private let limitedRows: [LimitedSeries: Counter]
 
     package static let decisions = "concord_decisions_total"
+    package static let signIns = "concord_sign_ins_total"
     package static let conflicts = "concord_conflicts_total"
     package static let resolutionSeconds = "concord_conflict_resolution_seconds"
 
@@ -47,6 +49,46 @@ package struct OperationMetrics: AccountStoreObserver {
         let scope: MessageLimit.Scope
     }
 
+    /// The first factor of a sign-in, without names that operators choose.
+    package struct SignInMethod: Sendable, Hashable {
+        package let rawValue: String
+
+        package static let password = Self(rawValue: "password")
+        package static let emailLink = Self(rawValue: "email_link")
+        package static let phone = Self(rawValue: "phone")
+        package static let custom = Self(rawValue: "custom")
+        package static let anonymous = Self(rawValue: "anonymous")
+        /// A provider whose answer names none that Concord knows.
+        package static let other = Self(rawValue: MethodClass.other.rawValue)
+
+        package static let allCases =
+            [password, emailLink, phone, custom, anonymous]
+            + MethodClass.providers.map { Self(rawValue: $0.rawValue) }
+
+        private init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        package init(_ provider: ProviderID) {
+            self.init(rawValue: MethodClass(provider).rawValue)
+        }
+    }
+
+    /// Result of a sign-in.
+    package enum SignInResult: String, Sendable, CaseIterable {
+        case success
+        case newAccount = "new_account"
+        /// The credential waits for the owner of an account.
+        case conflict
+        case needsSecondFactor = "needs_second_factor"
+        case refused
+    }
+
+    private struct SignInSeries: Hashable {
+        let method: SignInMethod
+        let result: SignInResult
+    }
+
     package enum ConflictStep: String, Sendable, CaseIterable {
         case opened
         case proven
@@ -76,6 +118,12 @@ package struct OperationMetrics: AccountStoreObserver {
             )
         }
         decisions = counters(Self.decisions, of: Rule.allCases) { [("rule", $0.rawValue)] }
+        let signInSeries = SignInMethod.allCases.flatMap { method in
+            SignInResult.allCases.map { SignInSeries(method: method, result: $0) }
+        }
+        signIns = counters(Self.signIns, of: signInSeries) {
+            [("method", $0.method.rawValue), ("result", $0.result.rawValue)]
+        }
         let conflictSeries = ConflictStep.allCases.flatMap { step in
             MethodClass.providers.flatMap { provider in
                 MethodClass.allCases.map { ConflictSeries(step: step, provider: provider, account: $0) }
@@ -114,6 +162,10 @@ package struct OperationMetrics: AccountStoreObserver {
 
     func decided(_ rule: Rule) {
         decisions[rule]?.increment()
+    }
+
+    func signedIn(by method: SignInMethod, _ result: SignInResult) {
+        signIns[SignInSeries(method: method, result: result)]?.increment()
     }
 
     func conflict(_ step: ConflictStep, of provider: ProviderID, with account: MethodClass) {

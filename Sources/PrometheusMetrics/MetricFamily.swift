@@ -12,10 +12,18 @@ package struct MetricFamily: Sendable, Hashable {
         case histogram(bounds: [Double])
     }
 
+    /// The time from which a series is shown.
+    package enum Appearance: Sendable, Hashable {
+        /// From the start, with 0, so that a scraper sees the first increase.
+        case atStart
+        /// From its first value other than 0. For families with so many series that most stay 0.
+        case atFirstUse
+    }
+
     /// A label that distinguishes the series of a family.
     package struct Label: Sendable, Hashable {
         package let name: String
-        /// Every value there is: a series for each is shown from the start, so that its first increase is seen.
+        /// Every value there is.
         package let values: [String]
         /// The meaning of the values, in words.
         package let summary: String
@@ -39,19 +47,30 @@ package struct MetricFamily: Sendable, Hashable {
     package let name: String
     package let kind: Kind
     package let labels: [Label]
+    package let appearance: Appearance
     /// The meaning of the metric, in one line.
     package let help: String
 
-    package init(_ name: String, _ kind: Kind, _ help: String) {
-        self.init(name, kind, [], help)
+    package init(_ name: String, _ kind: Kind, shown appearance: Appearance = .atStart, _ help: String) {
+        self.init(name, kind, [], shown: appearance, help)
     }
 
-    package init(_ name: String, _ kind: Kind, _ labels: [Label], _ help: String) {
+    package init(
+        _ name: String,
+        _ kind: Kind,
+        _ labels: [Label],
+        shown appearance: Appearance = .atStart,
+        _ help: String
+    ) {
         self.name = name
         self.kind = kind
         self.labels = labels
+        self.appearance = appearance
         self.help = help
     }
+
+    /// Number of series; a histogram counts as one.
+    package var seriesCount: Int { labels.reduce(1) { $0 * $1.values.count } }
 
     /// Every combination of label values, the last label varying fastest.
     var combinations: [[String]] {

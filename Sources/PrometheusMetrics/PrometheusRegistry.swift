@@ -3,8 +3,9 @@ import Synchronization
 
 /// The measurements of the process, in the format that Prometheus reads (text exposition format 0.0.4).
 ///
-/// All time series exist from the start and no other can come into being: asking for one that was not declared ends the
-/// program, so handles are made where it is put together, never while a request is served. Recording takes no lock.
+/// Every time series is declared, and no other can come into being: a request for an undeclared one ends the program, so
+/// handles are made at the start, never while a request is served. A family may hide its series until they are first
+/// used (`MetricFamily.Appearance`). Recording takes no lock.
 package final class PrometheusRegistry: MetricsFactory {
     /// The content type of `text`.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -13,6 +14,15 @@ package final class PrometheusRegistry: MetricsFactory {
         case counter(CounterSeries)
         case gauge(GaugeSeries)
         case histogram(HistogramSeries)
+
+        /// True once a value other than 0 was recorded.
+        var isUsed: Bool {
+            switch self {
+            case .counter(let counter): counter.value != 0
+            case .gauge(let gauge): gauge.value != 0
+            case .histogram(let histogram): histogram.counts.contains { $0 != 0 }
+            }
+        }
     }
 
     /// A series and how its lines begin.
@@ -55,14 +65,16 @@ package final class PrometheusRegistry: MetricsFactory {
     /// Number of series; a histogram counts as one.
     package var seriesCount: Int { seriesByKey.count }
 
-    /// Everything, as it stands now.
+    /// Every shown series, as it stands now. A family without a shown series is absent.
     package func text() -> String {
         for read in readings.withLock(\.self) { read() }
         var text = ""
         for (family, lines) in families {
+            let shown = family.appearance == .atStart ? lines : lines.filter(\.series.isUsed)
+            guard !shown.isEmpty else { continue }
             text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
             text += "# TYPE \(family.name) \(family.kind.name)\n"
-            for line in lines { Self.append(line, to: &text) }
+            for line in shown { Self.append(line, to: &text) }
         }
         return text
     }

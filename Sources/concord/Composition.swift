@@ -10,6 +10,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import Postgres
+import PrometheusMetrics
 import ServiceLifecycle
 import UnixSignals
 
@@ -74,6 +75,12 @@ struct Composition {
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
         let certificate = try listen.transport.certificate(logger)
+        if let certificate {
+            measurements.registry.beforeReading {
+                guard let expiry = certificate.expirySecondsSinceEpoch else { return }
+                measurements.upkeep.certificateExpires(at: expiry)
+            }
+        }
         let openFiles = try OpenFiles.raised()
         let edge = api(service, .everyone, mode.callers, measurements).responder()
         var listeners = [

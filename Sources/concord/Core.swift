@@ -97,11 +97,12 @@ struct Core: Service, CustomStringConvertible {
             )
             let clocks = ClockWatch(
                 composition.logger,
-                measurements.clockDifference,
+                measurements.clocks,
                 effects: operations.effects,
                 databaseClock: { try await operations.store.clock() }
             )
             _ = await clocks.problem()
+            measurements.upkeep.purged(at: operations.effects.now())
             service.state = .ready(
                 operations,
                 checkDatabase: {
@@ -193,12 +194,12 @@ struct Core: Service, CustomStringConvertible {
         let projectID = project.settings.projectID
         let tokens = TokenAuthority(
             projectID: projectID,
-            keys: try await keys.load(.idToken),
+            keys: try await load(.idToken, from: keys),
             development: composition.mode.developmentTokens
         )
         let cookies = SessionCookieAuthority(
             projectID: projectID,
-            keys: try await keys.load(.sessionCookie),
+            keys: try await load(.sessionCookie, from: keys),
             development: composition.mode.developmentTokens
         )
         let serviceAccounts = ServiceAccountTokens(store: store, projectID: projectID)
@@ -355,9 +356,19 @@ struct Core: Service, CustomStringConvertible {
             failure: "signing keys not read again",
             recovery: "signing keys read again"
         ) {
-            operations.tokens.replaceKeys(try await keys.load(.idToken))
-            operations.cookies.replaceKeys(try await keys.load(.sessionCookie))
+            operations.tokens.replaceKeys(try await load(.idToken, from: keys))
+            operations.cookies.replaceKeys(try await load(.sessionCookie, from: keys))
         }
+    }
+
+    /// Loads the keys of a purpose, and records when the current one began to sign.
+    private func load(
+        _ purpose: SigningKeyRecord.Purpose,
+        from keys: SigningKeys
+    ) async throws -> TokenAuthority.KeySet {
+        let loaded = try await keys.load(purpose)
+        if let start = loaded.signsFrom { measurements.upkeep.signs(purpose, since: start) }
+        return loaded
     }
 
     /// Sends webhooks until no event is waiting.
@@ -443,6 +454,7 @@ struct Core: Service, CustomStringConvertible {
         ) {
             let report = try await purge.run()
             clocks.note(report.clocks)
+            if report.clocks.disagreement == nil { measurements.upkeep.purged(at: report.clocks.earlier) }
             guard report.total > 0 else { return }
             composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
         }

@@ -13,7 +13,8 @@ struct Measurements: Sendable {
     let postgres: PostgresMetrics
     let outbox: OutboxMetrics
     let listeners: ListenerMetrics
-    let clockDifference: Meter
+    let clocks: ClockMetrics
+    let upkeep: UpkeepMetrics
 
     /// `development`: the routes of development, if they are served.
     init(_ development: DevelopmentRoutes?) {
@@ -23,7 +24,9 @@ struct Measurements: Sendable {
         postgres = PostgresMetrics(registry, calls: AccountStore.callNames)
         outbox = OutboxMetrics(registry)
         listeners = ListenerMetrics(registry)
-        clockDifference = Meter(label: ClockWatch.difference, factory: registry)
+        clocks = ClockMetrics(registry)
+        upkeep = UpkeepMetrics(registry)
+        BuildInfo.current.report(registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }
     }

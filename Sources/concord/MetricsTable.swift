@@ -11,7 +11,7 @@ enum MetricsTable {
     ///
     /// `development`: the routes of development, if they are served.
     static func families(_ development: DevelopmentRoutes?) -> [MetricFamily] {
-        http(development) + accounts + database + passwords + process
+        http(development) + accounts + database + passwords + upkeep + process
         // The next one goes here.
     }
 
@@ -24,11 +24,18 @@ enum MetricsTable {
         let listener = MetricFamily.Label("listener", ListenerMetrics.Name.self, "the listener that accepts them")
         let status = MetricFamily.Label("status", HTTPMetrics.statusClasses, "class of the response status")
         return [
-            MetricFamily(HTTPMetrics.requests, .counter, [route, status], "Requests that were answered"),
+            MetricFamily(
+                HTTPMetrics.requests,
+                .counter,
+                [route, status],
+                shown: .atFirstUse,
+                "Requests that were answered"
+            ),
             MetricFamily(
                 HTTPMetrics.seconds,
-                .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
+                .histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]),
                 [route],
+                shown: .atFirstUse,
                 "Time from the last byte of a request to its answer"
             ),
             MetricFamily(ListenerMetrics.open, .gauge, [listener], "Open client connections"),
@@ -55,7 +62,22 @@ enum MetricsTable {
                 OperationMetrics.decisions,
                 .counter,
                 [.init("rule", Rule.self, "a row of [decisions.md](decisions.md)")],
+                shown: .atFirstUse,
                 "Decisions that took effect, and decisions that refused"
+            ),
+            MetricFamily(
+                OperationMetrics.signIns,
+                .counter,
+                [
+                    .init(
+                        "method",
+                        OperationMetrics.SignInMethod.allCases.map(\.rawValue),
+                        "the first factor: `password`, `email_link`, `phone`, `custom`, `anonymous`, or a provider"
+                    ),
+                    .init("result", OperationMetrics.SignInResult.self, "the result"),
+                ],
+                shown: .atFirstUse,
+                "Sign-ins and sign-ups by result, without those that link to a session"
             ),
             MetricFamily(
                 OperationMetrics.conflicts,
@@ -69,12 +91,14 @@ enum MetricsTable {
                         "the sign-in method of the account when the conflict was opened"
                     ),
                 ],
+                shown: .atFirstUse,
                 "Conflicts by step; the end of a conflict is counted within `purge.interval`"
             ),
             MetricFamily(
                 OperationMetrics.resolutionSeconds,
                 .histogram(bounds: [10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400]),
                 [provider],
+                shown: .atFirstUse,
                 "Time from the opening of a conflict to its resolution"
             ),
             MetricFamily(
@@ -119,7 +143,7 @@ enum MetricsTable {
     private static let database: [MetricFamily] = {
         let lane = MetricFamily.Label("queue", PostgresMetrics.lanes, "the purpose of the connections")
         let queue = MetricFamily.Label("queue", PostgresMetrics.queues, "the purpose of the connection")
-        let bounds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+        let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5]
         return [
             MetricFamily(
                 PostgresMetrics.callSeconds,
@@ -131,6 +155,7 @@ enum MetricsTable {
                         "the transaction, or the first table that is read"
                     )
                 ],
+                shown: .atFirstUse,
                 "Time from the request for a statement or transaction to its answer, including the wait for a connection"
             ),
             MetricFamily(
@@ -156,7 +181,12 @@ enum MetricsTable {
             ),
             MetricFamily(PostgresMetrics.writesRefused, .gauge, "1 while the database refuses writes, else 0"),
             MetricFamily(
-                ClockWatch.difference,
+                ClockMetrics.reachable,
+                .gauge,
+                "1 if the database answered the last check, else 0; checked every 15 seconds"
+            ),
+            MetricFamily(
+                ClockMetrics.difference,
                 .gauge,
                 "This server's clock minus PostgreSQL's, in seconds, updated every 15 seconds"
             ),
@@ -168,7 +198,7 @@ enum MetricsTable {
         MetricFamily(PasswordHasherMetrics.busy, .gauge, "Passwords being hashed now"),
         MetricFamily(
             PasswordHasherMetrics.waitSeconds,
-            .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]),
+            .histogram(bounds: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]),
             "Time that passwords waited for a thread"
         ),
         MetricFamily(
@@ -185,7 +215,35 @@ enum MetricsTable {
         ),
     ]
 
+    private static let upkeep: [MetricFamily] = [
+        MetricFamily(
+            UpkeepMetrics.purged,
+            .gauge,
+            shown: .atFirstUse,
+            "Start of the last purge that deleted every expired row, in seconds since 1970; at first the server's start"
+        ),
+        MetricFamily(
+            UpkeepMetrics.signingKeyStart,
+            .gauge,
+            [.init("purpose", SigningKeyRecord.Purpose.self, "the tokens that it signs")],
+            shown: .atFirstUse,
+            "Time at which the signing key began to sign, in seconds since 1970"
+        ),
+        MetricFamily(
+            UpkeepMetrics.certificateExpiry,
+            .gauge,
+            shown: .atFirstUse,
+            "Expiry of the TLS certificate of the public listener, in seconds since 1970; absent without TLS"
+        ),
+    ]
+
     private static let process: [MetricFamily] = [
+        MetricFamily(
+            BuildInfo.name,
+            .gauge,
+            BuildInfo.current.labels.map { .init($0.name, [$0.value], $0.summary) },
+            "1; the labels name the running program"
+        ),
         MetricFamily(ProcessReadings.residentBytes, .gauge, "Memory in use, in bytes"),
         MetricFamily(ProcessReadings.cpuSeconds, .observedCounter, "Processor time used, in seconds"),
         MetricFamily(ProcessReadings.openFiles, .gauge, "Open file descriptors"),
@@ -197,10 +255,12 @@ enum MetricsTable {
     static var markdown: String {
         let rows = families(nil).map { family in
             let labels = family.labels.map { label in
-                let values = label.values.count > 6 ? "" : ": " + label.values.map { "`\($0)`" }.joined(separator: ", ")
+                // The values of the build change with each version.
+                let isLong = label.values.count > 6 || family.name == BuildInfo.name
+                let values = isLong ? "" : ": " + label.values.map { "`\($0)`" }.joined(separator: ", ")
                 return "`\(label.name)`, \(label.summary)\(values)"
             }
-            let series = family.labels.reduce(1) { $0 * $1.values.count }
+            let series = "\(family.appearance == .atStart ? "" : "up to ")\(family.seriesCount)"
             return "| `\(family.name)` | \(family.kind.name) | \(labels.joined(separator: "; ")) | \(series) "
                 + "| \(family.help) |"
         }

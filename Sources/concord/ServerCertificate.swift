@@ -39,6 +39,9 @@ final class ServerCertificate: Service, CustomStringConvertible {
         }
     }
 
+    /// Expiry of the current certificate, in seconds since 1970; `nil` if it cannot be read.
+    var expirySecondsSinceEpoch: Int64? { state.withLock { $0.files }.expirySecondsSinceEpoch }
+
     /// Returns the current TLS context.
     var context: @Sendable () -> NIOSSLContext { { self.state.withLock { $0.context } } }
 
@@ -126,6 +129,9 @@ struct TLSFiles: Equatable {
 
     /// The expiry of the server's certificate.
     var expires: String? {
-        chain?.first.map { Date(timeIntervalSince1970: TimeInterval($0.notValidAfter)).formatted(.iso8601) }
+        expirySecondsSinceEpoch.map { Date(timeIntervalSince1970: TimeInterval($0)).formatted(.iso8601) }
     }
+
+    /// The expiry of the server's certificate, in seconds since 1970.
+    var expirySecondsSinceEpoch: Int64? { (chain?.first?.notValidAfter).map { Int64($0) } }
 }

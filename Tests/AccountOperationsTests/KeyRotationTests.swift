@@ -131,6 +131,7 @@ struct KeyRotationTests {
             let old = try await first.signUp(email).value.tokens.idToken
             let oldID = try #require(try keyID(old))
             #expect(try published(first) == [oldID])
+            #expect(try await first.signingKeys.load(.idToken).signsFrom == first.clock.now)
 
             first.clock.advance(seconds: 29 * 86_400)
             try await refresh(first, second)

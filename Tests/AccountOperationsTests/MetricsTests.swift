@@ -113,6 +113,49 @@ struct MetricsTests {
         }
     }
 
+    @Test func `sign-ins are counted by method and result, without links to a session`() async throws {
+        let recorded = TestMetrics()
+        func count(_ method: String, _ result: OperationMetrics.SignInResult) -> Int64 {
+            recorded.counterTotal(
+                label: OperationMetrics.signIns,
+                dimensions: [("method", method), ("result", result.rawValue)]
+            )
+        }
+        try await TestService.with(metrics: OperationMetrics(recorded)) { service in
+            let ada = try await service.signUp("ada@example.com")
+            #expect(count("password", .newAccount) == 1)
+            _ = try await service.signIn("ada@example.com").success()
+            #expect(count("password", .success) == 1)
+            #expect(try await service.signIn("ada@example.com", "wrong").denial != nil)
+            #expect(count("password", .refused) == 1)
+            _ = try await service.signUpAnonymously()
+            #expect(count("anonymous", .newAccount) == 1)
+
+            // A provider: a new account, a sign-in, a conflict and its resolution, a refusal.
+            let gitHub = service.credential(.gitHub, subject: "1", email: "eve@example.com")
+            _ = try await service.signIn(gitHub).signedIn()
+            _ = try await service.signIn(gitHub).signedIn()
+            #expect(count("github.com", .newAccount) == 1 && count("github.com", .success) == 1)
+            let handle = try await service.openConflict(with: "ada@example.com")
+            #expect(count("twitter.com", .conflict) == 1)
+            let proven = try await service.prove(handle, by: ada).success()
+            _ = try await service.resolve(handle, proven.proofToken).success()
+            #expect(count("twitter.com", .success) == 1)
+            #expect(try await service.signIn(pendingToken: "forged").denial != nil)
+            #expect(count("other", .refused) == 1)
+
+            // A link changes an account, and is no sign-in.
+            let bob = try await service.signUp("bob@example.com")
+            let google = service.credential(.google, subject: "2")
+            _ = try await service.signIn(google, idToken: bob.tokens.idToken).signedIn()
+            _ = try await service.signIn(google, idToken: ada.tokens.idToken)
+            for result in OperationMetrics.SignInResult.allCases { #expect(count("google.com", result) == 0) }
+
+            _ = try await service.signInWithCustomToken(bob.user.id).success()
+            #expect(count("custom", .success) == 1)
+        }
+    }
+
     @Test func `every refusal by a rule is counted once, on every route`() async throws {
         let recorded = TestMetrics()
         try await TestService.with(metrics: OperationMetrics(recorded)) { service in

@@ -83,6 +83,32 @@ struct PrometheusRegistryTests {
         #expect(shown.value("test_requests_total", ["route": Self.odd, "status": "5xx"]) == 1)
     }
 
+    @Test func `a family that is shown from its first use hides series without a value`() throws {
+        let registry = PrometheusRegistry([
+            MetricFamily(
+                "test_rare_total",
+                .counter,
+                [MetricFamily.Label("kind", ["a", "b"], "which")],
+                shown: .atFirstUse,
+                "Rare events"
+            ),
+            MetricFamily("test_rare_seconds", .histogram(bounds: [1]), shown: .atFirstUse, "Rare waits"),
+            MetricFamily("test_start_time_seconds", .gauge, shown: .atFirstUse, "A time that may be unknown"),
+        ])
+        let rare = Counter(label: "test_rare_total", dimensions: [("kind", "b")], factory: registry)
+        let timer = Timer(label: "test_rare_seconds", factory: registry)
+        let start = Meter(label: "test_start_time_seconds", factory: registry)
+        #expect(registry.text().isEmpty)
+        #expect(registry.seriesCount == 4, "hidden series are declared")
+        rare.increment()
+        timer.recordNanoseconds(0)
+        start.set(1.5)
+        let shown = try Exposition(registry.text())
+        #expect(shown.families["test_rare_total"]?.samples.map(\.labels) == [["kind": "b"]])
+        #expect(shown.value("test_rare_seconds_bucket", ["le": "1"]) == 1, "a wait of 0 is a wait")
+        #expect(shown.value("test_start_time_seconds") == 1.5)
+    }
+
     @Test func `concurrent threads lose no update`() async throws {
         let registry = PrometheusRegistry(Self.families)
         await withTaskGroup { group in

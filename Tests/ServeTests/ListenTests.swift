@@ -15,16 +15,21 @@ import Testing
 @Suite(.serialized) struct ListenTests {
     @Test func `TLS uses the configured certificate, and a new one as soon as it is valid`() async throws {
         let (old, new) = (try TLSIdentity(), try TLSIdentity())
+        let metrics = try freePort()
         try await Folder.with { folder in
             try folder.write("a.pem", old.pem)
             try folder.write("a.key", old.keyPEM)
             let settings = [
                 "CONCORD_LISTEN_TLS_CERTIFICATE": folder.path("a.pem"), "CONCORD_LISTEN_TLS_KEY": folder.path("a.key"),
+                "CONCORD_LISTEN_METRICS_ADDRESS": "127.0.0.1:\(metrics)",
             ]
             try await TestDatabase.with { database in
                 try await database.makeProject()
                 try await ServeProcess.run(database: database.url, settings) { server in
                     try await expectShown(old, by: server)
+                    let scrape = try await server.at("http://127.0.0.1:\(metrics)").send(.GET, "/metrics", key: nil)
+                    let expiry = try Exposition(scrape.text).value("concord_tls_certificate_expiry_time_seconds")
+                    #expect(try #require(expiry) == Double(try old.certificate.notValidAfter))
                     // A client that speaks plain HTTP to it is no client.
                     await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
 
@@ -145,6 +150,16 @@ import Testing
                 let signUps = ["route": "POST /v1/accounts:signUp", "status": "2xx"]
                 #expect(shown.value("concord_http_requests_total", signUps) == 1)
                 #expect(shown.value("concord_database_call_seconds_count", ["call": "account-write"]) == 1)
+                let newAccounts = ["method": "password", "result": "new_account"]
+                #expect(shown.value("concord_sign_ins_total", newAccounts) == 1)
+                #expect(shown.value("concord_sign_ins_total", ["method": "password", "result": "refused"]) == 1)
+                #expect(shown.value("concord_database_up") == 1)
+                #expect(try #require(shown.value("concord_purge_time_seconds")) > 1_750_000_000)
+                for purpose in ["id-token", "session-cookie"] {
+                    let start = shown.value("concord_signing_key_start_time_seconds", ["purpose": purpose])
+                    #expect(try #require(start) > 1_750_000_000)
+                }
+                #expect(shown.families["concord_tls_certificate_expiry_time_seconds"] == nil, "plain HTTP")
                 #expect(shown.value("concord_password_hashing_wait_seconds_count") == 2)
                 #expect(try #require(shown.value("concord_database_connections", ["queue": "write"])) > 0)
                 #expect(!answer.text.contains("ada@example.com"))

@@ -19,18 +19,19 @@ struct ClockWatchTests {
         let behind = Mutex<Int64?>(0)
         let watch = ClockWatch(
             recorded.logger,
-            measurements.clockDifference,
+            measurements.clocks,
             effects: Effects(now: { now }, randomBytes: Effects.system.randomBytes),
             databaseClock: {
                 guard let seconds = behind.withLock({ $0 }) else { throw PostgresError(.unavailable, "away") }
                 return now.adding(seconds: -seconds)
             }
         )
-        func gauge() -> String? {
-            measurements.registry.text().split(separator: "\n").first { $0.hasPrefix(ClockWatch.difference + " ") }
-                .map(String.init)
+        func gauge(_ name: String = ClockMetrics.difference) -> String? {
+            measurements.registry.text().split(separator: "\n").first { $0.hasPrefix(name + " ") }.map(String.init)
         }
+        #expect(gauge(ClockMetrics.reachable) == "concord_database_up 0")
         #expect(await watch.problem() == nil)
+        #expect(gauge(ClockMetrics.reachable) == "concord_database_up 1")
         #expect(recorded.entries.isEmpty)
 
         behind.withLock { $0 = 40 * 86_400 }
@@ -49,6 +50,7 @@ struct ClockWatchTests {
         behind.withLock { $0 = nil }
         #expect(await watch.problem() == nil)
         #expect(gauge() == "concord_clock_difference_seconds -200" && recorded.entries.count == 1)
+        #expect(gauge(ClockMetrics.reachable) == "concord_database_up 0")
 
         behind.withLock { $0 = 119 }
         for _ in 1...3 { #expect(await watch.problem() == nil) }

@@ -1,6 +1,7 @@
 import AccountAPI
 import AccountLinking
 import AccountOperations
+import AccountStore
 import AccountTestSupport
 import FoundationEssentials
 import HTTPTypes
@@ -22,12 +23,18 @@ struct MetricsTests {
     }
 
     @Test(arguments: [nil, DevelopmentRoutes()])
-    func `every metric has a series, in Prometheus's format`(
+    func `an idle server shows every family of the start, in Prometheus's format and at most 60,000 bytes`(
         _ development: DevelopmentRoutes?
     ) throws {
         let measurements = Measurements(development)
-        let shown = try Exposition(measurements.registry.text())
-        #expect(Set(shown.families.keys) == Set(MetricsTable.families(development).map(\.name)))
+        let text = measurements.registry.text()
+        #expect(text.utf8.count <= 60_000)
+        let shown = try Exposition(text)
+        let fromStart = MetricsTable.families(development).filter { $0.appearance == .atStart }
+        #expect(Set(shown.families.keys) == Set(fromStart.map(\.name)))
+        let build = BuildInfo.current.labels.map { ($0.name, $0.value) }
+        #expect(build.map(\.0) == ["version", "commit", "schema"] && !build.contains { $0.1.isEmpty })
+        #expect(shown.value("concord_build_info", Dictionary(uniqueKeysWithValues: build)) == 1)
         #expect(try #require(shown.value("process_resident_memory_bytes")) > 1_000_000)
         #expect(try #require(shown.value("process_cpu_seconds_total")) > 0)
         #expect(try #require(shown.value("process_open_fds")) > 2)
@@ -36,9 +43,39 @@ struct MetricsTests {
     }
 
     @Test func `production has no development metric`() {
-        let text = Measurements(nil).registry.text()
-        #expect(!text.contains("emulator"))
-        #expect(Measurements(DevelopmentRoutes()).registry.text().contains("emulator"))
+        func namesEmulator(_ development: DevelopmentRoutes?) -> Bool {
+            MetricsTable.families(development).contains { family in
+                family.labels.contains { label in label.values.contains { $0.contains("emulator") } }
+            }
+        }
+        #expect(!namesEmulator(nil))
+        #expect(namesEmulator(DevelopmentRoutes()))
+    }
+
+    @Test func `times of keys, purges and certificates appear once they are known`() throws {
+        let measurements = Measurements(nil)
+        measurements.upkeep.purged(at: Timestamp(secondsSinceEpoch: 1_800_000_000))
+        measurements.upkeep.signs(.sessionCookie, since: Timestamp(secondsSinceEpoch: 1_800_000_001))
+        measurements.upkeep.certificateExpires(at: 1_800_000_002)
+        let shown = try Exposition(measurements.registry.text())
+        #expect(shown.value("concord_purge_time_seconds") == 1_800_000_000)
+        let cookies = ["purpose": "session-cookie"]
+        #expect(shown.value("concord_signing_key_start_time_seconds", cookies) == 1_800_000_001)
+        #expect(shown.value("concord_signing_key_start_time_seconds", ["purpose": "id-token"]) == nil)
+        #expect(shown.value("concord_tls_certificate_expiry_time_seconds") == 1_800_000_002)
+    }
+
+    /// The samples whose names or label values are not declared.
+    private func undeclared(in shown: Exposition) -> [Exposition.Sample] {
+        let declared = Dictionary(uniqueKeysWithValues: MetricsTable.families(nil).map { ($0.name, $0) })
+        return shown.families.flatMap { name, family in
+            family.samples.filter { sample in
+                guard let labels = declared[name]?.labels else { return true }
+                let values = sample.labels.filter { $0.key != "le" }
+                return values.count != labels.count
+                    || !labels.allSatisfy { label in label.values.contains(values[label.name] ?? "") }
+            }
+        }
     }
 
     @Test func `a thousand different requests create no series and reveal no input`() async throws {
@@ -61,7 +98,7 @@ struct MetricsTests {
             }
             let everyone = responder(.everyone, RegisteredCallers())
             let operators = responder(.operators, OperatorCallers())
-            let before = try Exposition(measurements.registry.text()).series
+            let count = measurements.registry.seriesCount
             let methods: [HTTPRequest.Method] = [.get, .post, .patch, .delete, .put, .options, .trace]
             var answered = 0.0
             for number in 0..<1000 {
@@ -93,7 +130,8 @@ struct MetricsTests {
             }
             let text = measurements.registry.text()
             let after = try Exposition(text)
-            #expect(after.series == before)
+            #expect(undeclared(in: after).isEmpty)
+            #expect(measurements.registry.seriesCount == count)
             #expect(!text.contains("secret-") && !text.contains("example.com"))
             let counted = try #require(after.families[HTTPMetrics.requests]).samples.reduce(0) { $0 + $1.value }
             #expect(counted == answered, "every request is counted once")
@@ -108,7 +146,7 @@ struct MetricsTests {
             let shown = await operators.respond(to: scrape)
             #expect(shown.status == .ok)
             #expect(shown.headers.first(name: "Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
-            #expect(try Exposition(String(buffer: shown.body)).series == before)
+            #expect(try Exposition(String(buffer: shown.body)).series == after.series)
             #expect(await everyone.respond(to: scrape).status.code == 404)
         }
     }

@@ -60,11 +60,13 @@ extension AccountOperations {
                 attempt.decisions = [decision]
                 attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.idempotent = request.idempotent
-                return try await applySignIn(
+                let signedIn = try await applySignIn(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],
                     attempt
                 )
+                metrics.signedIn(by: .init(loaded.conflict.provider), signedIn.countedResult)
+                return signedIn
             }
         }
     }

@@ -41,23 +41,26 @@ extension AccountOperations {
         }
         return try await retrying(effects) {
             let waiting = try await waitingSignIn(request.pendingCredential, tenant: tenant, at: now)
-            let shown: PresentedFactor
-            switch request.shown {
-            case .message(let code, sessionInfo: _):
-                guard let session else { throw Denial.phone(.invalidSession) }
-                let presented = PhoneVerificationUse(session: session, tenant: tenant, now: now, id: use)
-                shown = try await message(presented, code, for: waiting)
-            case .totp(let code, let factor):
-                shown = try await totp(code, of: factor, for: waiting, by: use, at: now)
-            }
-            do {
-                let signedIn = try await finish(waiting, with: shown, by: use, at: now)
-                return FinishSignIn.Result(signedIn: signedIn, factor: shown.factor)
-            } catch let denial as Denial {
-                // A refusal uses a right code. Otherwise a second attempt would show that the code was right.
-                let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
-                try await store.spend(spent).requireApplied()
-                throw denial
+            let firstFactor = waiting.firstFactor
+            return try await counting(firstFactor.method, links: firstFactor.links) {
+                let shown: PresentedFactor
+                switch request.shown {
+                case .message(let code, sessionInfo: _):
+                    guard let session else { throw Denial.phone(.invalidSession) }
+                    let presented = PhoneVerificationUse(session: session, tenant: tenant, now: now, id: use)
+                    shown = try await message(presented, code, for: waiting)
+                case .totp(let code, let factor):
+                    shown = try await totp(code, of: factor, for: waiting, by: use, at: now)
+                }
+                do {
+                    let signedIn = try await finish(waiting, with: shown, by: use, at: now)
+                    return FinishSignIn.Result(signedIn: signedIn, factor: shown.factor)
+                } catch let denial as Denial {
+                    // A refusal uses a right code. Otherwise a second attempt would show that the code was right.
+                    let spent = [.useUp(waiting.challenge, by: use, at: now)] + shown.sideWrites
+                    try await store.spend(spent).requireApplied()
+                    throw denial
+                }
             }
         }
     }

@@ -41,33 +41,35 @@ extension AccountOperations {
         tenant: TenantID,
         locale: String? = nil
     ) async throws -> SignInOutcome {
-        if let refusal = SignInWithEmailLinkQuestion.refusal(under: policy) { throw refused(refusal) }
-        let caller = try await caller(request.idToken, tenant: tenant)
-        guard let email = request.email else { throw Denial.emailCode(.missingEmail) }
-        guard let text = request.code else { throw Denial.emailCode(.missingCode) }
-        let address = EmailAddress(email)
-        let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        var attempt = SignInAttempt(
-            effects: effects,
-            tenant: tenant,
-            session: NewSession(effects: effects, signInProvider: "password", after: caller),
-            methodProof: .message
-        )
-        attempt.recovery = EmailRecovery(effects: effects, locale: locale)
-        attempt.keepsRefusals = true
-        attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
+        try await counting(.emailLink, links: request.idToken != nil) {
+            if let refusal = SignInWithEmailLinkQuestion.refusal(under: policy) { throw refused(refusal) }
+            let caller = try await caller(request.idToken, tenant: tenant)
+            guard let email = request.email else { throw Denial.emailCode(.missingEmail) }
+            guard let text = request.code else { throw Denial.emailCode(.missingCode) }
+            let address = EmailAddress(email)
+            let use = EmailCodeUse(text, tenant: tenant, effects: effects)
+            var attempt = SignInAttempt(
+                effects: effects,
+                tenant: tenant,
+                session: NewSession(effects: effects, signInProvider: "password", after: caller),
+                methodProof: .message
+            )
+            attempt.recovery = EmailRecovery(effects: effects, locale: locale)
+            attempt.keepsRefusals = true
+            attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
 
-        return try await retrying(effects) { [attempt] in
-            let code = try await usableEmailCode(use, as: [.emailSignIn])
-            if let refusal = refusalOfSignInLink(mailedTo: code.email, named: address) {
-                guard try await store.countWrongAddress(code) else { throw FactsMoved() }
-                throw refused(refusal)
+            return try await retrying(effects) { [attempt] in
+                let code = try await usableEmailCode(use, as: [.emailSignIn])
+                if let refusal = refusalOfSignInLink(mailedTo: code.email, named: address) {
+                    guard try await store.countWrongAddress(code) else { throw FactsMoved() }
+                    throw refused(refusal)
+                }
+                var firstFactor = FirstFactor(.emailLink(code.email))
+                firstFactor.origin = caller?.origin
+                firstFactor.pendingToken = request.pendingToken
+                firstFactor.locale = locale
+                return try await signIn(with: code, use, firstFactor, caller: caller, attempt)
             }
-            var firstFactor = FirstFactor(.emailLink(code.email))
-            firstFactor.origin = caller?.origin
-            firstFactor.pendingToken = request.pendingToken
-            firstFactor.locale = locale
-            return try await signIn(with: code, use, firstFactor, caller: caller, attempt)
         }
     }
 

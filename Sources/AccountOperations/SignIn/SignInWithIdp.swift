@@ -54,25 +54,38 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> SignInWithIdp.Result {
         // Asks the provider before it reads or locks anything in the database.
-        let presented = try await verify(request, tenant: tenant)
+        let links = request.idToken != nil
+        let presented = try await countingRefusal(request.source.method, links: links) {
+            try await verify(request, tenant: tenant)
+        }
         let attempt = attempt(presented, request, tenant: tenant)
         let conflictLimits = limits(on: .conflicts, from: request.clientAddress)
-        return try await retrying(effects) {
-            var attempt = attempt
-            let facts = try await load(presented, &attempt)
-            let verdict = try await decide(presented, facts, createsUsers: request.createsUsers, &attempt)
-            let firstFactor = presented.firstFactor(facts, createsUsers: request.createsUsers)
-            let ending =
-                if case .conflict(let conflict) = verdict.decision {
-                    try await keep(presented, as: conflict, by: verdict.rule, facts, counting: conflictLimits, attempt)
-                } else {
-                    try await apply(verdict, after: firstFactor, facts, attempt)
-                }
-            return SignInWithIdp.Result(
-                credential: presented.credential,
-                ending: ending,
-                decision: ending.isRecorded(isStranger: presented.caller == nil) ? attempt.decision : nil
-            )
+        let method = OperationMetrics.SignInMethod(presented.credential.incoming.identity.provider)
+        return try await counting(method, links: links) {
+            try await retrying(effects) {
+                var attempt = attempt
+                let facts = try await load(presented, &attempt)
+                let verdict = try await decide(presented, facts, createsUsers: request.createsUsers, &attempt)
+                let firstFactor = presented.firstFactor(facts, createsUsers: request.createsUsers)
+                let ending =
+                    if case .conflict(let conflict) = verdict.decision {
+                        try await keep(
+                            presented,
+                            as: conflict,
+                            by: verdict.rule,
+                            facts,
+                            counting: conflictLimits,
+                            attempt
+                        )
+                    } else {
+                        try await apply(verdict, after: firstFactor, facts, attempt)
+                    }
+                return SignInWithIdp.Result(
+                    credential: presented.credential,
+                    ending: ending,
+                    decision: ending.isRecorded(isStranger: presented.caller == nil) ? attempt.decision : nil
+                )
+            }
         }
     }
 

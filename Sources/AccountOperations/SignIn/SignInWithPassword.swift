@@ -16,33 +16,41 @@ extension AccountOperations {
         from client: PasswordClient = .unknown,
         tenant: TenantID
     ) async throws -> SignInOutcome {
-        if let refusal = SignInWithPasswordQuestion.refusal(under: policy) { throw refused(refusal) }
-        var newHash: String?
-        return try await retrying(effects) {
-            let judged = try await judge(password, of: email, by: client, tenant: tenant)
-            // Only a caller who knows the password learns that it no longer meets the policy.
-            if judged.verdict.decision.isSignIn, let objection = objection(toSignInWith: password) {
-                try await requireStillUnlocked(judged.attempt)
-                throw objection
+        try await counting(.password) {
+            if let refusal = SignInWithPasswordQuestion.refusal(under: policy) { throw refused(refusal) }
+            var newHash: String?
+            return try await retrying(effects) {
+                let judged = try await judge(password, of: email, by: client, tenant: tenant)
+                // Only a caller who knows the password learns that it no longer meets the policy.
+                if judged.verdict.decision.isSignIn, let objection = objection(toSignInWith: password) {
+                    try await requireStillUnlocked(judged.attempt)
+                    throw objection
+                }
+                // The sign-in's time is the end of the comparison, not the beginning of its wait for a thread.
+                var attempt = SignInAttempt(
+                    effects: effects,
+                    tenant: tenant,
+                    session: NewSession(effects: effects, signInProvider: "password"),
+                    methodProof: .session
+                )
+                attempt.sideWrites =
+                    [judged.unlocked]
+                    + (judged.verdict.decision.isSignIn
+                        ? judged.attempt.afterSignIn(of: judged.user, at: attempt.now) : [])
+                if judged.verdict.decision.isSignIn, let rehash = try await rehashing(password, judged, &newHash) {
+                    attempt.sideWrites.append(rehash)
+                }
+                attempt.decisions = [judged.decision]
+                let verdict = try await askAgain(
+                    judged.question,
+                    after: judged.verdict,
+                    presenting: pendingToken,
+                    &attempt
+                )
+                var firstFactor = FirstFactor(.password)
+                firstFactor.pendingToken = pendingToken
+                return try await applyOrAskForSecondFactor(verdict, after: firstFactor, loaded: [judged.user], attempt)
             }
-            // The sign-in's time is the end of the comparison, not the beginning of its wait for a thread.
-            var attempt = SignInAttempt(
-                effects: effects,
-                tenant: tenant,
-                session: NewSession(effects: effects, signInProvider: "password"),
-                methodProof: .session
-            )
-            attempt.sideWrites =
-                [judged.unlocked]
-                + (judged.verdict.decision.isSignIn ? judged.attempt.afterSignIn(of: judged.user, at: attempt.now) : [])
-            if judged.verdict.decision.isSignIn, let rehash = try await rehashing(password, judged, &newHash) {
-                attempt.sideWrites.append(rehash)
-            }
-            attempt.decisions = [judged.decision]
-            let verdict = try await askAgain(judged.question, after: judged.verdict, presenting: pendingToken, &attempt)
-            var firstFactor = FirstFactor(.password)
-            firstFactor.pendingToken = pendingToken
-            return try await applyOrAskForSecondFactor(verdict, after: firstFactor, loaded: [judged.user], attempt)
         }
     }
 }

@@ -50,34 +50,36 @@ extension AccountOperations {
     /// Every answer of the rules uses a code, also a refusal. Only success uses a temporary proof. Of concurrent
     /// callers exactly one gets an answer of the rules.
     package func signInWithPhone(_ request: PhoneSignIn, tenant: TenantID) async throws -> PhoneSignIn.Result {
-        if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { throw refused(refusal) }
-        let caller = try await caller(request.idToken, tenant: tenant)
-        let text: String
-        switch request.shown {
-        case .code(_, let sessionInfo): text = sessionInfo
-        case .temporaryProof(let proof, _): text = proof
-        }
-        guard let session = PhoneSession(text) else {
-            throw Denial.phone(request.shown.kind == .code ? .invalidSession : .invalidTemporaryProof)
-        }
-        let use = PhoneVerificationUse(
-            session: session,
-            tenant: tenant,
-            now: effects.now(),
-            id: effects.newEventID()
-        )
-        let next = PhoneSession(effects: effects)
-        var attempt = SignInAttempt(
-            effects: effects,
-            tenant: tenant,
-            session: NewSession(effects: effects, signInProvider: "phone", after: caller),
-            methodProof: .message
-        )
-        attempt.keepsRefusals = true
-        attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
-        return try await retrying(effects) { [attempt] in
-            let verification = try await usableVerification(use, request.shown)
-            return try await signIn(with: verification, use, request, caller: caller, next: next, attempt)
+        try await counting(.phone, links: request.idToken != nil) {
+            if let refusal = SignInWithPhoneQuestion.refusal(under: policy) { throw refused(refusal) }
+            let caller = try await caller(request.idToken, tenant: tenant)
+            let text: String
+            switch request.shown {
+            case .code(_, let sessionInfo): text = sessionInfo
+            case .temporaryProof(let proof, _): text = proof
+            }
+            guard let session = PhoneSession(text) else {
+                throw Denial.phone(request.shown.kind == .code ? .invalidSession : .invalidTemporaryProof)
+            }
+            let use = PhoneVerificationUse(
+                session: session,
+                tenant: tenant,
+                now: effects.now(),
+                id: effects.newEventID()
+            )
+            let next = PhoneSession(effects: effects)
+            var attempt = SignInAttempt(
+                effects: effects,
+                tenant: tenant,
+                session: NewSession(effects: effects, signInProvider: "phone", after: caller),
+                methodProof: .message
+            )
+            attempt.keepsRefusals = true
+            attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
+            return try await retrying(effects) { [attempt] in
+                let verification = try await usableVerification(use, request.shown)
+                return try await signIn(with: verification, use, request, caller: caller, next: next, attempt)
+            }
         }
     }
 

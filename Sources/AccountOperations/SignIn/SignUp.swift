@@ -24,15 +24,19 @@ extension AccountOperations {
     ) async throws -> SignedIn {
         switch request {
         case .anonymous:
-            return try await createAnonymous(displayName: displayName, from: client, tenant: tenant)
+            return try await counting(.anonymous) {
+                try await createAnonymous(displayName: displayName, from: client, tenant: tenant)
+            }
         case .password(let email, let password):
-            return try await create(
-                email: email,
-                password: password,
-                displayName: displayName,
-                client: client,
-                tenant: tenant
-            )
+            return try await counting(.password) {
+                try await create(
+                    email: email,
+                    password: password,
+                    displayName: displayName,
+                    client: client,
+                    tenant: tenant
+                )
+            }
         case .link(let email, let password, let idToken):
             return try await link(
                 email: email,

@@ -56,7 +56,7 @@ package struct SigningKeys: Sendable {
         guard let record = records.first(where: { $0.generation == plan.signing }),
             let signing = published.first(where: { $0.id == record.id })
         else { throw PostgresError(.misuse, "a signing key was inserted and is not there") }
-        return TokenAuthority.KeySet(signing: signing, published: published)
+        return TokenAuthority.KeySet(signing: signing, published: published, signsFrom: record.signsFrom)
     }
 
     /// Oldest first.

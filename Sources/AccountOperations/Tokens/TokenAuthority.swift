@@ -18,6 +18,8 @@ package final class TokenAuthority: Sendable {
         package var signing: SigningKey
         /// Includes `signing`.
         package var published: [SigningKey]
+        /// Time at which `signing` began to sign; `nil` if unknown.
+        package var signsFrom: Timestamp?
     }
 
     private struct State {
