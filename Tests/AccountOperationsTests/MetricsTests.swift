@@ -151,6 +151,25 @@ struct MetricsTests {
             _ = try await service.signIn(google, idToken: ada.tokens.idToken)
             for result in OperationMetrics.SignInResult.allCases { #expect(count("google.com", result) == 0) }
 
+            _ = try await service.askForLink("eve@example.com").success()
+            let link = EmailLinkSignIn(
+                email: "eve@example.com",
+                code: try #require(try await service.operations.mailsWithUsableCodes(tenant: .project).last?.code),
+                idToken: nil
+            )
+            #expect(
+                try await outcome(await service.operations.signInWithEmailLink(link, tenant: .project)).denial == nil
+            )
+            #expect(count("email_link", .success) + count("email_link", .newAccount) == 1)
+            #expect(
+                try await outcome(await service.operations.signInWithEmailLink(link, tenant: .project)).denial != nil
+            )
+            #expect(count("email_link", .refused) == 1)
+
+            let code = try await service.phoneCode("+16505553434")
+            #expect(try await service.signInByPhone(code.sessionInfo, code.code).entered?.isNewUser == true)
+            #expect(count("phone", .newAccount) == 1)
+
             _ = try await service.signInWithCustomToken(bob.user.id).success()
             #expect(count("custom", .success) == 1)
         }

@@ -2,6 +2,7 @@ import AccountLinking
 import AccountStore
 import AccountTestSupport
 import JSON
+import MetricsTestKit
 import Postgres
 import Testing
 
@@ -45,6 +46,27 @@ struct SecondFactorRaceTests {
                 try await count("SELECT last_step FROM second_factors", first) == TOTP.step(at: first.clock.now)
             )
             #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `both steps of a sign-in with two factors are counted, with the method of the first`() async throws {
+        let recorded = TestMetrics()
+        func count(_ result: OperationMetrics.SignInResult) -> Int64 {
+            recorded.counterTotal(
+                label: OperationMetrics.signIns,
+                dimensions: [("method", "password"), ("result", result.rawValue)]
+            )
+        }
+        try await TestService.with(metrics: OperationMetrics(recorded)) { service in
+            let owner = try await service.guarded()
+            let pending = try await service.pending(owner)
+            #expect(count(.needsSecondFactor) == 1 && count(.success) == 0)
+            #expect(try await service.finish(pending, owner, owner.code(at: service.clock.now, steps: 9)) != nil)
+            #expect(count(.refused) == 1)
+            #expect(try await service.finish(pending, owner, owner.code(at: service.clock.now)) == nil)
+            #expect(count(.success) == 1)
+            #expect(try await service.finish("forged", owner, owner.code(at: service.clock.now)) != nil)
+            #expect(count(.refused) == 1, "a forged credential has no method")
         }
     }
 
