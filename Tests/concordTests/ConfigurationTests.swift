@@ -344,6 +344,76 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 }
 
+/// Secrets in files.
+@Suite struct SecretFileTests {
+    private static let secrets = ConfigurationTable.entries.filter { $0.secrecy != .shown }
+
+    /// A setting that no other setting needs, and its value.
+    private static let environment = [
+        "CONCORD_DATABASE_URL_FILE": "/run/url", "CONCORD_KEYS_ENCRYPTION_FILE": "/run/keys",
+    ]
+
+    @Test func `every secret has a setting that names its file`() {
+        let names = Set(ConfigurationTable.entries.map(\.name))
+        #expect(Self.secrets.count >= 7)
+        for secret in Self.secrets {
+            #expect(names.contains(secret.name + "_file"), "\(secret.name)")
+            #expect(secret.file?.variable == secret.variable + "_FILE")
+        }
+    }
+
+    @Test func `a file's first line is the value`() throws {
+        let files = [
+            "/run/url": "postgresql://ada:hunter2@db/concord\r\n", "/run/keys": firstKey, "/run/token": "the-token\n",
+            "/run/whsec": "whsec_\(String(repeating: "A", count: 32))\nrotated in May\n", "/run/recaptcha": "secret!",
+            "/run/api": "api-key\n",
+        ]
+        let settings = [
+            "CONCORD_SMS_TWILIO_ACCOUNT_SID": "AC1", "CONCORD_SMS_TWILIO_AUTH_TOKEN_FILE": "/run/token",
+            "CONCORD_SMS_TWILIO_FROM": "+16505550100", "CONCORD_SMS_WEBHOOK_SECRET_FILE": "/run/whsec",
+            "CONCORD_RECAPTCHA_SITE_KEY": "site", "CONCORD_RECAPTCHA_SECRET_FILE": "/run/recaptcha",
+            "CONCORD_RECAPTCHA_ENTERPRISE_PROJECT": "project", "CONCORD_RECAPTCHA_ENTERPRISE_WEB_KEY": "web",
+            "CONCORD_RECAPTCHA_ENTERPRISE_API_KEY_FILE": "/run/api",
+        ]
+        let sources = configurationSources(nil, Self.environment.merging(settings) { $1 }, files: files)
+        let configuration = try ServeConfiguration(sources)
+        #expect(configuration.database.postgres.description.contains("db"))
+        #expect(configuration.recaptcha?.secret == "secret!" && configuration.assessments?.apiKey == "api-key")
+        guard case .twilio(_, _, "the-token", _) = configuration.messages.gateway else {
+            Issue.record("no gateway")
+            return
+        }
+        let shown = ConfigCommand.text(ConfigurationTable.effective(sources))
+        #expect(shown.contains("/run/token") && !shown.contains("the-token") && !shown.contains("hunter2"))
+    }
+
+    @Test(arguments: secrets)
+    func `a secret and its file exclude each other, whatever their sources`(secret: ConfigurationEntry) throws {
+        let file = try #require(secret.file)
+        let sources = configurationSources(
+            "\(secret.name): whatever",
+            [file.variable: "/run/secret"],
+            files: ["/run/secret": "whatever"]
+        )
+        let expected = "\(file.variable): \(file.name): excludes \(secret.name); keep one of them"
+        #expect(mistakes(sources).contains(expected))
+    }
+
+    @Test(arguments: secrets)
+    func `a file that cannot be read, or holds nothing, is a mistake in its setting`(secret: ConfigurationEntry) throws
+    {
+        let file = try #require(secret.file)
+        for (files, problem) in [
+            ([:], "the file cannot be read; check its path and permissions"),
+            (["/run/secret": "\n"], "the file holds no value; give \(secret.allowed)"),
+        ] {
+            let text = mistakes(configurationSources(nil, [file.variable: "/run/secret"], files: files))
+            #expect(text.contains("\(file.variable): \(file.name): \(problem)"))
+            #expect(!text.contains("\(secret.name): required"), "the file is the mistake")
+        }
+    }
+}
+
 @Suite struct ConfigurationKeysTests {
     @Test func `keys can be in a file with comments`() throws {
         let file = "# rotated in May\n\(secondKey)   # seals\n\n  \(firstKey)\r\n"
@@ -358,7 +428,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 
     @Test(arguments: [
-        ("", "holds no key"), ("1:short", "in each line of the file"),
+        ("", "holds no value"), ("1:short", "a line of the file is not allowed; give a list, each id:base64"),
         ("\(firstKey)\n\(firstKey)", "two keys have the same id"),
     ])
     func `an invalid key file is reported without its content`(content: String, expected: String) {

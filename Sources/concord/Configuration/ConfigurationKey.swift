@@ -25,6 +25,21 @@ struct ConfigurationEntry: Sendable, Hashable {
     var variable: String {
         ConfigurationSources.variablePrefix + name.uppercased().replacing(".", with: "_")
     }
+
+    /// The setting that names a file with the value instead: `mail.password_file`. Every secret has one.
+    var file: ConfigurationEntry? {
+        guard secrecy != .shown else { return nil }
+        return ConfigurationEntry(
+            name: name + "_file",
+            allowed: ConfigurationForm<String>.path.allowed,
+            defaultText: "none",
+            takesList: false,
+            secrecy: .shown,
+            summary: takesList
+                ? "File with the values of `\(name)` instead, one per line; `#` begins a comment"
+                : "File whose first line is the value, instead of `\(name)`"
+        )
+    }
 }
 
 /// An entry, and the conversion of its value. Configuration structs read it from the reader.

@@ -17,7 +17,8 @@ struct ConfigurationReader {
 
     /// Returns the effective value. If it is not allowed, records a mistake and returns the default.
     ///
-    /// Checks overridden values too, because they become effective when the override is removed.
+    /// Checks overridden values too, because they become effective when the override is removed. The value of a secret
+    /// may be in a file.
     mutating func value<Value>(_ key: ConfigurationKey<Value>) -> Value {
         namesRead.insert(key.entry.name)
         var value = key.fallback
@@ -34,7 +35,40 @@ struct ConfigurationReader {
                 )
             }
         }
+        if let file = key.entry.file, let secret = secret(key, in: file) { value = secret }
         return value
+    }
+
+    /// Returns the value in the file that the setting `file` names; `nil` if there is none, or after a mistake.
+    private mutating func secret<Value>(_ key: ConfigurationKey<Value>, in file: ConfigurationEntry) -> Value? {
+        namesRead.insert(file.name)
+        guard let path = settings[file.name]?.last?.texts.first else { return nil }
+        func refuse(_ problem: String) -> Value? {
+            mistakes.append(
+                ConfigurationMistake(origin: settings[file.name]?.last?.origin, key: file.name, problem: problem)
+            )
+            return nil
+        }
+        guard settings[key.entry.name] == nil else { return refuse("excludes \(key.entry.name); keep one of them") }
+        guard let bytes = readFile(path) else {
+            return refuse("the file cannot be read; check its path and permissions")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return refuse("the file is not UTF-8 text") }
+        let lines = Self.values(inLinesOf: text, takesList: key.entry.takesList)
+        guard !lines.isEmpty else { return refuse("the file holds no value; give \(key.entry.allowed)") }
+        guard let value = key.parse(lines) else {
+            let place = key.entry.takesList ? "a line of" : "the first line of"
+            return refuse("\(place) the file is not allowed; give \(key.entry.allowed)")
+        }
+        return value
+    }
+
+    /// The first line, or for a list every line without comments and spaces.
+    private static func values(inLinesOf text: String, takesList: Bool) -> [String] {
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard takesList else { return lines.prefix(1).map(String.init) }
+        return lines.map { line in String(line.prefix { $0 != "#" }.filter { !$0.isWhitespace }) }
+            .filter { !$0.isEmpty }
     }
 
     /// Reads the file that a setting names. Records a mistake if it cannot be read.
@@ -52,9 +86,10 @@ struct ConfigurationReader {
         return names?.sorted()
     }
 
-    /// Records a mistake about a value that is valid alone, but not with other settings.
+    /// Records a mistake about a value that is valid alone, but not with other settings. Names the setting that gave it.
     mutating func refuse(_ key: some ConfigurationNaming, _ problem: String) {
-        let name = key.entry.name
+        var name = key.entry.name
+        if settings[name] == nil, let file = key.entry.file?.name, settings[file] != nil { name = file }
         mistakes.append(ConfigurationMistake(origin: settings[name]?.last?.origin, key: name, problem: problem))
     }
 
@@ -62,7 +97,10 @@ struct ConfigurationReader {
     mutating func requires(_ key: some ConfigurationNaming) {
         let entry = key.entry
         // A refused value is already reported.
-        guard settings[entry.name] == nil, !mistakes.contains(where: { $0.key == entry.name }) else { return }
+        let names = [entry.name, entry.file?.name].compactMap(\.self)
+        guard names.allSatisfy({ settings[$0] == nil }), !mistakes.contains(where: { $0.key == entry.name }) else {
+            return
+        }
         mistakes.append(
             ConfigurationMistake(
                 origin: nil,

@@ -1,7 +1,9 @@
 /// All settings. Parsing, `config print`, errors and `docs/reference/configuration.md` use this table.
 enum ConfigurationTable {
-    /// The entries in the order of the documentation.
-    static let entries: [ConfigurationEntry] =
+    /// The entries in the order of the documentation. After each secret follows the setting that names its file.
+    static let entries = values.flatMap { entry in [entry] + (entry.file.map { [$0] } ?? []) }
+
+    private static let values: [ConfigurationEntry] =
         ListenConfiguration.entries
         + DatabaseConfiguration.entries
         + LimitsConfiguration.entries

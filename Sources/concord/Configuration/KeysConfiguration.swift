@@ -34,7 +34,7 @@ struct KeysConfiguration: Sendable, Hashable {
 }
 
 extension KeysConfiguration {
-    static let entries: [ConfigurationEntry] = [encryptionKey.entry, encryptionFileKey.entry]
+    static let entries: [ConfigurationEntry] = [encryptionKey.entry]
 
     private static let encryptionKey = ConfigurationKey(
         list: "keys.encryption",
@@ -42,51 +42,15 @@ extension KeysConfiguration {
         secrecy: .hidden,
         "Key-encryption keys: the first one encrypts, all of them decrypt. `serve` needs one"
     )
-    private static let encryptionFileKey = ConfigurationKey(
-        optional: "keys.encryption_file",
-        .path,
-        "File with the keys instead, one per line; `#` begins a comment"
-    )
 
     /// Reads the `keys` keys; `nil` if there is no key, which is a mistake if `isRequired`.
     static func read(_ reader: inout ConfigurationReader, isRequired: Bool) -> Self? {
-        var keys = reader.value(encryptionKey)
-        let path = reader.value(encryptionFileKey)
-        var mistakenKey: any ConfigurationNaming = encryptionKey
-        if let path {
-            guard keys.isEmpty else {
-                reader.refuse(encryptionFileKey, "excludes keys.encryption; keep one of them")
-                return nil
-            }
-            guard let bytes = reader.contents(of: path, named: encryptionFileKey) else { return nil }
-            mistakenKey = encryptionFileKey
-            guard let parsed = parseFile(bytes) else {
-                reader.refuse(encryptionFileKey, "in each line of the file, give \(encryptionForm.allowed)")
-                return nil
-            }
-            keys = parsed
-            if keys.isEmpty { reader.refuse(encryptionFileKey, "the file holds no key") }
-        } else if keys.isEmpty, isRequired {
-            reader.requires(encryptionKey)
-        }
+        let keys = reader.value(encryptionKey)
+        if keys.isEmpty, isRequired { reader.requires(encryptionKey) }
         if Set(keys.map(\.id)).count < keys.count {
-            reader.refuse(mistakenKey, "two keys have the same id; give each key another id")
+            reader.refuse(encryptionKey, "two keys have the same id; give each key another id")
         }
         return keys.first.map { Self(sealing: $0, opening: Array(keys.dropFirst())) }
-    }
-
-    private static let encryptionForm = ConfigurationForm.keyEncryptionKey
-
-    private static func parseFile(_ bytes: [UInt8]) -> [KeyEncryptionKey]? {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        var keys: [KeyEncryptionKey] = []
-        for line in text.split(whereSeparator: \.isNewline) {
-            let written = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
-            if written.isEmpty { continue }
-            guard let key = KeyEncryptionKey(written) else { return nil }
-            keys.append(key)
-        }
-        return keys
     }
 }
 

@@ -12,7 +12,7 @@ struct MailConfiguration: Sendable {
 extension MailConfiguration {
     static let entries: [ConfigurationEntry] = [
         hostKey.entry, portKey.entry, securityKey.entry, allowPlainKey.entry, userKey.entry, passwordKey.entry,
-        passwordFileKey.entry, certificateAuthoritiesKey.entry, fromKey.entry, replyToKey.entry, idDomainKey.entry,
+        certificateAuthoritiesKey.entry, fromKey.entry, replyToKey.entry, idDomainKey.entry,
         connectionsKey.entry, timeoutKey.entry, templatesKey.entry,
     ]
 
@@ -49,11 +49,6 @@ extension MailConfiguration {
         .text("the relay's password for mail.user"),
         secrecy: .hidden,
         "Password of `mail.user`"
-    )
-    private static let passwordFileKey = ConfigurationKey(
-        optional: "mail.password_file",
-        .path,
-        "File whose first line is that password, instead of `mail.password`"
     )
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "mail.certificate_authorities",
@@ -143,15 +138,7 @@ extension MailConfiguration {
 
     private static func login(reading reader: inout ConfigurationReader) -> SMTPConfiguration.Login? {
         let user = reader.value(userKey)
-        var password = reader.value(passwordKey)
-        if let path = reader.value(passwordFileKey) {
-            if password != nil { reader.refuse(passwordFileKey, "excludes mail.password; keep one of them") }
-            if let bytes = reader.contents(of: path, named: passwordFileKey) {
-                let line = String(validating: bytes, as: UTF8.self)?.split(whereSeparator: \.isNewline).first
-                password = line.map(String.init)
-                if line == nil { reader.refuse(passwordFileKey, "the file holds no password") }
-            }
-        }
+        let password = reader.value(passwordKey)
         switch (user, password) {
         case (let user?, let password?): return SMTPConfiguration.Login(user: user, password: password)
         case (_?, nil): reader.refuse(userKey, "needs mail.password or mail.password_file beside it")
