@@ -64,9 +64,7 @@ package struct IdempotentRequest<Value: Sendable>: Sendable {
     }
 
     fileprivate func context(of user: UserID?, tenant: TenantID) -> String {
-        (["kept_answers", tenant.rawValue, user?.rawValue ?? ""]
-            + [Hexadecimal.encode(keyDigest)])
-            .joined(separator: "\u{1F}")
+        SealingContext.storedAnswer(tenant: tenant.rawValue, user: user?.rawValue ?? "", keyDigest: keyDigest)
     }
 }
 

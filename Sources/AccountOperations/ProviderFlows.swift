@@ -168,6 +168,6 @@ extension AccountOperations {
     private static func digest(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
 
     private static func flowContext(_ stateDigest: [UInt8]) -> String {
-        "provider_flows/\(Hexadecimal.encode(stateDigest))"
+        SealingContext.providerFlow(stateDigest: stateDigest)
     }
 }

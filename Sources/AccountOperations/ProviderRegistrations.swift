@@ -202,10 +202,10 @@ package struct ProviderRegistrations: Sendable {
     // Contexts that bind each sealed secret to its row.
 
     private static func clientSecretContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/client_secret"
+        SealingContext.clientSecret(provider: provider.rawValue)
     }
 
     private static func appleKeyContext(_ provider: ProviderID) -> String {
-        "provider_configs/\(provider.rawValue)/apple_key"
+        SealingContext.appleKey(provider: provider.rawValue)
     }
 }

@@ -24,6 +24,7 @@ struct Concord: AsyncParsableCommand {
             AccountCommand.self,
             AuditCommand.self,
             ConflictCommand.self,
+            KeysCommand.self,
             PolicyCommand.self,
                 // The next one goes here.
         ]

@@ -25,9 +25,12 @@ struct ConflictProofSecrets: Sendable {
 
     /// Binds a sealed code to the conflict, the account and the identity.
     static func codeContext(_ conflict: ConflictRecord) -> String {
-        let parts = [conflict.id, conflict.identityDigest].map { Base64URL.encode($0) }
-        return (["conflict-proof-code", conflict.tenant.rawValue, conflict.user.rawValue] + parts)
-            .joined(separator: "\u{1F}")
+        SealingContext.proofCode(
+            tenant: conflict.tenant.rawValue,
+            user: conflict.user.rawValue,
+            conflict: conflict.id,
+            identityDigest: conflict.identityDigest
+        )
     }
 }
 

@@ -149,7 +149,7 @@ extension PendingCredential {
     }
 
     fileprivate static func sealingContext(_ user: UserID, _ tenant: TenantID, _ digest: [UInt8]) -> String {
-        ["conflicts", tenant.rawValue, user.rawValue, Base64URL.encode(digest)].joined(separator: "\u{1F}")
+        SealingContext.pendingCredential(tenant: tenant.rawValue, user: user.rawValue, identityDigest: digest)
     }
 }
 

@@ -20,7 +20,7 @@ enum ShortCode {
 extension ShortCodeRecord {
     /// The authenticated context of the sealed code.
     var codeContext: String {
-        ["short-code", tenant.rawValue, kind.rawValue, mailbox.canonical].joined(separator: "\u{1F}")
+        SealingContext.shortCode(tenant: tenant.rawValue, kind: kind.rawValue, mailbox: mailbox.canonical)
     }
 }
 

@@ -53,6 +53,6 @@ extension OutboxMessage {
     }
 
     fileprivate static func context(_ id: OutboxMessage.ID, _ tenant: TenantID) -> String {
-        "outbox:\(tenant.rawValue):\(id.high):\(id.low)"
+        SealingContext.message(tenant: tenant.rawValue, id: id)
     }
 }

@@ -71,5 +71,5 @@ package struct HashKeys: Sendable {
         return HashKey(id: record.id, key: key, saltSeparator: separator)
     }
 
-    private static func context(_ id: HashKeyID) -> String { "hash-key/" + id.rawValue }
+    private static func context(_ id: HashKeyID) -> String { SealingContext.hashKey(id.rawValue) }
 }

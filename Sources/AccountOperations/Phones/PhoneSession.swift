@@ -40,7 +40,7 @@ struct PhoneSession: Sendable {
 extension PhoneVerificationRecord {
     /// The authenticated context of the sealed code.
     var codeContext: String {
-        ["phone-code", tenant.rawValue, Base64URL.encode(id)].joined(separator: "\u{1F}")
+        SealingContext.phoneCode(tenant: tenant.rawValue, verification: id)
     }
 }
 

@@ -27,7 +27,7 @@ package struct Sealer: Sendable {
         case notAuthentic
     }
 
-    private let sealingKey: Key
+    package let sealingKey: Key
     private let keys: [String: Key]
     private static let version: UInt8 = 1
 
@@ -46,8 +46,16 @@ package struct Sealer: Sendable {
             using: SymmetricKey(data: sealingKey.bytes),
             authenticating: Array(context.utf8)
         )
-        let keyID = Array(sealingKey.id.utf8)
-        return [Self.version, UInt8(keyID.count)] + keyID + box.nonce + box.ciphertext + box.tag
+        return prefix + box.nonce + box.ciphertext + box.tag
+    }
+
+    /// The bytes with which every value begins that this sealer seals.
+    var prefix: [UInt8] { [Self.version, UInt8(sealingKey.id.utf8.count)] + sealingKey.id.utf8 }
+
+    /// The id of the key that the first bytes of a sealed value name; `nil` if they name none.
+    static func keyID(inPrefix bytes: [UInt8]) -> String? {
+        guard bytes.count > 2, bytes[0] == version, bytes.count == 2 + Int(bytes[1]) else { return nil }
+        return String(validating: bytes[2...], as: UTF8.self)
     }
 
     /// 32 bytes that only a holder of the first key can make.

@@ -91,13 +91,13 @@ extension AccountOperations {
 extension FactorChallenge {
     /// The authenticated context of the content.
     fileprivate var contentContext: String {
-        ["factor-challenge", tenant.rawValue, user.rawValue, Base64URL.encode(id)].joined(separator: "\u{1F}")
+        SealingContext.factorChallenge(tenant: tenant.rawValue, user: user.rawValue, id: id)
     }
 }
 
 extension SecondFactorID {
     /// The authenticated context of the factor's secret.
     func secretContext(of user: UserID, tenant: TenantID) -> String {
-        ["totp-secret", tenant.rawValue, user.rawValue, rawValue].joined(separator: "\u{1F}")
+        SealingContext.totpSecret(tenant: tenant.rawValue, user: user.rawValue, factor: rawValue)
     }
 }

@@ -57,13 +57,18 @@ struct KeySchedule: Sendable, Hashable {
         let isAging = newest.signsFrom.adding(seconds: Self.signingSeconds - Self.leadSeconds) <= now
         let isOfAnotherKind = newest.algorithm != algorithm && newest.signsFrom <= now
         if isAging || isOfAnotherKind {
-            let signsFrom = now.adding(seconds: Self.leadSeconds)
-            plan.next = NextKey(
-                generation: newest.generation + 1,
-                signsFrom: signsFrom,
-                previousPublishedUntil: signsFrom.adding(seconds: tokenSeconds + Self.marginSeconds)
-            )
+            plan.next = next(after: newest, at: now)
         }
         return plan
+    }
+
+    /// The key that replaces `newest`: published at `now`, and signing a day later.
+    func next(after newest: SigningKeyRecord, at now: Timestamp) -> NextKey {
+        let signsFrom = now.adding(seconds: Self.leadSeconds)
+        return NextKey(
+            generation: newest.generation + 1,
+            signsFrom: signsFrom,
+            previousPublishedUntil: signsFrom.adding(seconds: tokenSeconds + Self.marginSeconds)
+        )
     }
 }

@@ -59,6 +59,35 @@ package struct SigningKeys: Sendable {
         return TokenAuthority.KeySet(signing: signing, published: published, signsFrom: record.signsFrom)
     }
 
+    /// The outcome of an early rotation.
+    package enum Rotation: Sendable, Hashable {
+        /// The new key.
+        case made(SigningKeyRecord)
+        /// The next key exists already, and does not sign yet.
+        case waiting(SigningKeyRecord)
+        /// The first server makes the first key.
+        case noKey
+    }
+
+    /// Makes the next key before it is due. Servers publish it within a minute. It signs a day later, and the previous
+    /// key stays published until its last token has expired.
+    /// - Throws: `PostgresError`.
+    package func rotate(_ purpose: SigningKeyRecord.Purpose) async throws -> Rotation {
+        let now = effects.now()
+        guard let newest = try await stored(purpose).last else { return .noKey }
+        guard newest.signsFrom <= now else { return .waiting(newest) }
+        let next = KeySchedule(purpose).next(after: newest, at: now)
+        try await store.addSigningKey(
+            try newKey(purpose, next),
+            previousPublishedUntil: next.previousPublishedUntil
+        )
+        // If a server made the same generation at once, its key counts.
+        guard let record = try await stored(purpose).first(where: { $0.generation == next.generation }) else {
+            throw PostgresError(.misuse, "a signing key was inserted and is not there")
+        }
+        return .made(record)
+    }
+
     /// Oldest first.
     private func stored(_ purpose: SigningKeyRecord.Purpose) async throws -> [SigningKeyRecord] {
         try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
@@ -122,5 +151,5 @@ package struct SigningKeys: Sendable {
         )
     }
 
-    private static func context(_ keyID: String) -> String { "signing_keys/\(keyID)" }
+    private static func context(_ keyID: String) -> String { SealingContext.signingKey(keyID) }
 }

@@ -220,7 +220,9 @@ struct UnusableWebhookSecret: Error, Sendable {}
 
 extension WebhookSecret {
     /// The context that binds a sealed secret to its endpoint.
-    static func context(_ endpoint: WebhookEndpointRecord.ID) -> String { "webhook-secret:\(endpoint.text)" }
+    static func context(_ endpoint: WebhookEndpointRecord.ID) -> String {
+        SealingContext.webhookSecret(endpoint: endpoint.text)
+    }
 
     init?(sealed: [UInt8], of endpoint: WebhookEndpointRecord.ID, sealer: Sealer) {
         guard let bytes = try? sealer.open(sealed, context: Self.context(endpoint)) else { return nil }

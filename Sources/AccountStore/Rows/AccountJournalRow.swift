@@ -133,7 +133,8 @@ struct JournaledTable: Sendable {
         JournaledTable(
             name: "second_factors",
             key: #"concat_ws(E'\x1F', t.user_id, t.enrollment_id)"#,
-            volatile: "'{last_step,accepted_by}'",
+            // A secret that is sealed again stays the same secret.
+            volatile: "'{last_step,accepted_by,sealed_secret}'",
             isLasting: true,
             conflictTarget: "(tenant_id, user_id, enrollment_id)"
         ),
