@@ -165,6 +165,60 @@ struct KeyRotationTests {
         }
     }
 
+    @Test func `an early rotation makes the next key, which signs a day later`() async throws {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            let old = try await first.signUp(email).value.tokens.idToken
+            let oldID = try #require(try keyID(old))
+            guard case .made(let key) = try await first.signingKeys.rotate(.idToken) else {
+                Issue.record("no key was made")
+                return
+            }
+            #expect(key.signsFrom == first.clock.now.adding(seconds: KeySchedule.leadSeconds))
+            try await refresh(first, second)
+            #expect(try published(second) == [oldID, key.id])
+            #expect(try keyID(try await second.signIn(email).value.tokens.idToken) == oldID)
+            #expect(try await second.signingKeys.rotate(.idToken) == .waiting(key), "one key a day")
+            #expect(try await states(first) == [.next, .signs])
+
+            first.clock.advance(seconds: KeySchedule.leadSeconds)
+            try await refresh(first, second)
+            #expect(try keyID(try await second.signIn(email).value.tokens.idToken) == key.id)
+            #expect(try published(first) == [oldID, key.id])
+            #expect(try await states(first) == [.signs, .published])
+            first.clock.advance(seconds: Lifetimes.idTokenSeconds + KeySchedule.marginSeconds)
+            try await refresh(first, second)
+            #expect(try published(first) == [key.id])
+            #expect(try await states(first) == [.signs, .expired])
+        }
+    }
+
+    /// The states of the keys of ID tokens, the newest first.
+    private func states(_ service: TestService) async throws -> [ListedSigningKey.State] {
+        try await ListedSigningKey.all(service.operations.store, at: service.clock.now)
+            .filter { $0.purpose == .idToken }.map(\.state)
+    }
+
+    @Test func `without a key there is none to rotate`() async throws {
+        try await TestService.with { service in
+            try await service.database.execute("DELETE FROM signing_keys")
+            #expect(try await service.signingKeys.rotate(.sessionCookie) == .noKey)
+        }
+    }
+
+    @Test func `when many operators rotate at once, exactly one key is stored`() async throws {
+        try await TestService.withTwo { first, second in
+            try await withThrowingTaskGroup { group in
+                for keys in [first.signingKeys, second.signingKeys, first.signingKeys, second.signingKeys] {
+                    group.addTask { _ = try await keys.rotate(.idToken) }
+                }
+                try await group.waitForAll()
+            }
+            let made: Query<Int64?> = "SELECT count(*) FROM signing_keys WHERE purpose = 'id-token'"
+            #expect(try await first.database.count(made) == 2)
+        }
+    }
+
     @Test func `when many servers make the next key at once, exactly one is stored`() async throws {
         try await TestService.withTwo { first, second in
             first.clock.advance(seconds: 29 * 86_400)

@@ -44,6 +44,37 @@ struct MergeTests {
         }
     }
 
+    @Test func `a merge can be undone after its secrets were sealed again`() async throws {
+        try await TestService.with { service in
+            var random = SplitMix(state: 20_261_127)
+            let old = try #require(Sealer.Key(id: "test", bytes: Array(repeating: 7, count: 32)))
+            var moved = 0
+            for number in 0..<6 {
+                let survivor = try await service.makeAccount("s\(number)", &random, with: [.email, .password])
+                let absorbed = try await service.makeAccount("a\(number)", &random, with: [.google, .app])
+                let merge = try #require(try await service.mergeAtRandom(survivor, absorbed, &random))
+                moved += try #require(try await service.user(survivor)).secondFactors.count
+                let key = try #require(Sealer.Key(id: "key \(number)", bytes: Array(repeating: 8, count: 32)))
+                let sealer = Sealer(sealingKey: key, olderKeys: [old] + Self.keys(before: number))
+                let outcome = try await SealedValues(store: service.operations.store, sealer: sealer).reseal(batch: 10)
+                #expect(outcome.unreadable[.totpSecret] == nil && outcome.resealed > 0)
+
+                let undone = try await service.operations.merges
+                    .undo(merge.id, keepsLaterChanges: false, tenant: .project)
+                #expect(undone.merge.state == .undone && undone.kept == [])
+                #expect(try #require(try await service.user(absorbed)).secondFactors.map(\.kind) == [.totp])
+                let retired = Sealer(sealingKey: key)
+                let left = try await SealedValues(store: service.operations.store, sealer: retired).reseal(batch: 10)
+                #expect(left.unreadable[.totpSecret] == nil, "the restored secret opens without the old key")
+            }
+            #expect(moved > 0, "no merge moved a second factor")
+        }
+    }
+
+    private static func keys(before number: Int) -> [Sealer.Key] {
+        (0..<number).compactMap { Sealer.Key(id: "key \($0)", bytes: Array(repeating: 8, count: 32)) }
+    }
+
     @Test func `the old uid keeps resolving, and the absorbed account's methods sign in to the survivor`()
         async throws
     {

@@ -23,6 +23,7 @@ private let cutoffs = SessionCutoffs(startedBefore: Timestamp(secondsSinceEpoch:
 
 private let statements = [
     statementsOfDecisions, statementsOfJournal, statementsOfPurges, statementsOfAudits, statementsOfExports,
+    statementsOfSealing,
 ].flatMap(\.self)
 
 private let statementsOfAudits: [Statement] =
@@ -42,6 +43,20 @@ private let statementsOfAudits: [Statement] =
 
 private let statementsOfExports = ExportTables.all(tenant: tenant, withHashes: true).map { table in
     Statement(name: "ExportTables.\(table.name)", sql: table.rows(AccountScope(tenant: tenant)), isHot: false)
+}
+
+/// Statements of a command. They differ only in the names of the column and of its key.
+private let statementsOfSealing = [SealedColumn.pendingCredential, .journaledSecretBefore].flatMap { column in
+    let place = column.key.map { _ in "0" }
+    let value = ResealedValue(key: place, old: [1], new: [2])
+    return [
+        (
+            "SealedValueRow.page",
+            SealedValueRow.page(column, after: place, rowsMax: 10, unlessPrefixed: [1, 1, 49]).sql
+        ),
+        ("SealedValueRow.replace", SealedValueRow.replace(column, [value])),
+        ("SealedCountRow.byPrefix", SealedCountRow.byPrefix(column).sql),
+    ].map { Statement(name: $0.0, sql: $0.1, isHot: false) }
 }
 
 private let statementsOfDecisions: [Statement] = {

@@ -32,6 +32,7 @@ struct DatabaseFailureCommandTests {
             ("service-account create", ["--name", "backend", "--base-url", "https://id.example"]),
             ("service-account list", []), ("service-account revoke", ["key"]), ("outbox list", []),
             ("outbox retry", ["--failed"]), ("outbox discard", ["--all-pending", "--yes"]),
+            ("keys list", []), ("keys reseal", ["--yes"]), ("keys rotate", ["signing"]),
             ("conflict list", []), ("conflict show", [conflict]), ("conflict decline", [conflict, "--yes"]),
             ("account find", ["ada"]), ("account show", ["ada"]),
             ("account import", ["--format", "json", folder.path("users.json")]),

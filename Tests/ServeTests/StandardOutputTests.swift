@@ -75,7 +75,7 @@ struct StandardOutputTests {
         }
         let exports = ["json", "csv", "ndjson"].map { Run("account export", "--format", $0) }
         let listings = ["text", "json"].flatMap { format in
-            ["config print", "migrate status", "outbox list", "audit rules", "audit plans"].map {
+            ["config print", "migrate status", "outbox list", "audit rules", "audit plans", "keys list"].map {
                 Run($0, "--format", format)
             }
         }
@@ -91,6 +91,7 @@ struct StandardOutputTests {
             Run("account import", "--format", "json", folder.path("users.json")), Run("account find", "ada"),
             Run("account show", "ada"), Run("account merge run", "dee", "fay", "--dry-run"),
             Run("account merge show", merge), Run("account merge undo", merge), Run("account merge abort", merge),
+            Run("keys reseal", "--yes"), Run("keys rotate", "encryption", "--output", folder.path("key")),
             Run("conflict list"), Run("conflict show", conflict), Run("conflict decline", conflict, "--yes"),
             Run("audit plan"), Run("audit apply", "--yes", folder.path("plan")),
         ]

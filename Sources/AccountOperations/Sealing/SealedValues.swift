@@ -31,6 +31,8 @@ package struct SealedValues: Sendable {
         /// False if the run was stopped before its end.
         package var isFinished = true
 
+        package init() {}
+
         package var unreadableCount: Int64 { unreadable.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
     }
 
