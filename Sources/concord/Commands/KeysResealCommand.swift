@@ -149,7 +149,7 @@ extension SealedValues.Obstacle {
         case .wrongKey(let id):
             "key \(id ?? "?") has other bytes than the key that sealed them, or they were modified. Compare the key with "
                 + "your backup of it"
-        case .malformed: "they are not sealed values. Restore them from a backup, or delete their rows"
+        case .malformed: "not sealed values. Restore them from a backup"
         }
     }
 
