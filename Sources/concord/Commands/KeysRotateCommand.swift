@@ -28,10 +28,10 @@ extension KeysCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
 
-        @Argument(help: "Kind of key: signing or encryption.")
+        @Argument(help: "Kind of key.")
         var kind: Kind
 
-        @Option(help: "Tokens that the signing key signs: id-token or session-cookie.")
+        @Option(help: "Tokens that the signing key signs.")
         var purpose: SigningKeyRecord.Purpose = .idToken
 
         @Option(help: ArgumentHelp("New file for the key-encryption key.", valueName: "file"))
