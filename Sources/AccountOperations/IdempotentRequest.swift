@@ -1,7 +1,6 @@
 package import AccountLinking
 import AccountStore
 import Crypto
-import JSON
 
 /// The client's key for a request that it may repeat: the value of `Idempotency-Key`
 /// (draft-ietf-httpapi-idempotency-key-header), not parsed.

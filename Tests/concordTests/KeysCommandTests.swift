@@ -98,7 +98,7 @@ struct KeysCommandTests {
         #expect(key.id == 8 && KeyEncryptionKey(key.line)?.id == 8)
         #expect(try #require(NewEncryptionKey(after: [3, 1, 7])).line != key.line)
         #expect(NewEncryptionKey(after: [65_535]) == nil)
-        #expect(key.steps(current: 7, file: nil).contains("remove key 7"))
+        #expect(key.steps(current: 7, file: nil).contains("shows key 7 as unused"))
         let path = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try key.write(to: path)

@@ -1,5 +1,4 @@
 package import AccountStore
-import Postgres
 
 /// The sealed values of the database: counts them by key, and seals them again with the current key.
 package struct SealedValues: Sendable {

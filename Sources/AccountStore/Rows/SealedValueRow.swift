@@ -20,8 +20,9 @@ struct SealedValueRow: RowDecodable {
     ) -> Query<SealedValueRow> {
         let names = list(column.key.map { "t.\($0.name)" })
         let isOlder: SQL = "substring(\(column.value) FROM 1 FOR \(Int32(prefix.count))) <> \(prefix)"
+        let texts = list(column.key.map(\.asText) + column.parts)
         var statement: SQL = """
-            SELECT ARRAY[\(list(column.key.map(\.asText) + column.parts))], CASE WHEN \(isOlder) THEN \(column.value) END
+            SELECT ARRAY[\(texts)], CASE WHEN \(isOlder) THEN \(column.value) END
             FROM \(column.table) AS t
             """
         if let place {

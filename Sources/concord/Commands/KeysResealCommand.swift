@@ -147,8 +147,8 @@ extension SealedValues.Obstacle {
         case .unknownKey(let id):
             "key \(id) is not configured. Add it to keys.encryption behind the current key, and run the command again"
         case .wrongKey(let id):
-            "key \(id ?? "?") has other bytes than the key that sealed them, or they were modified. Compare the key with "
-                + "your backup of it"
+            "key \(id ?? "?") has other bytes than the key that sealed them, or they were modified. "
+                + "Compare the key with your copy of it"
         case .malformed: "not sealed values. Restore them from a backup"
         }
     }

@@ -125,8 +125,8 @@ struct NewEncryptionKey {
         every server.
         2. Move it to the front. Restart every server.
         3. Run: concord keys reseal
-        4. Once concord keys list shows key \(current) as unused, remove key \(current) and restart every server. Store \
-        it as long as a backup from before step 3.
+        4. Once concord keys list shows key \(current) as unused, remove it and restart every server. Store it as \
+        long as a backup from before step 3.
         """
     }
 

@@ -86,7 +86,8 @@ struct ConfigurationReader {
         return names?.sorted()
     }
 
-    /// Records a mistake about a value that is valid alone, but not with other settings. Names the setting that gave it.
+    /// Records a mistake about a value that is valid alone, but not with other settings. Names the setting that gave
+    /// the value.
     mutating func refuse(_ key: some ConfigurationNaming, _ problem: String) {
         var name = key.entry.name
         if settings[name] == nil, let file = key.entry.file?.name, settings[file] != nil { name = file }
