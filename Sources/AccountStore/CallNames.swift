@@ -24,7 +24,7 @@ extension AccountStore {
         "read-service_accounts", "read-sessions", "read-short_codes", "read-sign_in_methods", "read-sign_in_refusals",
         "read-signing_keys",
         "read-used_id_tokens", "read-users", "read-webhook_endpoints", "read-webhook_messages", "reseal",
-        "sealed-count", "service-account-add",
+        "service-account-add",
         "service-account-remove", "signing-key-add", "webhook-claim", "webhook-endpoint", "webhook-finish",
         "write-probe",
     ]

@@ -16,7 +16,7 @@ package final class PostgresClient: Sendable {
         case ended
     }
 
-    private let configuration: PostgresConfiguration
+    package let configuration: PostgresConfiguration
     private let core: ClientCore
     private let metrics: PostgresMetrics?
     private let lifecycle = Mutex(Lifecycle.notStarted)

@@ -87,15 +87,18 @@ struct SealedCountRow: RowDecodable {
 }
 
 extension AccountStore {
-    /// Counts all sealed values, in one snapshot without a time limit.
-    package func sealedCounts() async throws(PostgresError) -> [SealedCount] {
-        try await client.transaction("sealed-count") { transaction throws(PostgresError) in
-            try transaction.execute(script: SnapshotTransaction.readOnly + SnapshotTransaction.withoutTimeouts)
+    /// Counts all sealed values in one snapshot, on a connection without time limits.
+    /// - Throws: `PostgresError`.
+    package func sealedCounts() async throws -> [SealedCount] {
+        try await PostgresConnection.withConnection(client.configuration) { connection in
+            try connection.execute(SnapshotTransaction.begin)
+            try connection.execute(script: SnapshotTransaction.withoutTimeouts)
             var counts: [SealedCount] = []
             for column in SealedColumn.allCases {
-                counts += try transaction.fetch(SealedCountRow.byPrefix(column))
+                counts += try connection.query(SealedCountRow.byPrefix(column))
                     .map { SealedCount(column: column, prefix: $0.prefix, count: $0.count) }
             }
+            try connection.execute(SnapshotTransaction.end)
             return counts
         }
     }

@@ -9,8 +9,6 @@ enum SnapshotTransaction {
     /// Lifts the time limits that a role or a database may set: a copy ends with its last row, and meanwhile other
     /// connections are idle.
     static let withoutTimeouts = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;"
-    /// The same for a transaction that is open and has read nothing.
-    static let readOnly = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;"
     static let end: SQL = "COMMIT"
     static let exportSnapshot: Query<String?> = "SELECT pg_export_snapshot()"
     /// Uses indexes even if statistics of recently filled tables suggest scans (ADR 0031).
