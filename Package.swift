@@ -68,9 +68,10 @@ let imports = [
         "Logging", "Metrics", "NIOCore", "NIOHTTP1",
     ],
     "concord": [
-        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "Delivery",
-        "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore", "NIOPosix", "NIOSSL",
-        "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle", "UnixSignals", "Yams",
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "AsyncHTTPClient",
+        "Crypto", "Delivery", "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore",
+        "NIOHTTP1", "NIOPosix", "NIOSSL", "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics",
+        "ServiceLifecycle", "UnixSignals", "Yams",
     ],
 
     // The demonstration: an issuer and a client, which use the service only over HTTP.

@@ -8,7 +8,7 @@ import Testing
 struct DatabaseFailureCommandTests {
     /// Commands that use no database, or wait for it (`serve`), or bring one (`dev`).
     private static let others: Set<String> = [
-        "audit rules", "config check", "config print", "migrate create", "serve", "dev",
+        "audit rules", "config check", "config print", "healthcheck", "migrate create", "serve", "dev",
     ]
     /// Commands that bring the schema up, so that a missing one is no failure.
     private static let migrations: Set<String> = ["migrate up", "migrate down", "migrate status", "migrate verify"]

@@ -55,6 +55,16 @@ extension DatabaseConfiguration {
     }
 }
 
+extension ListenConfiguration {
+    /// For a process that asks a server on this machine. The settings of the server's other parts are not checked.
+    /// - Throws: the mistakes in the sources and in the `listen` keys.
+    init(_ sources: ConfigurationSources) throws(ConfigurationMistakes) {
+        var reader = ConfigurationReader(sources)
+        self.init(reading: &reader)
+        guard reader.mistakes.isEmpty else { throw ConfigurationMistakes(all: reader.mistakes) }
+    }
+}
+
 /// The configuration of a command about the outbox.
 struct OutboxConfiguration: Sendable {
     let database: DatabaseConfiguration
