@@ -20,6 +20,11 @@ final class SMTPConnection: Sendable {
             return exchange.outcome
         }
     }
+
+    /// Connects, greets, starts TLS and logs in, as for a mail. Blocks its thread.
+    func check() -> DeliveryOutcome {
+        handle.withLock { $0.connect().outcome }
+    }
 }
 
 /// libcurl's handle, which owns the connection.
@@ -102,6 +107,14 @@ private struct EasyHandle: ~Copyable {
 
     private func set(_ option: CURLoption, _ value: Int) {
         ccurl_set_long(handle, option, value)
+    }
+
+    /// Opens a connection and sends no mail.
+    func connect() -> SMTPExchange {
+        exchange.pointee = SMTPExchange(content: [], stop: StopFlag())
+        set(CURLOPT_CONNECT_ONLY, 1)
+        exchange.pointee.end(handle.map { curl_easy_perform($0) } ?? CURLE_OUT_OF_MEMORY, wasReused: false)
+        return exchange.pointee
     }
 
     /// `isFresh`: use a new connection, even if one is open.

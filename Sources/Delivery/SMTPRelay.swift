@@ -70,6 +70,12 @@ package final class SMTPRelay: Sendable {
         idle.withLock { $0.removeAll() }
     }
 
+    /// Connects to the relay, starts TLS and logs in, within the timeout. Sends no mail.
+    package func check() async -> DeliveryOutcome {
+        let connection = SMTPConnection(configuration)
+        return (try? await threads.runIfActive { connection.check() }) ?? .unavailable(reason: "stopped")
+    }
+
     /// Sends a mail within the timeout, or within twice the timeout if a reused connection was closed.
     ///
     /// If the task is cancelled, it stops, and it is unknown whether the mail was accepted.

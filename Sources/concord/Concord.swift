@@ -17,6 +17,7 @@ struct Concord: AsyncParsableCommand {
             ServeCommand.self,
             MigrateCommand.self,
             ConfigCommand.self,
+            DoctorCommand.self,
             HealthcheckCommand.self,
             ProjectCommand.self,
             ProvidersCommand.self,

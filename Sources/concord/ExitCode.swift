@@ -10,6 +10,8 @@ import PostgresCluster
 extension ExitCode {
     /// The command did its work, and the answer is "no": pending, changed, refused.
     static let answerIsNo = ExitCode(1)
+    /// `doctor` found something that stops the service.
+    static let failureFound = ExitCode(2)
     /// The input is invalid.
     static let badData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)

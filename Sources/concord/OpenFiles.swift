@@ -38,9 +38,11 @@ struct OpenFiles {
     /// Maximum number of connections of each operator listener: the reserve holds them, independent of clients.
     var operatorsConnections: Int { reserve / 8 }
 
+    /// Maximum number of client connections.
+    var room: Int { limit - reserve }
+
     /// The configured number of client connections, or fewer if there is no room; logs the difference.
     func connections(_ configured: Int, _ logger: Logger) -> Int {
-        let room = limit - reserve
         if room < configured {
             logger.warning(
                 "fewer connections than limits.connections: the limit on open files is too low",

@@ -128,9 +128,9 @@ struct TLSFiles: Equatable {
     }
 
     /// The expiry of the server's certificate.
-    var expires: String? {
-        expirySecondsSinceEpoch.map { Date(timeIntervalSince1970: TimeInterval($0)).formatted(.iso8601) }
-    }
+    var expires: String? { expiryDate?.formatted(.iso8601) }
+
+    var expiryDate: Date? { expirySecondsSinceEpoch.map { Date(timeIntervalSince1970: TimeInterval($0)) } }
 
     /// The expiry of the server's certificate, in seconds since 1970.
     var expirySecondsSinceEpoch: Int64? { (chain?.first?.notValidAfter).map { Int64($0) } }

@@ -114,6 +114,36 @@ extension AuditConfiguration {
     }
 }
 
+/// The configuration of `concord doctor`: every part that can be read, and all mistakes.
+struct DoctorConfiguration: Sendable {
+    let listen: ListenConfiguration
+    /// `nil` if there is no usable URL.
+    let database: DatabaseConfiguration?
+    let limits: LimitsConfiguration
+    let purge: PurgeConfiguration
+    /// `nil` if there is no usable key.
+    let keys: KeysConfiguration?
+    let providers: ProvidersConfiguration
+    let messages: MessagesConfiguration
+    let applePush: ApplePushConfiguration
+    let mail: MailConfiguration?
+    let mistakes: ConfigurationMistakes
+
+    init(_ sources: ConfigurationSources) {
+        let reading = Reading(sources, requiresKeys: true)
+        listen = reading.listen
+        database = reading.database
+        limits = reading.limits
+        purge = reading.purge
+        keys = reading.keys
+        providers = reading.providers
+        messages = reading.messages
+        applePush = reading.applePush
+        mail = reading.mail
+        mistakes = reading.failure
+    }
+}
+
 /// Reads every setting.
 private struct Reading {
     var reader: ConfigurationReader

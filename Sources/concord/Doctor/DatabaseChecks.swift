@@ -1,0 +1,130 @@
+import AccountOperations
+import AccountStore
+import FoundationEssentials
+import Migrations
+import Postgres
+
+/// The checks of the database that need no project.
+struct DatabaseChecks: Sendable {
+    let postgres: PostgresConfiguration
+    /// The migration files; `nil` if they are not on this machine.
+    let migrations: MigrationSet?
+
+    /// The oldest version of PostgreSQL that Concord is tested with.
+    static let versionMin: Int64 = 150_000
+    /// The connections of the largest command, an audit (docs/guides/operations.md).
+    static let connectionsOfCommand = 10
+
+    /// Connects once and reads the facts. If the schema can be served, `isUsable` is true.
+    func findings() async throws -> (findings: [Diagnosis], isUsable: Bool) {
+        let (facts, before, after) = try await PostgresConnection.withConnection(postgres) { connection in
+            let before = Effects.system.now()
+            let facts = try connection.query(ServerFacts.current).first
+            return (facts, before, Effects.system.now())
+        }
+        guard let facts else { return ([.failure("database", "the server does not describe itself")], false) }
+        let (schema, isUsable) = try await schema()
+        let clocks = ClockComparison(before: before, database: facts.clock, after: after)
+        let findings =
+            [.ok("database", "connected to \(postgres.place ?? "the database") as \(facts.role)")]
+            + [transport(facts), Self.version(facts), Self.encoding(facts), Self.clock(clocks), Self.recovery(facts)]
+            .compactMap(\.self) + schema + [try await rights(facts)] + [connections(facts)]
+        return (findings, isUsable)
+    }
+
+    private func transport(_ facts: ServerFacts) -> Diagnosis {
+        let transport = DatabaseTransport(postgres, environment: ProcessInfo.processInfo.environment)
+        if let warning = transport.warning { return .warning("database-tls", warning) }
+        return .ok("database-tls", facts.tlsVersion.isEmpty ? "a connection on this machine" : facts.tlsVersion)
+    }
+
+    static func version(_ facts: ServerFacts) -> Diagnosis {
+        facts.versionNumber < versionMin
+            ? .failure("database-version", "PostgreSQL \(facts.version)", "Upgrade to PostgreSQL 15 or newer")
+            : .ok("database-version", "PostgreSQL \(facts.version)")
+    }
+
+    static func encoding(_ facts: ServerFacts) -> Diagnosis {
+        let found = "\(facts.encoding), collation \(facts.collation)"
+        return facts.encoding == "UTF8"
+            ? .ok("database-encoding", found)
+            : .failure("database-encoding", found, "Create the database with --encoding UTF8, and restore into it")
+    }
+
+    static func clock(_ clocks: ClockComparison) -> Diagnosis {
+        if let disagreement = clocks.disagreement { return .failure("clock", "\(disagreement)") }
+        let tenths = Int((abs(clocks.secondsAhead) * 10).rounded())
+        let seconds = "\(tenths / 10).\(tenths % 10)"
+        return tenths > 50
+            ? .warning("clock", "\(seconds) s apart from PostgreSQL's", "Synchronise both machines (NTP)")
+            : .ok("clock", "\(seconds) s apart from PostgreSQL's")
+    }
+
+    private static func recovery(_ facts: ServerFacts) -> Diagnosis? {
+        facts.isInRecovery
+            ? .failure(
+                "database-writes",
+                "the server is a standby, which refuses writes",
+                "Connect to the primary: target_session_attrs=primary in database.url"
+            )
+            : nil
+    }
+
+    private func schema() async throws -> (findings: [Diagnosis], isUsable: Bool) {
+        let state = try await SchemaState.load(postgres)
+        let readiness = state.readiness(required: SchemaVersion.required)
+        var findings: [Diagnosis] = []
+        switch readiness {
+        case .ready: findings.append(.ok("schema", "version \(state.version)"))
+        case .ahead: findings.append(.warning("schema", "\(readiness)", "Upgrade this program"))
+        case .behind, .interrupted: findings.append(.failure("schema", "\(readiness)"))
+        }
+        guard let migrations else {
+            findings.append(
+                .warning(
+                    "schema-files",
+                    "the migration files are not here, so that their checksums are not checked",
+                    "Name their directory: --migrations"
+                )
+            )
+            return (findings, readiness.canBeServed)
+        }
+        let refusals = MigrationStatus(available: migrations, applied: state.applied).refusals
+        findings += refusals.map { .failure("schema-files", "\($0)") }
+        if refusals.isEmpty { findings.append(.ok("schema-files", "no applied migration differs from its file")) }
+        return (findings, readiness.canBeServed)
+    }
+
+    private func rights(_ facts: ServerFacts) async throws -> Diagnosis {
+        let tables = try await PostgresConnection.withConnection(postgres) {
+            try $0.query(ServerFacts.tablesWithoutRights)
+        }
+        if !tables.isEmpty {
+            let names = tables.prefix(3).joined(separator: ", ") + (tables.count > 3 ? ", …" : "")
+            return .failure(
+                "rights",
+                "\(facts.role) cannot read and write \(tables.count) tables: \(names)",
+                "Allow it: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO \(facts.role)"
+            )
+        }
+        return facts.isSuperuser
+            ? .warning("rights", "\(facts.role) is a superuser", "Use a role that owns only Concord's database")
+            : .ok("rights", "\(facts.role) can read and write every table")
+    }
+
+    private func connections(_ facts: ServerFacts) -> Diagnosis {
+        Self.connections(
+            facts.connectionLimit < 0 ? facts.connectionsMax : min(facts.connectionsMax, facts.connectionLimit),
+            open: facts.connectionsOpen,
+            ofServer: Int64(postgres.readConnections + postgres.writeConnections + postgres.leasedConnections)
+        )
+    }
+
+    static func connections(_ max: Int64, open: Int64, ofServer server: Int64) -> Diagnosis {
+        let needed = server + Int64(connectionsOfCommand)
+        let found = "a server opens \(server), an audit \(connectionsOfCommand); \(open) of \(max) are open"
+        let remedy = "Raise max_connections of PostgreSQL, or lower database.read_connections and write_connections"
+        if needed > max { return .failure("connections", found, remedy) }
+        return needed + open > max ? .warning("connections", found, remedy) : .ok("connections", found)
+    }
+}

@@ -1,0 +1,166 @@
+import AccountLinking
+import AccountOperations
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+@testable import concord
+
+/// The checks of `concord doctor`, and how they run.
+struct DoctorTests {
+    private struct Broken: Error, CustomStringConvertible {
+        let description = "broken"
+    }
+
+    private static let now = Timestamp(secondsSinceEpoch: 1_800_000_000)
+
+    @Test func `a check that fails or hangs stops no other, and the order stays`() async {
+        let start = ContinuousClock.now
+        let findings = await DoctorCheck.run(
+            [
+                DoctorCheck("first") {
+                    // Like a name server that does not answer: cancelling does not end it.
+                    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    return []
+                },
+                DoctorCheck("second") { throw Broken() },
+                DoctorCheck("third") { [.ok("third", "well"), .warning("third", "soon", "Do it")] },
+            ],
+            timeout: .milliseconds(200)
+        )
+        #expect(
+            findings == [
+                .failure("first", "no answer within 0 s"), .failure("second", "broken"), .ok("third", "well"),
+                .warning("third", "soon", "Do it"),
+            ]
+        )
+        #expect(start.duration(to: .now) < .seconds(60))
+    }
+
+    @Test func `a finding is one line, with the next step behind it`() throws {
+        let findings: [Diagnosis] = [.ok("clock", "0.1 s apart"), .failure("mail", "relay: login", "Check mail.user")]
+        #expect(
+            DoctorCommand.text(findings) == """
+                ok       clock  0.1 s apart
+                failure  mail   relay: login. Check mail.user
+                """
+        )
+        let json = try JSONValue(parsing: Array(try DoctorCommand.json(findings).utf8))
+        #expect(json.array?.count == 2)
+        #expect(json.array?.last?["status"] == "failure" && json.array?.last?["remedy"] == "Check mail.user")
+    }
+
+    @Test func `every mistake of the configuration is a failure`() {
+        let sources = ConfigurationSources(
+            file: nil,
+            environment: ["CONCORD_DATABASE_URL": "postgresql:///d", "CONCORD_LISTEN_PORT": "x"],
+            readFile: { _ in nil }
+        )
+        let configuration = DoctorConfiguration(sources)
+        let findings = DoctorCommand.findings(about: configuration.mistakes)
+        #expect(findings.count == 2 && findings.allSatisfy { $0.status == .failure }, "\(findings)")
+        #expect(configuration.database != nil, "the other checks continue")
+    }
+
+    @Test func `a clock is a warning after 5 seconds and a failure after 2 minutes`() {
+        func status(_ seconds: Int64) -> Diagnosis.Status {
+            let own = Self.now.adding(seconds: seconds)
+            return DatabaseChecks.clock(ClockComparison(before: own, database: Self.now, after: own)).status
+        }
+        #expect(status(0) == .ok && status(-5) == .ok)
+        #expect(status(6) == .warning && status(-100) == .warning)
+        #expect(status(121) == .failure)
+    }
+
+    @Test func `connections are counted against the limit of PostgreSQL`() {
+        #expect(DatabaseChecks.connections(97, open: 20, ofServer: 14).status == .ok)
+        #expect(DatabaseChecks.connections(97, open: 80, ofServer: 14).status == .warning)
+        #expect(DatabaseChecks.connections(20, open: 0, ofServer: 14).status == .failure)
+    }
+
+    @Test func `an older key is named with what needs it, a missing one is a failure`() async throws {
+        try await TestService.with { service in
+            let database = service.database
+            try await database.execute(
+                """
+                INSERT INTO hash_keys (slot, key_id, sealed_key, created_at)
+                SELECT n, lpad(n::text, 16, '0'), ('\\x01013' || least(n, 2) || repeat('00', 30))::bytea, now()
+                FROM generate_series(1, 3) AS n
+                """
+            )
+            let values = try await service.operations.store.sealedValues().filter { $0.table == "hash_keys" }
+            #expect(values.map(\.keyID) == ["1", "2"] && values.map(\.count) == [1, 2], "\(values)")
+            let known = StoredChecks.olderKeys(values, sealing: "1", configured: ["1", "2", "3"])
+            #expect(
+                known == [
+                    .ok("older-keys", "key 2 is needed for 2 in hash_keys"),
+                    .ok("older-keys", "nothing stored needs key 3: remove it from keys.encryption"),
+                ]
+            )
+            let unknown = StoredChecks.olderKeys(values, sealing: "1", configured: ["1"])
+            #expect(unknown.map(\.status) == [.failure], "\(unknown)")
+        }
+    }
+
+    @Test func `a signing key that no server replaces is a warning`() {
+        func diagnosis(_ days: Int64) -> Diagnosis {
+            let key = SigningKeyRecord(
+                id: "key",
+                purpose: .idToken,
+                generation: 2,
+                algorithm: "ES256",
+                sealedPrivateKey: [],
+                certificate: [],
+                createdAt: Self.now,
+                signsFrom: Self.now.adding(seconds: -days * 86_400)
+            )
+            return StoredChecks.signingKeys(.idToken, [key], at: Self.now)
+        }
+        #expect(diagnosis(29) == .ok("signing-keys", "id-token: ES256, generation 2, 29 days in use"))
+        #expect(diagnosis(32).status == .warning)
+        #expect(StoredChecks.signingKeys(.idToken, [], at: Self.now).status == .ok)
+    }
+
+    private func machine(_ environment: [String: String]) async -> [Diagnosis] {
+        let sources = ConfigurationSources(file: nil, environment: environment, readFile: { _ in nil })
+        return await DoctorCheck.run(
+            MachineChecks(configuration: DoctorConfiguration(sources), testRecipient: nil).all,
+            timeout: .seconds(60)
+        )
+    }
+
+    @Test func `a missing relay, public URL or folder of the admin socket is named`() async {
+        let findings = await machine(["CONCORD_LISTEN_ADMIN_SOCKET": "/nowhere/at/all/a.sock"])
+        func status(_ check: String) -> Diagnosis.Status? { findings.first { $0.check == check }?.status }
+        #expect(status("mail") == .warning && status("public-url") == .warning, "\(findings)")
+        #expect(status("sms") == .ok && status("apns") == .ok)
+        #expect(
+            findings.contains(
+                .failure("admin-socket", "/nowhere/at/all does not exist", "Create it: mkdir -p /nowhere/at/all")
+            )
+        )
+    }
+
+    @Test func `a relay is asked without a mail`() async throws {
+        try await LocalRelay.run { relay in
+            let findings = await machine([
+                "CONCORD_MAIL_HOST": "127.0.0.1", "CONCORD_MAIL_PORT": "\(relay.port)",
+                "CONCORD_MAIL_SECURITY": "none", "CONCORD_MAIL_FROM": "no-reply@example.com",
+            ])
+            #expect(findings.contains(.ok("mail", "127.0.0.1:\(relay.port) accepts connections")), "\(findings)")
+            #expect(relay.mails.isEmpty)
+        }
+    }
+
+    @Test func `a relay that does not listen is a failure`() async throws {
+        let port = try freePort()
+        let findings = await machine([
+            "CONCORD_MAIL_HOST": "127.0.0.1", "CONCORD_MAIL_PORT": "\(port)", "CONCORD_MAIL_SECURITY": "none",
+            "CONCORD_MAIL_FROM": "no-reply@example.com",
+        ])
+        let mail = try #require(findings.first { $0.check == "mail" })
+        #expect(mail.status == .failure && mail.finding == "127.0.0.1:\(port): unreachable", "\(mail)")
+    }
+}
