@@ -10,6 +10,7 @@ help: ## List these commands
 
 build: ## Install what is missing and build the release binary, .build/release/concord
 	@scripts/prepare
+	@scripts/build-info
 	swift build $(RELEASE) --product concord
 
 run: build ## Run the development server with a private database (ARGS='--port 9100')
@@ -54,4 +55,4 @@ package-test: ## Install the Debian package into a minimal Debian, and follow th
 	@scripts/package-test
 
 clean: ## Delete the build; the data in .concord stays
-	rm -rf .build
+	rm -rf .build Sources/concord/Configuration/BuildInfo.swift

@@ -11,7 +11,7 @@ struct Concord: AsyncParsableCommand {
             Works with the SDKs of Firebase Authentication. Start with `concord dev`, which brings its own database. \
             In production, run `concord migrate up`, then `concord serve`.
             """,
-        version: ConcordVersion.current,
+        version: ConcordVersion.line,
         subcommands: [
             DevCommand.self,
             ServeCommand.self,
@@ -28,6 +28,7 @@ struct Concord: AsyncParsableCommand {
             ConflictCommand.self,
             KeysCommand.self,
             PolicyCommand.self,
+            VersionCommand.self,
                 // The next one goes here.
         ]
     )
