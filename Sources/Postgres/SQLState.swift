@@ -32,6 +32,8 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     package static let deadlockDetected: Self = "40P01"
     package static let duplicatePreparedStatement: Self = "42P05"
     package static let insufficientPrivilege: Self = "42501"
+    package static let duplicateObject: Self = "42710"
+    package static let duplicateDatabase: Self = "42P04"
     package static let undefinedColumn: Self = "42703"
     package static let undefinedTable: Self = "42P01"
     package static let diskFull: Self = "53100"

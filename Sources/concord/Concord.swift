@@ -14,6 +14,7 @@ struct Concord: AsyncParsableCommand {
         version: ConcordVersion.line,
         subcommands: [
             DevCommand.self,
+            SetupCommand.self,
             ServeCommand.self,
             MigrateCommand.self,
             ConfigCommand.self,

@@ -12,7 +12,7 @@ func agree(to question: String, isAgreed: Bool) async throws {
     var answer: String?
     if canAsk {
         do {
-            answer = try await answerAtTerminal(to: question)
+            answer = try await answerAtTerminal(to: "\(question) [y/N] ")
         } catch is Interrupted {
             emit("\n")
             complain("interrupted; nothing was changed")
@@ -25,12 +25,15 @@ func agree(to question: String, isAgreed: Bool) async throws {
     }
 }
 
-/// Reads a line; `nil` at the end of the input. Waits for input before it reads, because a signal does not end a read.
+/// Prints `question` and reads a line; `nil` at the end of the input. Waits for input before it reads, because a signal
+/// does not end a read.
 /// - Throws: `Interrupted`.
-private func answerAtTerminal(to question: String) async throws -> String? {
+func answerAtTerminal(to question: String, isSecret: Bool = false) async throws -> String? {
     let interrupt = Interrupt(saying: nil)
     return try await interrupt.watching {
-        emit("\(question) [y/N] ")
+        emit(question)
+        let terminal = isSecret ? TerminalEcho() : nil
+        defer { terminal?.restore() }
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         while poll(&input, 1, 0) == 0 {
             if interrupt.hasCome { throw Interrupted() }
@@ -40,5 +43,26 @@ private func answerAtTerminal(to question: String) async throws -> String? {
         // After Ctrl-D, the cursor is still on the line of the question.
         if answer == nil { emit("\n") }
         return answer
+    }
+}
+
+/// The terminal without echo, while a secret is typed.
+private struct TerminalEcho {
+    private let usual: termios
+
+    /// `nil` if standard input is no terminal.
+    init?() {
+        var settings = termios()
+        guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        usual = settings
+        settings.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+    }
+
+    func restore() {
+        var settings = usual
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        // The line break was not shown either.
+        emit("\n")
     }
 }

@@ -13,7 +13,9 @@ struct DatabaseFailureCommandTests {
         "version",
     ]
     /// Commands that bring the schema up, so that a missing one is no failure.
-    private static let migrations: Set<String> = ["migrate up", "migrate down", "migrate status", "migrate verify"]
+    private static let migrations: Set<String> = [
+        "migrate up", "migrate down", "migrate status", "migrate verify", "setup",
+    ]
 
     private static let merge = "00000000-0000-4000-8000-000000000001"
     private static let conflict = "nobodys-conflict"
@@ -28,6 +30,7 @@ struct DatabaseFailureCommandTests {
         return [
             ("migrate up", []), ("migrate down", ["--to", "1", "--yes"]), ("migrate status", []),
             ("migrate verify", []),
+            ("setup", ["--project", "demo-first", "--sign-in", "none", "--authorized-domain", "none"]),
             ("project init", ["--id", "demo-first"]), ("providers apply", [folder.path("providers.yaml")]),
             ("providers list", []), ("policy apply", ["--yes", folder.path("policy.yaml")]),
             ("policy simulate", [folder.path("policy.yaml")]), ("policy show", []), ("policy history", []),

@@ -82,7 +82,7 @@ struct StandardOutputTests {
             }
         }
         return formats + simulations + exports + listings + [
-            Run("config check"), Run("doctor"), Run("version"), Run("migrate up"),
+            Run("config check"), Run("doctor"), Run("version"), Run("setup"), Run("migrate up"),
             Run("migrate down", "--to", "1", "--dry-run"),
             Run("migrate verify"),
             Run("migrate create", "--migrations", folder.path(""), "users"),

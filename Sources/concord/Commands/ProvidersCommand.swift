@@ -92,7 +92,7 @@ extension ProvidersCommand {
 
 extension ProviderConfigDenial {
     /// The text of the mistake for the author of the registration.
-    fileprivate var explanation: String {
+    var explanation: String {
         switch self {
         case .alreadyRegistered: "registered already"
         case .notRegistered: "not registered"
