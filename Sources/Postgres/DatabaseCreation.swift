@@ -44,6 +44,8 @@ package struct DatabaseCreation: Sendable {
         try? connection.execute(script: "SET log_statement = 'none'; SET log_min_error_statement = 'panic'")
         let login = password.map { " PASSWORD \(Self.literal($0))" } ?? ""
         guard try create("CREATE ROLE \(Self.identifier(role)) LOGIN\(login)", connection) else { return false }
+        let superusers: Query<Int64> = "SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper"
+        guard try connection.query(superusers) == [0] else { return true }
         // The owner of a database must be a role that its creator can become.
         try? connection.execute(script: "GRANT \(Self.identifier(role)) TO CURRENT_USER")
         return true
