@@ -2,6 +2,7 @@ import AccountLinking
 import AccountOperations
 import AccountStore
 import AccountTestSupport
+import Foundation
 import JSON
 import Postgres
 import Testing
@@ -150,6 +151,29 @@ struct DoctorTests {
                 "CONCORD_MAIL_SECURITY": "none", "CONCORD_MAIL_FROM": "no-reply@example.com",
             ])
             #expect(findings.contains(.ok("mail", "127.0.0.1:\(relay.port) accepts connections")), "\(findings)")
+            #expect(relay.mails.isEmpty)
+        }
+    }
+
+    @Test func `a refused login is found without a mail`() async throws {
+        try await LocalRelay.run(["--tls", "starttls", "--login"]) { relay in
+            func mail(_ password: String) async -> Diagnosis? {
+                let environment = [
+                    "CONCORD_MAIL_HOST": "127.0.0.1", "CONCORD_MAIL_PORT": "\(relay.port)",
+                    "CONCORD_MAIL_FROM": "no-reply@example.com", "CONCORD_MAIL_USER": LocalRelay.user,
+                    "CONCORD_MAIL_PASSWORD": password, "CONCORD_MAIL_CERTIFICATE_AUTHORITIES": relay.certificatePath,
+                ]
+                let sources = ConfigurationSources(
+                    file: nil,
+                    environment: environment,
+                    readFile: { path in (try? Data(contentsOf: URL(fileURLWithPath: path))).map(Array.init) }
+                )
+                let checks = MachineChecks(configuration: DoctorConfiguration(sources), testRecipient: nil)
+                return await DoctorCheck.run(checks.all, timeout: .seconds(60)).first { $0.check == "mail" }
+            }
+            #expect(await mail(LocalRelay.password) == .ok("mail", "127.0.0.1:\(relay.port) accepts TLS and login"))
+            let refused = try #require(await mail("wrong"))
+            #expect(refused.status == .failure && refused.remedy == "Check mail.user and mail.password", "\(refused)")
             #expect(relay.mails.isEmpty)
         }
     }

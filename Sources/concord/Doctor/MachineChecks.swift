@@ -116,7 +116,9 @@ struct MachineChecks: Sendable {
     }
 
     private static func remedy(for reason: String) -> String {
-        switch reason {
+        // Codes of refused logins (RFC 4954 §6).
+        if ["530", "534", "535"].contains(String(reason.prefix(3))) { return "Check mail.user and mail.password" }
+        return switch reason {
         case "unresolved", "unreachable", "timeout":
             "Check mail.host and mail.port, and whether a firewall is in between"
         case "certificate", "tls": "Check mail.certificate_authorities, and the relay's certificate"
