@@ -1,4 +1,5 @@
-/// Runs `body` for at most `limit`, also if it waits for a call that cannot be cancelled, such as a name server's answer.
+/// Runs `body` for at most `limit`, also if it waits for a call that cannot be cancelled, such as a name server's
+/// answer.
 /// - Returns: the result; `nil` if the time is over. `body` is then cancelled and left behind, so the process must end
 ///   soon.
 func within<Output: Sendable>(

@@ -106,6 +106,32 @@ struct DoctorCommandTests {
         }
     }
 
+    @Test func `an issuer that answers is ok, and one that does not is a failure`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalIssuer.run { issuer in
+                try await database.execute(
+                    """
+                    INSERT INTO provider_configs (provider_id, enabled, client_id, issuer, created_at, updated_at) VALUES
+                        ('oidc.here', true, 'c', '\(issuer.url)', now(), now()),
+                        ('oidc.off', false, 'c', 'https://127.0.0.1:1', now(), now()),
+                        ('oidc.gone', true, 'c', 'https://127.0.0.1:1', now(), now())
+                    """
+                )
+                let (status, findings) = try await Self.run(
+                    database,
+                    [
+                        "CONCORD_PROVIDERS_ALLOW_PRIVATE_NETWORKS": "true",
+                        "CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": issuer.certificatePath,
+                    ]
+                )
+                #expect(status == .exited(2))
+                let providers = findings.filter { $0.check.hasPrefix("provider ") }.map { "\($0.check) \($0.status)" }
+                #expect(providers.sorted() == ["provider oidc.gone failure", "provider oidc.here ok"], "\(findings)")
+            }
+        }
+    }
+
     @Test func `an unreadable configuration file is a failure`() async throws {
         try await TestDatabase.with { database in
             let ending = try await ConcordCommand.run(["doctor", "--config", "/nowhere.yaml"], database)
