@@ -26,7 +26,7 @@ struct Measurements: Sendable {
         listeners = ListenerMetrics(registry)
         clocks = ClockMetrics(registry)
         upkeep = UpkeepMetrics(registry)
-        BuildInfo.current.report(registry)
+        BuildMetric.current.report(registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }
     }

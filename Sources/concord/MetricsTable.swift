@@ -239,9 +239,9 @@ enum MetricsTable {
 
     private static let process: [MetricFamily] = [
         MetricFamily(
-            BuildInfo.name,
+            BuildMetric.name,
             .gauge,
-            BuildInfo.current.labels.map { .init($0.name, [$0.value], $0.summary) },
+            BuildMetric.current.labels.map { .init($0.name, [$0.value], $0.summary) },
             "1; the labels name the running program"
         ),
         MetricFamily(ProcessReadings.residentBytes, .gauge, "Memory in use, in bytes"),
@@ -256,7 +256,7 @@ enum MetricsTable {
         let rows = families(nil).map { family in
             let labels = family.labels.map { label in
                 // The values of the build change with each version.
-                let isLong = label.values.count > 6 || family.name == BuildInfo.name
+                let isLong = label.values.count > 6 || family.name == BuildMetric.name
                 let values = isLong ? "" : ": " + label.values.map { "`\($0)`" }.joined(separator: ", ")
                 return "`\(label.name)`, \(label.summary)\(values)"
             }

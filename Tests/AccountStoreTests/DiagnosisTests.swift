@@ -14,27 +14,6 @@ struct DiagnosisTests {
         #expect(facts.connectionsMax > 0 && !facts.role.isEmpty && !facts.isInRecovery)
     }
 
-    @Test func `every sealed column of the schema is counted`() async throws {
-        let columns = try await StoreScene.shared.database.rows(
-            """
-            SELECT table_name || '.' || column_name FROM information_schema.columns
-            WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE '%sealed%' ORDER BY 1
-            """ as Query<String?>
-        ).compactMap { $0 }
-        #expect(columns.count > 10)
-        let text = SealedValues.all.sql.text
-        for column in columns {
-            let (table, name) = try #require(
-                column.firstIndex(of: ".").map { (column[..<$0], column[$0...].dropFirst()) }
-            )
-            #expect(
-                text.contains("\(name) AS value FROM \(table)\n") || text.contains("\(name) FROM \(table)\n"),
-                "\(column)"
-            )
-        }
-        _ = try await StoreScene.shared.store.sealedValues()
-    }
-
     @Test func `a role without rights is reported with its tables`() async throws {
         try await StoreScene.with { scene in
             #expect(try await scene.database.rows(ServerFacts.tablesWithoutRights) == [])

@@ -32,7 +32,7 @@ struct MetricsTests {
         let shown = try Exposition(text)
         let fromStart = MetricsTable.families(development).filter { $0.appearance == .atStart }
         #expect(Set(shown.families.keys) == Set(fromStart.map(\.name)))
-        let build = BuildInfo.current.labels.map { ($0.name, $0.value) }
+        let build = BuildMetric.current.labels.map { ($0.name, $0.value) }
         #expect(build.map(\.0) == ["version", "commit", "schema"] && !build.contains { $0.1.isEmpty })
         #expect(shown.value("concord_build_info", Dictionary(uniqueKeysWithValues: build)) == 1)
         #expect(try #require(shown.value("process_resident_memory_bytes")) > 1_000_000)

@@ -64,7 +64,7 @@ struct DoctorCommand: ReportingCommand {
     /// Checks the stored data only if the schema can be served.
     private func database(_ configuration: DoctorConfiguration) async -> [Diagnosis] {
         guard var postgres = configuration.database?.postgres else { return [] }
-        let checks = DatabaseChecks(postgres: postgres, migrations: try? directory.locate().read())
+        let checks = DatabaseChecks(postgres: postgres, migrations: try directory.read())
         var findings: [Diagnosis]
         switch await within(DoctorCheck.timeout, { try await namingDatabase(checks.postgres, checks.findings) }) {
         case .success((let found, isUsable: true)): findings = found

@@ -253,7 +253,7 @@ struct SetupCommand: ReportingCommand {
     private func migrate(_ postgres: PostgresConfiguration) async throws -> SetupStep {
         let migrator = Migrator(
             configuration: postgres,
-            migrations: try directory.locate().read(),
+            migrations: try directory.read(),
             toolVersion: ConcordVersion.current
         )
         return try await namingDatabase(postgres) {

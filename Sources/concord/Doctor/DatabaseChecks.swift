@@ -7,8 +7,7 @@ import Postgres
 /// The checks of the database that need no project.
 struct DatabaseChecks: Sendable {
     let postgres: PostgresConfiguration
-    /// The migration files; `nil` if they are not on this machine.
-    let migrations: MigrationSet?
+    let migrations: MigrationSet
 
     /// The oldest version of PostgreSQL that Concord is tested with.
     static let versionMin: Int64 = 150_000
@@ -78,16 +77,6 @@ struct DatabaseChecks: Sendable {
         case .ready: findings.append(.ok("schema", "version \(state.version)"))
         case .ahead: findings.append(.warning("schema", "\(readiness)", "Upgrade this program"))
         case .behind, .interrupted: findings.append(.failure("schema", "\(readiness)"))
-        }
-        guard let migrations else {
-            findings.append(
-                .warning(
-                    "schema-files",
-                    "the migration files are not here, so that their checksums are not checked",
-                    "Name their directory: --migrations"
-                )
-            )
-            return (findings, readiness.canBeServed)
         }
         let refusals = MigrationStatus(available: migrations, applied: state.applied).refusals
         findings += refusals.map { .failure("schema-files", "\($0)") }

@@ -64,17 +64,17 @@ struct StoredChecks: Sendable {
     @Sendable private func olderKeys() async throws -> [Diagnosis] {
         guard let keys = configuration.keys else { return [] }
         return Self.olderKeys(
-            try await store.sealedValues(),
+            try await SealedValues(store: store, sealer: try Sealer(keys)).uses(),
             sealing: String(keys.sealing.id),
             configured: keys.all.map { String($0.id) }
         )
     }
 
-    static func olderKeys(_ values: [SealedValues], sealing: String, configured: [String]) -> [Diagnosis] {
-        let byKey = Dictionary(grouping: values, by: \.keyID)
+    static func olderKeys(_ values: [SealedValues.Use], sealing: String, configured: [String]) -> [Diagnosis] {
+        let byKey = Dictionary(grouping: values) { $0.keyID ?? "without a name" }
         func needs(_ key: String) -> String? {
             guard let values = byKey[key] else { return nil }
-            let places = values.map { "\(grouped($0.count)) in \($0.table)" }.joined(separator: ", ")
+            let places = values.map { "\(grouped($0.count)) in \($0.column.rawValue)" }.joined(separator: ", ")
             return "key \(key) is needed for \(places)"
         }
         let unknown = byKey.keys.filter { !configured.contains($0) }.sorted().compactMap { key in
@@ -83,7 +83,7 @@ struct StoredChecks: Sendable {
             }
         }
         let older = configured.filter { $0 != sealing }.map { key in
-            Diagnosis.ok("older-keys", needs(key) ?? "nothing stored needs key \(key): remove it from keys.encryption")
+            Diagnosis.ok("older-keys", needs(key) ?? "nothing stored needs key \(key): it can be removed, unless it is the next key")
         }
         return unknown + older
     }

@@ -1,8 +1,7 @@
-import AccountStore
 import Metrics
 
 /// The running program, as labels of a metric with the value 1.
-struct BuildInfo: Sendable {
+struct BuildMetric: Sendable {
     static let name = "concord_build_info"
 
     let version: String
@@ -11,10 +10,10 @@ struct BuildInfo: Sendable {
     /// Number of the last migration that the program needs.
     let schema: Int
 
-    static let current = BuildInfo(
+    static let current = BuildMetric(
         version: ConcordVersion.current,
-        commit: "unknown",
-        schema: SchemaVersion.required
+        commit: ConcordVersion.commit,
+        schema: ConcordVersion.schema
     )
 
     /// The labels in the order of the output.
