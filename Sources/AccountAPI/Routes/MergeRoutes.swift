@@ -1,7 +1,7 @@
-import AccountLinking
-import AccountOperations
+package import AccountLinking
+package import AccountOperations
 import HTTPTypes
-import JSON
+package import JSON
 
 // Concord's own API for merging two accounts: for administrators, with a reason, and for users with a recent session of
 // each account. docs/guides/merging.md describes merges.
@@ -127,7 +127,7 @@ extension APIResponse {
 }
 
 extension JSONWriter {
-    mutating func fields(of merge: Merge) {
+    package mutating func fields(of merge: Merge) {
         field("id", merge.id)
         field("state", merge.state.rawValue)
         field("survivor", merge.survivor.rawValue)
@@ -147,12 +147,16 @@ extension JSONWriter {
         field("undoTime", merge.undoneAt.map { RFC3339.text($0) })
     }
 
-    fileprivate mutating func fields(of preview: MergePreview) {
+    /// - Parameter text: the text of a field of one account; `nil` if the account has none.
+    package mutating func fields(
+        of preview: MergePreview,
+        text: (MergeField, UserRecord) -> String? = { field, user in user.text(of: field) }
+    ) {
         field("survivor", preview.survivor.id.rawValue)
         field("absorbed", preview.absorbed.id.rawValue)
         field("fields", array: preview.plan.lines) { writer, line in
             let texts = [MergeSide.survivor: preview.survivor, .absorbed: preview.absorbed]
-                .compactMapValues { $0.text(of: line.field) }
+                .compactMapValues { text(line.field, $0) }
             writer.object { writer in
                 writer.field("field", line.field.name)
                 writer.field("survivor", texts[.survivor])
@@ -168,7 +172,7 @@ extension JSONWriter {
         if let waiting = preview.waiting { field("waiting") { $0.fields(of: waiting) } }
     }
 
-    mutating func laterChange(_ change: LaterChange) {
+    package mutating func laterChange(_ change: LaterChange) {
         object { writer in
             writer.field("field", change.part.name)
             writer.field("userId", change.user)

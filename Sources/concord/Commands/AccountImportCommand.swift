@@ -71,6 +71,9 @@ struct AccountImportCommand: ReportingCommand {
     @Option(help: ArgumentHelp("Write the mistakes to this file, one JSON object per line.", valueName: "file"))
     var errors: String?
 
+    @Option(help: "Format of the summary.")
+    var summaryFormat: OutputFormat = .text
+
     @Argument(help: ArgumentHelp("The file; - reads standard input.", valueName: "file"))
     var file: String
 
@@ -115,7 +118,7 @@ struct AccountImportCommand: ReportingCommand {
             return (end, rowErrors)
         }
         await passwords.shutDown()
-        try say(end.counts.summary)
+        try say(summaryFormat == .json ? end.counts.json : end.counts.summary)
         switch end.reason {
         case .finished:
             try rowErrors.finish()
@@ -213,6 +216,14 @@ struct ImportCounts: Sendable {
     var summary: String {
         "\(all) \(all == 1 ? "account" : "accounts"): \(created) created, \(replaced) replaced, "
             + "\(unchanged) unchanged, \(refused) left out"
+    }
+
+    /// The same as one JSON object.
+    var json: String {
+        let counts = [
+            "accounts": all, "created": created, "replaced": replaced, "unchanged": unchanged, "leftOut": refused,
+        ]
+        return JSONValue.object(counts.mapValues { .integer(Int64($0)) }).text
     }
 }
 

@@ -1,7 +1,9 @@
+import AccountAPI
 import AccountLinking
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import JSON
 
 /// `concord account merge`: merges two accounts, and undoes merges.
 struct AccountMergeCommand: AsyncParsableCommand {
@@ -20,6 +22,9 @@ struct AccountMergeCommand: AsyncParsableCommand {
 
         @Flag(help: "Print addresses, phone numbers and providers' ids of users unmasked.")
         var showIdentifiers = false
+
+        @Option(help: "Output format.")
+        var format: OutputFormat = .text
 
         var style: Style { Style(showsIdentifiers: showIdentifiers) }
 
@@ -137,10 +142,14 @@ extension AccountMergeCommand {
                 choices: try choices(),
                 requester: .administrator
             )
-            let (style, reason, dryRun, yes) = (options.style, reason, dryRun, yes)
+            let (style, format, reason, dryRun, yes) = (options.style, options.format, reason, dryRun, yes)
             try await options.withMerges { merges, tenant in
                 let preview = try await merges.preview(request, tenant: tenant)
-                try say(MergeText.preview(preview, style))
+                // With JSON, only one document is printed: the preview, or the merge.
+                switch format {
+                case .text: try say(MergeText.preview(preview, style))
+                case .json: if dryRun { try say(MergeText.json(preview, style)) }
+                }
                 try flushOutput()
                 let undecided = preview.plan.undecided
                 if let waiting = preview.waiting { complain(MergeText.denial(.alreadyMerging(waiting))) }
@@ -165,7 +174,7 @@ extension AccountMergeCommand {
                         }
                     }
                 }
-                try say(MergeText.merge(merge))
+                try say(MergeText.merge(merge, format))
                 if merge.state == .aborted { throw ExitCode.answerIsNo }
             }
         }
@@ -184,17 +193,20 @@ extension AccountMergeCommand {
         var id: String
 
         func perform() async throws {
-            let id = id
+            let (id, format) = (id, options.format)
             try await options.withMerges { merges, tenant in
                 do {
-                    return try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                    let merge = try await merges.merge(id, tenant: tenant)
+                    return try say(format == .json ? MergeText.json([merge], current: nil) : MergeText.merge(merge))
                 } catch is Denial {}
                 var (found, current): ([Merge], UserID?) = ([], nil)
                 if let user = UserID(id) { (found, current) = try await merges.merges(of: user, tenant: tenant) }
+                if format == .json { try say(MergeText.json(found, current: current)) }
                 guard !found.isEmpty else {
                     complain("there is no such merge, and no account with this uid was merged")
                     throw ExitCode.answerIsNo
                 }
+                guard format == .text else { return }
                 if let current { try say("\(id) is now \(current.rawValue)\n") }
                 try say(found.map(MergeText.merge).joined(separator: "\n\n"))
             }
@@ -228,10 +240,16 @@ extension AccountMergeCommand {
 
         func perform() async throws {
             let (id, keepsLaterChanges, dryRun, yes) = (id, keepLaterChanges, dryRun, yes)
+            let format = options.format
             try await options.withMerges { merges, tenant in
-                try say(MergeText.merge(try await merges.merge(id, tenant: tenant)))
+                let merge = try await merges.merge(id, tenant: tenant)
+                if format == .text { try say(MergeText.merge(merge)) }
                 let preview = try await merges.previewUndo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
+                switch format {
+                case .text:
+                    if !preview.changes.isEmpty { try say("\nChanged since\n" + MergeText.changes(preview.changes)) }
+                case .json: if dryRun || !preview.isPossible { try say(MergeText.json(preview)) }
+                }
                 try flushOutput()
                 guard preview.isPossible else {
                     complain(MergeText.prevented(by: preview.changes))
@@ -240,7 +258,7 @@ extension AccountMergeCommand {
                 if dryRun { return }
                 try await agree(to: "Undo this merge?", isAgreed: yes)
                 let undone = try await merges.undo(id, keepsLaterChanges: keepsLaterChanges, tenant: tenant)
-                try say(MergeText.undone(undone))
+                try say(format == .json ? MergeText.json(undone) : MergeText.undone(undone))
             }
         }
     }
@@ -258,9 +276,9 @@ extension AccountMergeCommand {
         var id: String
 
         func perform() async throws {
-            let id = id
+            let (id, format) = (id, options.format)
             try await options.withMerges { merges, tenant in
-                try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant)))
+                try say(MergeText.merge(try await merges.withdraw(id, tenant: tenant), format))
             }
         }
     }
@@ -296,6 +314,36 @@ enum MergeText {
                 ? "Every session of both accounts ends." : "Every session of the account that goes ends.",
         ]
         return lines.joined(separator: "\n")
+    }
+
+    /// The preview in the form of the route, with masked identifiers.
+    static func json(_ preview: MergePreview, _ style: Style) -> String {
+        JSONWriter.text { writer in
+            writer.fields(of: preview) { field, user in text(of: field, user, style) }
+        }
+    }
+
+    /// The merges of an account in the form of the route.
+    static func json(_ merges: [Merge], current: UserID?) -> String {
+        JSONWriter.text { writer in
+            writer.field("userId", current?.rawValue)
+            writer.field("merges", objects: merges) { $0.fields(of: $1) }
+        }
+    }
+
+    /// The changes that prevent an undo, in the form of the route.
+    static func json(_ preview: MergeUndoPreview) -> String {
+        JSONWriter.text { writer in
+            writer.field("changes", array: preview.changes) { $0.laterChange($1) }
+            writer.field("isPossible", preview.isPossible)
+        }
+    }
+
+    static func json(_ undone: UndoneMerge) -> String {
+        JSONWriter.text { writer in
+            writer.fields(of: undone.merge)
+            writer.field("kept", array: undone.kept) { $0.laterChange($1) }
+        }
     }
 
     private static func words(for side: MergeSide) -> String {
@@ -335,6 +383,10 @@ enum MergeText {
             let printable = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
             return String(String(String.UnicodeScalarView(printable)).prefix(40))
         }
+    }
+
+    static func merge(_ merge: Merge, _ format: OutputFormat) -> String {
+        format == .json ? JSONWriter.text { $0.fields(of: merge) } : Self.merge(merge)
     }
 
     static func merge(_ merge: Merge) -> String {

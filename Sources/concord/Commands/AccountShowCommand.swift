@@ -3,6 +3,7 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import FoundationEssentials
+import JSON
 import Postgres
 
 /// The options of both commands about single accounts.
@@ -54,15 +55,22 @@ struct AccountFindCommand: ReportingCommand {
     )
     var known: String
 
+    @Option(help: "Output format.")
+    var format: ListFormat = .text
+
     func perform() async throws {
-        let (known, style) = (known, lookup.style)
+        let (known, style, format) = (known, lookup.style, format)
         try await lookup.withReports { reports, tenant in
             let found = try await reports.accounts(namedBy: known, tenant: tenant)
             guard !found.users.isEmpty || !found.unreadable.isEmpty else {
+                if format == .json { try say("[]") }
                 complain("no account matches")
                 throw ExitCode.answerIsNo
             }
-            for user in found.users { try say(AccountText.line(user, style)) }
+            switch format {
+            case .text: for user in found.users { try say(AccountText.line(user, style)) }
+            case .json, .ndjson: try AccountText.listing(style).print(found.users, as: format)
+            }
             for (id, columns) in found.unreadable { complain(AccountText.unreadable(id, columns)) }
             guard found.unreadable.isEmpty else { throw ExitCode.badData }
         }
@@ -85,6 +93,9 @@ struct AccountShowCommand: ReportingCommand {
     @Option(help: ArgumentHelp("Number of decisions to show, newest first.", valueName: "number"))
     var history = 20
 
+    @Option(help: "Output format.")
+    var format: OutputFormat = .text
+
     @Argument(help: ArgumentHelp("Uid of the account.", valueName: "uid"))
     var uid: String
 
@@ -94,7 +105,7 @@ struct AccountShowCommand: ReportingCommand {
     }
 
     func perform() async throws {
-        let (id, history, style) = (UserID(uid), history, lookup.style)
+        let (id, history, style, format) = (UserID(uid), history, lookup.style, format)
         try await lookup.withReports { reports, tenant in
             guard let id, let report = try await Self.report(on: id, tenant, history, reports) else {
                 if let id, let successor = try await reports.successor(of: id, tenant: tenant) {
@@ -104,7 +115,7 @@ struct AccountShowCommand: ReportingCommand {
                 }
                 throw ExitCode.answerIsNo
             }
-            try say(AccountText.report(report, style))
+            try say(format == .json ? AccountText.json(report, style) : AccountText.report(report, style))
         }
     }
 
@@ -141,6 +152,89 @@ enum AccountText {
         return parts.joined(separator: "  ")
     }
 
+    /// The columns of a list of accounts.
+    static func listing(_ style: Style) -> Listing<UserRecord> {
+        Listing(
+            [
+                .init("userId", "USER") { .string($0.id.rawValue) },
+                .init("tenant", nil) { $0.tenant == .project ? nil : .string($0.tenant.rawValue) },
+                .init("email", "ADDRESS") { $0.email.map { .string(style.text(.address($0.address.raw))) } },
+                .init("emailVerified", nil) { $0.email.map { .bool($0.isVerified) } },
+                .init("phoneNumber", nil) { $0.phoneNumber.map { .string(style.text(.number($0.rawValue))) } },
+                .init("methods", "METHODS") { .array($0.account.signInMethods.map { .string($0.name) }) },
+                .init("disabled", "STATE", { .bool($0.isDisabled) }, text: { $0.isDisabled ? "disabled" : "enabled" }),
+                .init("createdAt", "CREATED", { .string(RFC3339.text($0.createdAt)) }, text: { day($0.createdAt) }),
+                .init(
+                    "lastSignInAt",
+                    "SIGNED IN",
+                    { $0.lastLoginAt.map { .string(RFC3339.text($0)) } },
+                    text: { $0.lastLoginAt.map(day) ?? "never" }
+                ),
+            ],
+            none: "there is no account"
+        )
+    }
+
+    /// The report as one object. Masked as the text is.
+    static func json(_ report: AccountReport, _ style: Style) -> String {
+        let user = report.user
+        return JSONWriter.text { writer in
+            for (name, value) in (listing(style).object(user).object ?? [:]).sorted(by: { $0.key < $1.key })
+            where name != "methods" { writer.field(name, value) }
+            if let proof = user.email?.proof {
+                writer.field("emailProof", proof.name)
+                writer.field("emailProvenAt", user.emailProvenAt.map(RFC3339.text))
+            }
+            writer.field("initialEmail", user.initialEmail.map { style.text(.address($0)) })
+            writer.field("methods", objects: report.statuses) { writer, status in
+                writer.field("method", status.method.name)
+                writer.field("works", status.obstacle == nil)
+                writer.field("obstacle", status.obstacle?.rawValue)
+                if case .provider(let provider) = status.method, let linked = user.linkedProviders[provider] {
+                    writer.field(
+                        "subject",
+                        style.text(.subject("\(provider.rawValue)/\(linked.identity.subject)"))
+                    )
+                    writer.field("email", linked.email.map { style.text(.address($0.raw)) })
+                }
+                writer.field("provenAt", user.methodProofs[status.method].map { RFC3339.text($0.provenAt) })
+                writer.field("proof", user.methodProofs[status.method]?.proof.rawValue)
+            }
+            writer.field("secondFactors", objects: user.secondFactors) { writer, factor in
+                writer.field("kind", factor.kind.rawValue)
+                writer.field("phoneNumber", factor.number.map { style.text(.number($0.rawValue)) })
+                writer.field("enrolledAt", RFC3339.text(factor.enrolledAt))
+            }
+            writer.field("sessions", liveSessions(of: report))
+            writer.field("conflicts", objects: report.snapshot.conflicts) { writer, conflicts in
+                writer.field("provider", conflicts.provider.rawValue)
+                writer.field("kind", conflicts.kind.rawValue)
+                writer.field("count", conflicts.count)
+                writer.field("live", conflicts.liveCount)
+            }
+            writer.field("refusals", objects: report.refusals) { writer, refusal in
+                writer.field("firstAt", RFC3339.text(refusal.firstAt))
+                writer.field("lastAt", RFC3339.text(refusal.lastAt))
+                writer.field("reason", refusal.reason)
+                writer.field("count", refusal.count)
+            }
+            writer.field("findings", array: report.findings) { writer, finding in
+                writer.object { style.write(finding, to: &$0) }
+            }
+            writer.field("history", objects: report.history) { writer, entry in
+                writer.field("occurredAt", RFC3339.text(entry.occurredAt))
+                writer.field("kind", entry.kind)
+                writer.field("rule", entry.rule)
+                writer.field("sentence", entry.sentence)
+            }
+        }
+    }
+
+    /// Number of sessions that are not revoked.
+    private static func liveSessions(of report: AccountReport) -> Int64 {
+        report.snapshot.sessions.filter { $0.epoch == report.user.sessionEpoch }.reduce(0) { $0 + $1.count }
+    }
+
     static func unreadable(_ id: UserID, _ columns: [String]) -> String {
         "account \(id.rawValue) holds an unreadable value in \(columns.joined(separator: ", "))"
     }
@@ -168,8 +262,7 @@ enum AccountText {
                 }
             )
         }
-        let live = report.snapshot.sessions.filter { $0.epoch == user.sessionEpoch }.reduce(0) { $0 + $1.count }
-        lines.append(("Sessions", grouped(live)))
+        lines.append(("Sessions", grouped(liveSessions(of: report))))
         if !report.snapshot.conflicts.isEmpty {
             lines += listed(
                 "Conflicts",

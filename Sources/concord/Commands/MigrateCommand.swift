@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import Migrations
 
 /// `concord migrate`: the schema of the database, step by step.
@@ -100,13 +101,24 @@ extension MigrateCommand {
         @OptionGroup var configuration: ConfigurationOptions
         @OptionGroup var directory: MigrationDirectoryOptions
 
+        @Option(help: "Output format.")
+        var format: OutputFormat = .text
+
         func perform() async throws {
             let refusals = try await directory.withMigrator(configuration) { try await $0.verify() }
+            if format == .json {
+                try say(
+                    JSONValue.object([
+                        "unchanged": .bool(refusals.isEmpty),
+                        "refusals": .array(refusals.map { .string($0.description) }),
+                    ]).text
+                )
+            }
             guard refusals.isEmpty else {
                 complain(refusals.map(\.description).joined(separator: "\n"))
                 throw ExitCode.answerIsNo
             }
-            try say("all applied migrations are unchanged")
+            if format == .text { try say("all applied migrations are unchanged") }
         }
     }
 

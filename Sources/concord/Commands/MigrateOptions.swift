@@ -55,6 +55,9 @@ struct MigrationRunOptions: ParsableArguments {
     )
     var lockWait = Duration.seconds(60)
 
+    @Option(help: "Output format. json is printed at the end of the run.")
+    var format: OutputFormat = .text
+
     /// Prints at once, also into a pipe, so that the log of a container shows the progress. If the write fails, the run
     /// continues, and the command reports the failure at its end.
     private static func report(_ step: CompletedStep) {
@@ -68,18 +71,22 @@ struct MigrationRunOptions: ParsableArguments {
         if dryRun {
             switch try await migrator.plan(target) {
             case .plan(let plan):
-                try say(MigrateReport.text(plan))
+                try say(format == .json ? MigrateReport.json(plan) : MigrateReport.text(plan))
                 return
             case .refused(let reasons): refusals = reasons
             }
         } else {
-            switch try await migrator.run(target, onStep: Self.report) {
+            switch try await migrator.run(target, onStep: { step in if format == .text { Self.report(step) } }) {
             case .done(let steps):
-                try say(MigrateReport.closing(steps, try await migrator.state()))
+                let state = try await migrator.state()
+                try say(
+                    format == .json ? MigrateReport.json(steps, state) : MigrateReport.closing(steps, state)
+                )
                 return
             case .refused(let reasons): refusals = reasons
             }
         }
+        if format == .json { try say(MigrateReport.json(refusals, isDryRun: dryRun)) }
         complain(refusals.map(\.description).joined(separator: "\n"))
         complain("nothing was changed")
         throw ExitCode.answerIsNo

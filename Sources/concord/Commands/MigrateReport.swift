@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import Migrations
 
 /// The texts that `concord migrate` prints.
@@ -19,6 +20,31 @@ enum MigrateReport {
         steps.isEmpty
             ? "nothing to do: the schema is at \(state.version)"
             : "the schema is at \(state.version)"
+    }
+
+    /// One object: `dryRun`, and `migrations` with each file of the plan.
+    static func json(_ plan: MigrationPlan) -> String {
+        let files = plan.steps.map { JSONValue.object(["file": .string("\($0.fileName)")]) }
+        return JSONValue.object(["dryRun": .bool(true), "migrations": .array(files), "refusals": .array([])]).text
+    }
+
+    /// The same of a finished run, with durations and the version of the schema.
+    static func json(_ steps: [CompletedStep], _ state: SchemaState) -> String {
+        let files = steps.map { step in
+            JSONValue.object(["file": .string("\(step.file)"), "durationMilliseconds": .integer(Int64(step.milliseconds))])
+        }
+        return JSONValue.object([
+            "dryRun": .bool(false), "migrations": .array(files), "refusals": .array([]),
+            "version": .integer(Int64(state.version)),
+        ]).text
+    }
+
+    /// The same of a run that was refused.
+    static func json(_ refusals: [MigrationRefusal], isDryRun: Bool) -> String {
+        JSONValue.object([
+            "dryRun": .bool(isDryRun), "migrations": .array([]),
+            "refusals": .array(refusals.map { .string($0.description) }),
+        ]).text
     }
 
     /// A table of all migrations, the refusals, and a last line with the next step.

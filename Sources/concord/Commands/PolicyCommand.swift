@@ -345,10 +345,17 @@ extension PolicyCommand {
     /// `concord policy show`
     struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the policy in force, in the format of the file."
+            abstract: "Print the policy in force, in the format of the file.",
+            discussion: """
+                With --format json, the member policy is what a file may contain: \
+                concord policy show --format json | jq .policy >policy.yaml
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "Output format. text is YAML.")
+        var format: OutputFormat = .text
 
         func perform() async throws {
             let database = try DatabaseConfiguration(try configuration.sources())
@@ -356,7 +363,10 @@ extension PolicyCommand {
                 try await PolicyState.load(AccountStore(client: client))
             }
             guard let state else { throw StartupFailure.noProject }
-            try say(PolicyText.yaml(state))
+            switch format {
+            case .text: try say(PolicyText.yaml(state))
+            case .json: try say(PolicyText.json(state))
+            }
         }
     }
 

@@ -35,6 +35,9 @@ extension ProjectCommand {
         )
         var authorizedDomains: [String] = []
 
+        @Option(help: "Output format.")
+        var format: OutputFormat = .text
+
         func validate() throws {
             guard isProjectID(id) else {
                 throw ValidationError(
@@ -64,8 +67,20 @@ extension ProjectCommand {
                 complain("this database has a project already; nothing was changed")
                 throw ExitCode.answerIsNo
             }
-            // A lost key is in the table api_keys.
-            try say("project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)\n\(authorization)")
+            switch format {
+            case .text:
+                let head = "project \(id), number \(project.projectNumber)\nAPI key: \(apiKey)"
+                try say(([head] + authorization + warnings).joined(separator: "\n"))
+            case .json:
+                try say(
+                    JSONValue.object([
+                        "projectId": .string(id), "projectNumber": .integer(project.projectNumber),
+                        "apiKeys": .array([.string(apiKey)]),
+                        "authorizedDomains": .array(domains.map { .string($0.text) }),
+                    ]).text
+                )
+                for warning in warnings { complain(warning) }
+            }
         }
 
         private var domains: [AuthorizedDomain] { authorizedDomains.compactMap(AuthorizedDomain.init) }
@@ -80,14 +95,9 @@ extension ProjectCommand {
         }
 
         /// The hosts that may receive codes and sessions, and the command that adds one.
-        private var authorization: String {
+        private var authorization: [String] {
             let names = domains.isEmpty ? "none" : domains.map(\.text).joined(separator: ", ")
-            let warnings = domains.compactMap { domain in
-                SharedHosts.sharedHost(of: domain.host).map { sharedHost in
-                    "warning: \(domain.text): anyone can get a name under \(sharedHost); use your own domain"
-                }
-            }
-            let lines = [
+            return [
                 "authorized domains: \(names)",
                 domains.isEmpty
                     ? "Sign-in links and providers cannot return to a web app until you list its host:"
@@ -95,7 +105,14 @@ extension ProjectCommand {
                 "  echo 'authorizedDomains: [app.example.com]' >domains.yaml",
                 "  concord policy apply domains.yaml",
             ]
-            return (lines + warnings).joined(separator: "\n")
+        }
+
+        private var warnings: [String] {
+            domains.compactMap { domain in
+                SharedHosts.sharedHost(of: domain.host).map { sharedHost in
+                    "warning: \(domain.text): anyone can get a name under \(sharedHost); use your own domain"
+                }
+            }
         }
     }
 }

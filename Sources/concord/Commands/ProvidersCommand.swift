@@ -4,6 +4,7 @@ import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import IdentityProviders
+import JSON
 
 /// `concord providers`: the registrations of identity providers.
 struct ProvidersCommand: AsyncParsableCommand {
@@ -73,19 +74,35 @@ extension ProvidersCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
 
+        @Option(help: "Output format.")
+        var format: ListFormat = .text
+
         func perform() async throws {
             let database = try DatabaseConfiguration(try configuration.sources())
             let records = try await withClient(database.postgres) { client in
                 try await AccountStore(client: client).providerConfigs(tenant: .project)
             }
-            for record in records {
-                let state = record.isEnabled ? "enabled" : "disabled"
-                let domains = record.emailDomains.joined(separator: ",")
-                try say(
-                    "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
-                        + (domains.isEmpty ? "" : "  emailDomains: \(domains)")
-                )
+            switch format {
+            case .text: for record in records { try say(Self.line(record)) }
+            case .json, .ndjson: try Self.listing.print(records, as: format)
             }
+        }
+
+        private static func line(_ record: ProviderConfigRecord) -> String {
+            let state = record.isEnabled ? "enabled" : "disabled"
+            let domains = record.emailDomains.joined(separator: ",")
+            return "\(padded(record.provider.rawValue, to: 16))  \(padded(state, to: 8))  \(record.clientID ?? "-")"
+                + (domains.isEmpty ? "" : "  emailDomains: \(domains)")
+        }
+
+        private static var listing: Listing<ProviderConfigRecord> {
+            Listing([
+                .init("provider", nil) { .string($0.provider.rawValue) },
+                .init("enabled", nil) { .bool($0.isEnabled) },
+                .init("clientId", nil) { $0.clientID.map { .string($0) } },
+                .init("issuer", nil) { $0.issuer.map { .string($0) } },
+                .init("emailDomains", nil) { .array($0.emailDomains.map { .string($0) }) },
+            ])
         }
     }
 }

@@ -1,6 +1,7 @@
 import AccountOperations
 import AccountStore
 import ArgumentParser
+import JSON
 
 /// `concord service-account`: backends that act as administrators.
 struct ServiceAccountCommand: AsyncParsableCommand {
@@ -82,13 +83,26 @@ extension ServiceAccountCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
 
+        @Option(help: "Output format.")
+        var format: ListFormat = .text
+
         func perform() async throws {
             let database = try DatabaseConfiguration(try configuration.sources())
-            try await withClient(database.postgres) { client in
-                for account in try await AccountStore(client: client).serviceAccounts() {
-                    try say("\(account.keyID)  \(account.email)")
-                }
+            let accounts = try await withClient(database.postgres) { client in
+                try await AccountStore(client: client).serviceAccounts()
             }
+            try Self.listing.print(accounts, as: format)
+        }
+
+        private static var listing: Listing<ServiceAccountRecord> {
+            Listing(
+                [
+                    .init("keyId", "KEY") { .string($0.keyID) },
+                    .init("email", "NAME") { .string($0.email) },
+                    .init("createdAt", "CREATED") { .string(RFC3339.text($0.createdAt)) },
+                ],
+                hasHeading: false
+            )
         }
     }
 

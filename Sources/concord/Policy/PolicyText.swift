@@ -30,6 +30,22 @@ enum PolicyText {
         return lines.joined(separator: "\n")
     }
 
+    /// One object: `version`, and `policy` with every value in force.
+    static func json(_ state: PolicyState) -> String {
+        var policy = JSONValue.object([:])
+        for field in ProjectConfigField.all {
+            guard let value = field.value(in: state.project.settings) else { continue }
+            policy = policy.setting(value, at: field.path[...])
+        }
+        let providers = state.providers.map { provider in
+            (provider.provider.rawValue, JSONValue.object(["enabled": .bool(provider.isEnabled)]))
+        }
+        if !providers.isEmpty {
+            policy = policy.setting(.object([String: JSONValue](uniqueKeysWithValues: providers)), at: ["providers"])
+        }
+        return JSONValue.object(["version": .integer(state.project.version), "policy": policy]).text
+    }
+
     /// The differences as aligned lines `name  before → after`. If a list or an object is too long for its line, a line
     /// for each added (`+`) or removed (`-`) entry follows.
     ///

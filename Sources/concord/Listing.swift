@@ -1,0 +1,81 @@
+import JSON
+
+/// A list that a command prints. Its columns are declared once, for a table and for JSON.
+struct Listing<Row> {
+    struct Column {
+        fileprivate let key: String
+        fileprivate let heading: String?
+        fileprivate let value: (Row) -> JSONValue?
+        fileprivate let text: (Row) -> String
+
+        /// - Parameters:
+        ///   - key: the name in JSON, in camel case.
+        ///   - heading: the heading of the column; `nil` if only JSON has it.
+        ///   - value: the value in JSON; `nil` leaves the member out.
+        init(_ key: String, _ heading: String?, _ value: @escaping (Row) -> JSONValue?) {
+            self.init(key, heading, value) { row in Self.text(value(row)) }
+        }
+
+        /// - Parameter text: the cell of the table.
+        init(
+            _ key: String,
+            _ heading: String?,
+            _ value: @escaping (Row) -> JSONValue?,
+            text: @escaping (Row) -> String
+        ) {
+            self.key = key
+            self.heading = heading
+            self.value = value
+            self.text = text
+        }
+
+        private static func text(_ value: JSONValue?) -> String {
+            switch value {
+            case .string(let text): text
+            case .bool(let answer): answer ? "yes" : "no"
+            case .array(let items): items.isEmpty ? "-" : items.map { text($0) }.joined(separator: ", ")
+            case nil, .null: "-"
+            case .some(let other): other.text
+            }
+        }
+    }
+
+    private let columns: [Column]
+    /// The text of an empty list.
+    private let none: String?
+    private let hasHeading: Bool
+
+    /// - Parameters:
+    ///   - none: the text of an empty list; `nil` prints no text.
+    ///   - hasHeading: true if the table begins with the headings.
+    init(_ columns: [Column], none: String? = nil, hasHeading: Bool = true) {
+        self.columns = columns
+        self.none = none
+        self.hasHeading = hasHeading
+    }
+
+    func print(_ rows: [Row], as format: ListFormat) throws {
+        switch format {
+        case .text: if let text = table(rows) { try say(text) }
+        case .json: try say(json(rows))
+        case .ndjson: for row in rows { try say(object(row).text) }
+        }
+    }
+
+    /// The table; `nil` if there is no text to print.
+    func table(_ rows: [Row]) -> String? {
+        guard !rows.isEmpty else { return none }
+        let shown = columns.filter { $0.heading != nil }
+        let heading = hasHeading ? [shown.compactMap(\.heading)] : []
+        return TextTable.text(heading + rows.map { row in shown.map { $0.text(row) } })
+    }
+
+    /// An array of objects.
+    func json(_ rows: [Row]) -> String { JSONValue.array(rows.map(object)).text }
+
+    func object(_ row: Row) -> JSONValue {
+        var members: [String: JSONValue] = [:]
+        for column in columns { members[column.key] = column.value(row) }
+        return .object(members)
+    }
+}
