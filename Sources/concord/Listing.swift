@@ -56,18 +56,20 @@ struct Listing<Row> {
 
     func print(_ rows: [Row], as format: ListFormat) throws {
         switch format {
-        case .text: if let text = table(rows) { try say(text) }
+        case .text: if let text = table(rows, fitting: Terminal.width) { try say(text) }
         case .json: try say(json(rows))
         case .ndjson: for row in rows { try say(object(row).text) }
         }
     }
 
     /// The table; `nil` if there is no text to print.
-    func table(_ rows: [Row]) -> String? {
+    ///
+    /// - Parameter width: the number of columns of the terminal; `nil` for no limit.
+    func table(_ rows: [Row], fitting width: Int? = nil) -> String? {
         guard !rows.isEmpty else { return none }
         let shown = columns.filter { $0.heading != nil }
         let heading = hasHeading ? [shown.compactMap(\.heading)] : []
-        return TextTable.text(heading + rows.map { row in shown.map { $0.text(row) } })
+        return TextTable.text(heading + rows.map { row in shown.map { $0.text(row) } }, fitting: width)
     }
 
     /// An array of objects.

@@ -56,6 +56,32 @@ struct AuditCommandTests {
         }
     }
 
+    @Test func `a limit prints the counts first, then the most serious findings`() async throws {
+        try await Self.withAccounts { database in
+            let (status, output, _) = try await Self.concord(["run", "--limit", "1"], database)
+            #expect(status == .exited(1))
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            #expect(lines.first == "5 accounts, 3 findings")
+            let heading = try #require(lines.firstIndex { $0.hasPrefix("SEVERITY") })
+            #expect(lines[heading - 1] == "" && lines[heading + 1].hasPrefix("error     identifier-without-claim"))
+            #expect(lines[heading + 2].hasPrefix("and 2 more"), "\(output)")
+        }
+    }
+
+    @Test func `a summary prints the counts alone, for people and for programs`() async throws {
+        try await Self.withAccounts { database in
+            let (status, output, _) = try await Self.concord(["run", "--summary"], database)
+            #expect(status == .exited(1) && output.hasPrefix("5 accounts, 3 findings\n"))
+            #expect(!output.contains("SEVERITY") && !output.contains("user-"), "\(output)")
+            let object = try await Self.concord(["run", "--summary", "--format", "ndjson"], database).output
+            #expect(try JSONValue(parsing: Array(object.utf8))["type"]?.string == "summary")
+            for refused in [["--summary", "--format", "csv"], ["--summary", "--limit", "1"], ["--limit", "-1"]] {
+                let ending = try await Self.concord(["run"] + refused, database)
+                #expect(ending.status == .exited(64), "\(refused): \(ending.error)")
+            }
+        }
+    }
+
     @Test func `the exit code shows if there is a finding of the given severity or higher`() async throws {
         try await Self.withAccounts { database in
             for (arguments, status) in [

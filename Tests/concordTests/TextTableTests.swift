@@ -11,6 +11,25 @@ struct TextTableTests {
         #expect(TextTable.lines([]).isEmpty)
     }
 
+    @Test func `the widest columns are cut with a sign until a line fits the terminal`() {
+        let rows = [["ID", "RULE", "FOUND"], ["0123456789abcdef", "a-rule-with-a-name", "address: ada@example.com"]]
+        let lines = TextTable.lines(rows, fitting: 50)
+        #expect(
+            lines == ["ID                RULE             FOUND", "0123456789abcdef  a-rule-with-a-…  address: ada@e…"]
+        )
+        #expect(lines.allSatisfy { $0.displayWidth <= 50 })
+        #expect(TextTable.lines(rows, fitting: 100) == TextTable.lines(rows))
+        let narrow = TextTable.lines(rows, fitting: 10)
+        #expect(narrow[1] == "0123456789abcdef  a-rule-wi…  address: …", "an id is whole, and a column has 10 at least")
+    }
+
+    @Test func `wide and combining characters have the width that a terminal gives them`() {
+        #expect("王小明".displayWidth == 6 && "e\u{301}".displayWidth == 1 && "👍".displayWidth == 2)
+        #expect("ünder".displayWidth == 5 && "".displayWidth == 0)
+        #expect("王小明".cut(to: 4) == "王…" && "王小明".cut(to: 5) == "王小…" && "abc".cut(to: 3) == "abc")
+        #expect(TextTable.lines([["王", "x"], ["abc", "y"]]) == ["王   x", "abc  y"])
+    }
+
     @Test func `the name of the text format may also be table`() {
         #expect(OutputFormat(argument: "table") == .text)
         #expect(OutputFormat(argument: "text") == .text && OutputFormat(argument: "json") == .json)

@@ -6,7 +6,9 @@ enum AuditRuleText {
     /// Three columns with a heading.
     static func list(_ rules: [AuditRule]) -> String {
         TextTable.text(
-            [["SEVERITY", "RULE", "WHAT IT FINDS"]] + rules.map { [$0.severity.rawValue, $0.id, $0.summary] }
+            [["SEVERITY", "RULE", "WHAT IT FINDS"]] + rules.map { [$0.severity.rawValue, $0.id, $0.summary] },
+            fitting: Terminal.width,
+            whole: [0, 1]
         )
     }
 

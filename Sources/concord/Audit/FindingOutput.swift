@@ -18,16 +18,41 @@ enum FindingFormat: String, CaseIterable, ExpressibleByArgument {
     case sarif
 }
 
-/// Prints each finding at once, so that memory does not grow.
+/// The findings that are printed.
+enum FindingExtent: Sendable, Hashable {
+    /// All, each at once, and the counts at the end.
+    case all
+    /// The counts, then at most this many findings, the most serious first.
+    case first(Int)
+    case countsOnly
+
+    /// Number of findings that a terminal shows.
+    static let shownByDefault = 50
+}
+
+/// Prints each finding at once, or holds as many as are printed after the counts, so that memory does not grow.
 final class FindingOutput: Sendable {
+    private struct Held {
+        var findings: [AuditRule.Severity: [[String]]] = [:]
+    }
+
     private let format: FindingFormat
+    private let extent: FindingExtent
     private let rules: [AuditRule]
     private let style: Style
     private let now: Timestamp
     private let count = Mutex(0)
+    private let held = Mutex(Held())
 
-    init(_ format: FindingFormat, rules: [AuditRule], showsIdentifiers: Bool, at now: Timestamp) {
+    init(
+        _ format: FindingFormat,
+        _ extent: FindingExtent,
+        rules: [AuditRule],
+        showsIdentifiers: Bool,
+        at now: Timestamp
+    ) {
         self.format = format
+        self.extent = extent
         self.rules = rules
         self.now = now
         style = Style(
@@ -46,7 +71,7 @@ final class FindingOutput: Sendable {
     }
 
     func report(_ finding: Finding) throws {
-        try report { format in
+        try report(style.cells(finding), finding.severity) { format in
             switch format {
             case .text: style.line(finding)
             case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
@@ -58,7 +83,7 @@ final class FindingOutput: Sendable {
 
     /// Prints a finding about the project's configuration, which names no account.
     func report(_ finding: ProjectFinding) throws {
-        try report { format in
+        try report(style.cells(finding), finding.rule.severity) { format in
             switch format {
             case .text: style.line(finding)
             case .ndjson: JSONWriter.text { style.write(finding, to: &$0) }
@@ -68,7 +93,21 @@ final class FindingOutput: Sendable {
         }
     }
 
-    private func report(_ text: (FindingFormat) -> String) throws {
+    private func report(
+        _ cells: @autoclosure () -> [String],
+        _ severity: AuditRule.Severity,
+        _ text: (FindingFormat) -> String
+    ) throws {
+        switch extent {
+        case .all: break
+        case .countsOnly: return
+        case .first(let limit):
+            return held.withLock { held in
+                if held.findings[severity, default: []].count < limit {
+                    held.findings[severity, default: []].append(cells())
+                }
+            }
+        }
         let index = count.withLock { count in
             count += 1
             return count - 1
@@ -86,7 +125,11 @@ final class FindingOutput: Sendable {
     /// Prints the text after the last finding.
     func end(_ result: Audit.Progress) throws {
         switch format {
-        case .text: try say(style.summary(result, rules))
+        case .text:
+            let total = result.findings.values.reduce(0, +)
+            if extent == .all, total > 0 { try say("") }
+            try say(style.summary(result, rules))
+            try sayHeld(of: total)
         case .ndjson:
             try say(
                 JSONWriter.text { writer in
@@ -104,8 +147,29 @@ final class FindingOutput: Sendable {
         try flushOutput()
     }
 
+    /// Prints the held findings, the most serious first.
+    ///
+    /// - Parameter total: number of all findings.
+    private func sayHeld(of total: Int64) throws {
+        guard case .first(let limit) = extent, total > 0 else { return }
+        let findings = held.withLock(\.findings)
+        let rows = AuditRule.Severity.allCases.reversed().flatMap { severity in
+            findings[severity, default: []].map { (severity, $0) }
+        }
+        .prefix(limit)
+        if !rows.isEmpty {
+            try say("")
+            let lines = TextTable.lines([Style.headings] + rows.map(\.1), fitting: Terminal.width, whole: [0, 2])
+            try say(lines[0])
+            for (row, line) in zip(rows, lines.dropFirst()) { try say(style.coloringSeverity(of: line, row.0)) }
+        }
+        let rest = total - Int64(rows.count)
+        if rest > 0 { try say("and \(grouped(rest)) more: --limit shows more, --format ndjson lists all") }
+    }
+
     /// Prints the text after the last finding of a run that was stopped.
     func breakOff() throws {
+        if format == .text { try sayHeld(of: Int64(held.withLock { $0.findings.values.reduce(0) { $0 + $1.count } })) }
         if format == .sarif { try say(SARIF.end(Audit.Progress(), at: now, isComplete: false)) }
         try flushOutput()
     }
@@ -123,6 +187,24 @@ struct Style: Sendable {
 
     private static let ruleWidth = AuditRule.all.map(\.id.count).max() ?? 0
     static let userWidth = 28
+
+    static let headings = ["SEVERITY", "RULE", "USER", "FOUND"]
+
+    /// The columns of a finding.
+    func cells(_ finding: Finding) -> [String] {
+        let user = Self.name(of: finding.user, tenant: finding.tenant)
+        return [finding.severity.rawValue, finding.rule, user, found(finding.evidence)]
+    }
+
+    func cells(_ finding: ProjectFinding) -> [String] {
+        [finding.rule.severity.rawValue, finding.rule.id, Self.project, found(finding.evidence)]
+    }
+
+    /// Colours the first column of a line.
+    func coloringSeverity(of line: String, _ severity: AuditRule.Severity) -> String {
+        let name = severity.rawValue
+        return line.hasPrefix(name) ? colored(name, severity) + line.dropFirst(name.count) : line
+    }
 
     var heading: String {
         "\(padded("SEVERITY", to: 8))  \(padded("RULE", to: Self.ruleWidth))  \(padded("USER", to: Self.userWidth))  FOUND"
@@ -164,7 +246,7 @@ struct Style: Sendable {
         guard total > 0 else {
             return "\(accounts), nothing found by \(rules.count) \(rules.count == 1 ? "rule" : "rules")"
         }
-        var lines = ["", "\(accounts), \(grouped(total)) \(total == 1 ? "finding" : "findings")"]
+        var lines = ["\(accounts), \(grouped(total)) \(total == 1 ? "finding" : "findings")"]
         for severity in AuditRule.Severity.allCases.reversed() {
             for rule in rules where rule.severity == severity {
                 guard let count = result.findings[rule.id], count > 0 else { continue }

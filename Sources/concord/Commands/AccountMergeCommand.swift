@@ -303,7 +303,7 @@ enum MergeText {
                 guard let taken = line.taken else { return [line.field.name] + texts + ["to be chosen", ""] }
                 return [line.field.name] + texts + [text(of: line, taken), line.isAlike ? "both" : words(for: taken)]
             } + factors(preview, style)
-        var lines = TextTable.lines(rows)
+        var lines = TextTable.lines(rows, fitting: Terminal.width)
         let dropped = plan.lines.compactMap { line in
             line.dropped.map { [line.field.name, text(of: line, $0), "of \(words(for: $0))"] }
         }

@@ -45,8 +45,36 @@ extension AuditCommand {
         @Option(help: "Output format.")
         var format: FindingFormat = .text
 
+        @Flag(help: "Print only the number of findings by rule.")
+        var summary = false
+
+        @Option(
+            help: ArgumentHelp(
+                "Print the numbers by rule, then at most this many findings, the most serious first. Default: \(FindingExtent.shownByDefault) on a terminal, all otherwise.",
+                valueName: "number"
+            )
+        )
+        var limit: Int?
+
         @Option(help: "Lowest severity that makes the command exit with 1: note, warning, error, or never.")
         var failOn: Threshold = .error
+
+        func validate() throws {
+            if summary, format != .text, format != .ndjson {
+                throw ValidationError("--summary needs --format text or ndjson")
+            }
+            if limit != nil, format != .text { throw ValidationError("--limit needs --format text") }
+            if let limit, !(0...100_000).contains(limit) {
+                throw ValidationError("--limit: give a number from 0 to 100000")
+            }
+            guard limit == nil || !summary else { throw ValidationError("give --limit or --summary, not both") }
+        }
+
+        private var extent: FindingExtent {
+            if summary { return .countsOnly }
+            if let limit { return .first(limit) }
+            return format == .text && Terminal.width != nil ? .first(FindingExtent.shownByDefault) : .all
+        }
 
         func perform() async throws {
             let configuration = try AuditConfiguration(try configuration.sources())
@@ -77,7 +105,13 @@ extension AuditCommand {
             )
             let total: Int64? =
                 if case .all = selection { try await snapshots.estimatedCount() } else { nil }
-            let output = FindingOutput(format, rules: rules, showsIdentifiers: reading.showIdentifiers, at: terms.now)
+            let output = FindingOutput(
+                format,
+                extent,
+                rules: rules,
+                showsIdentifiers: reading.showIdentifiers,
+                at: terms.now
+            )
             let walk = SnapshotWalk(total: total, after: cursor.start)
             try output.begin()
             // With a cursor, an earlier run has reported these.

@@ -180,7 +180,8 @@ struct AuditPlansCommand: ReportingCommand {
                 grouped(plan.steps), grouped(plan.applied), plan.skipped.map(grouped) ?? "", grouped(plan.undone),
             ]
         }
-        return TextTable.text([["PLAN", "BEGUN", "FINISHED", "STEPS", "APPLIED", "SKIPPED", "UNDONE"]] + rows)
+        let heading = ["PLAN", "BEGUN", "FINISHED", "STEPS", "APPLIED", "SKIPPED", "UNDONE"]
+        return TextTable.text([heading] + rows, fitting: Terminal.width)
     }
 
     private static func json(_ plans: [AppliedPlan]) -> String {

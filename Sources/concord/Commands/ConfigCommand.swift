@@ -29,7 +29,7 @@ extension ConfigCommand {
             let sources = try options.sources()
             let lines = ConfigurationTable.effective(sources)
             switch format {
-            case .text: try say(ConfigCommand.text(lines))
+            case .text: try say(ConfigCommand.text(lines, fitting: Terminal.width))
             case .json: try say(try ConfigCommand.json(lines))
             }
             let mistakes = ConfigurationMistakes.inSettings(of: sources)
@@ -85,7 +85,12 @@ extension ConfigCommand {
     }
 
     /// Three columns: key, value, origin.
-    static func text(_ lines: [ConfigurationTable.Line]) -> String {
+    ///
+    /// - Parameter width: the number of columns of the terminal; `nil` for no limit.
+    static func text(_ lines: [ConfigurationTable.Line], fitting width: Int? = nil) -> String {
+        if let width {
+            return TextTable.text(lines.map { [$0.name, $0.value, $0.origin.description] }, fitting: width)
+        }
         let nameWidth = lines.map(\.name.count).max() ?? 0
         let valueWidth = lines.map(\.value.count).filter { $0 <= 40 }.max() ?? 0
         return lines.map { line in

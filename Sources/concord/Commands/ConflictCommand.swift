@@ -219,7 +219,7 @@ enum ConflictText {
                     conflict.kind.rawValue,
                 ]
             }
-        return TextTable.text(rows)
+        return TextTable.text(rows, fitting: Terminal.width, whole: [0, 5])
     }
 
     /// The JSON object of the route.

@@ -84,7 +84,7 @@ extension MigrateCommand {
         func perform() async throws {
             let status = try await directory.withMigrator(configuration) { try await $0.status() }
             switch format {
-            case .text: try say(MigrateReport.text(status))
+            case .text: try say(MigrateReport.text(status, fitting: Terminal.width))
             case .json: try say(try MigrateReport.json(status))
             }
             guard status.isUpToDate else { throw ExitCode.answerIsNo }

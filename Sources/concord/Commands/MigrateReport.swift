@@ -31,7 +31,9 @@ enum MigrateReport {
     /// The same of a finished run, with durations and the version of the schema.
     static func json(_ steps: [CompletedStep], _ state: SchemaState) -> String {
         let files = steps.map { step in
-            JSONValue.object(["file": .string("\(step.file)"), "durationMilliseconds": .integer(Int64(step.milliseconds))])
+            JSONValue.object([
+                "file": .string("\(step.file)"), "durationMilliseconds": .integer(Int64(step.milliseconds)),
+            ])
         }
         return JSONValue.object([
             "dryRun": .bool(false), "migrations": .array(files), "refusals": .array([]),
@@ -48,19 +50,28 @@ enum MigrateReport {
     }
 
     /// A table of all migrations, the refusals, and a last line with the next step.
-    static func text(_ status: MigrationStatus) -> String {
-        let nameWidth = status.entries.map(\.name.count).max() ?? 0
-        var lines = status.entries.map { entry in
-            var line = "\(fourDigits(entry.version))  \(padded(entry.name, to: nameWidth))  \(entry.condition.rawValue)"
+    ///
+    /// - Parameter width: the number of columns of the terminal; `nil` for no limit. Names are cut until a line fits.
+    static func text(_ status: MigrationStatus, fitting width: Int? = nil) -> String {
+        let nameWidth = status.entries.map(\.name.displayWidth).max() ?? 0
+        var lines = entries(of: status, nameWidth: nameWidth)
+        let excess = width.map { (lines.map(\.displayWidth).max() ?? 0) - $0 } ?? 0
+        if excess > 0 { lines = entries(of: status, nameWidth: max(10, nameWidth - excess)) }
+        lines += status.refusals.map { "refused: \($0)" }
+        lines.append(summary(of: status))
+        return lines.joined(separator: "\n")
+    }
+
+    private static func entries(of status: MigrationStatus, nameWidth: Int) -> [String] {
+        status.entries.map { entry in
+            let name = padded(entry.name.cut(to: nameWidth), to: nameWidth)
+            var line = "\(fourDigits(entry.version))  \(name)  \(entry.condition.rawValue)"
             if let row = entry.applied, let appliedAt = row.appliedAt, let milliseconds = row.durationMilliseconds {
                 let condition = String(repeating: " ", count: max(0, 11 - entry.condition.rawValue.count))
                 line += "\(condition)  \(appliedAt)  \(milliseconds) ms  concord \(row.toolVersion)"
             }
             return line
         }
-        lines += status.refusals.map { "refused: \($0)" }
-        lines.append(summary(of: status))
-        return lines.joined(separator: "\n")
     }
 
     private static func summary(of status: MigrationStatus) -> String {

@@ -233,7 +233,7 @@ extension OutboxCommand {
                     message.reason ?? "-", message.recipient ?? "-",
                 ]
             }
-        return TextTable.text(rows)
+        return TextTable.text(rows, fitting: Terminal.width)
     }
 
     /// An array of objects.

@@ -14,7 +14,7 @@ enum PolicyHistoryText {
                     version.attribution.reason ?? "-",
                 ]
             }
-        let table = TextTable.lines(rows)
+        let table = TextTable.lines(rows, fitting: Terminal.width, whole: [0, 1])
         let changes = versions.map { PolicyText.lines($0.changes).map { "    \($0)" } }
         return (table.prefix(1) + zip(table.dropFirst(), changes).flatMap { [$0] + $1 }).joined(separator: "\n")
     }

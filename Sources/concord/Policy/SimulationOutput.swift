@@ -175,7 +175,8 @@ final class SimulationOutput: Sendable {
                     count.examples.prefix(1).map { "\($0.user.rawValue), \($0.decision.text)" }.joined(),
                 ]
             }
-        lines += TextTable.lines(rows, rightAligned: 2).map { "  \($0)" }
+        let width = Terminal.width.map { $0 - 2 }
+        lines += TextTable.lines(rows, rightAligned: 2, fitting: width, whole: [0, 1, 5]).map { "  \($0)" }
         return lines.joined(separator: "\n")
     }
 
