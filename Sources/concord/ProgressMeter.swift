@@ -1,7 +1,47 @@
+import ArgumentParser
 import Glibc
 import Synchronization
 
-/// A progress line on a terminal. Prints no text if standard error is not a terminal.
+/// The options of commands that show their progress.
+struct ProgressOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Print no progress, and on standard error only warnings and errors.")
+    var quiet = false
+
+    @Flag(help: "Print no progress.")
+    var noProgress = false
+
+    /// True if standard error is a terminal whose user wants progress.
+    var showsProgress: Bool { !quiet && !noProgress && isatty(STDERR_FILENO) == 1 }
+}
+
+/// The progress line of this process. At most one is on the terminal, and it is wiped before any other text is written
+/// there, on either stream.
+enum ProgressLine {
+    private static let isShown = Mutex(false)
+    private static let wiping = "\r\u{1B}[K"
+
+    /// Wipes the line, and then runs `write`. No line is shown meanwhile.
+    static func wipe<Failure: Error>(_ write: () throws(Failure) -> Void) throws(Failure) {
+        try isShown.withLock { isShown throws(Failure) in
+            if isShown { emitUnwiped(wiping) }
+            isShown = false
+            try write()
+        }
+    }
+
+    static func show(_ text: String) {
+        isShown.withLock { isShown in
+            emitUnwiped("\r\(text)\u{1B}[K")
+            isShown = true
+        }
+    }
+
+    private static func emitUnwiped(_ text: String) {
+        try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error")
+    }
+}
+
+/// The progress of a command, for the progress line.
 final class ProgressMeter: Sendable {
     private struct State {
         var shownAt: ContinuousClock.Instant?
@@ -15,11 +55,14 @@ final class ProgressMeter: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
 
-    /// - `total`: the estimated total; `nil` if unknown.
-    init(total: Int64?, noun: String, isTerminal: Bool = isatty(STDERR_FILENO) == 1) {
+    /// - Parameters:
+    ///   - total: the estimated total; `nil` if unknown.
+    ///   - noun: the noun of the counted things, in the plural.
+    ///   - isShown: false prints no text.
+    init(total: Int64?, noun: String, isShown: Bool) {
         self.total = total
         self.noun = noun
-        isShown = isTerminal
+        self.isShown = isShown
     }
 
     /// Shows that `count` are done, a few times a second at most.
@@ -31,12 +74,12 @@ final class ProgressMeter: Sendable {
             state.shownAt = now
             return true
         }
-        if isDue { write("\r\(Self.line(count, of: total, noun, after: now - start))\u{1B}[K") }
+        if isDue { ProgressLine.show(Self.line(count, of: total, noun, after: now - start)) }
     }
 
     /// Clears the line.
     func clear() {
-        if isShown { write("\r\u{1B}[K") }
+        if isShown { ProgressLine.wipe {} }
     }
 
     /// `123,000 of about 1,000,000 accounts, 85,000 a second, 10 s left`
@@ -56,10 +99,6 @@ final class ProgressMeter: Sendable {
     private static func span(_ seconds: Int64) -> String {
         if seconds >= 3600 { return "\(seconds / 3600) h \(seconds % 3600 / 60) min" }
         return seconds >= 60 ? "\(seconds / 60) min \(seconds % 60) s" : "\(seconds) s"
-    }
-
-    private func write(_ text: String) {
-        emit(text)
     }
 }
 

@@ -32,7 +32,13 @@ private struct StandardOutput {
         let rest = bytes
         bytes.removeAll(keepingCapacity: true)
         do throws(OutputFailure) {
-            try writeAll(rest[...], to: STDOUT_FILENO, named: "standard output")
+            if isTerminal {
+                try ProgressLine.wipe { () throws(OutputFailure) in
+                    try writeAll(rest[...], to: STDOUT_FILENO, named: "standard output")
+                }
+            } else {
+                try writeAll(rest[...], to: STDOUT_FILENO, named: "standard output")
+            }
         } catch {
             failure = error
             throw error
@@ -68,9 +74,9 @@ func complain(_ text: String) {
     emit(text.split(separator: "\n").map { "concord: \($0)\n" }.joined())
 }
 
-/// Writes `text` unchanged to standard error. A failure cannot be reported.
+/// Writes `text` unchanged to standard error, in the place of a progress line. A failure cannot be reported.
 func emit(_ text: String) {
-    try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error")
+    ProgressLine.wipe { try? writeAll(Array(text.utf8)[...], to: STDERR_FILENO, named: "standard error") }
 }
 
 /// Writes all of `bytes`, with several system calls if needed.

@@ -35,4 +35,13 @@ struct TextTableTests {
         #expect(OutputFormat(argument: "text") == .text && OutputFormat(argument: "json") == .json)
         #expect(OutputFormat(argument: "csv") == nil)
     }
+
+    @Test func `colours follow the flag, the terminal and NO_COLOR`() {
+        #expect(ColorMode.auto.isOn(isTerminal: true, environment: [:]))
+        #expect(!ColorMode.auto.isOn(isTerminal: false, environment: [:]))
+        #expect(!ColorMode.auto.isOn(isTerminal: true, environment: ["NO_COLOR": "1"]))
+        #expect(!ColorMode.auto.isOn(isTerminal: true, environment: ["TERM": "dumb"]))
+        #expect(ColorMode.always.isOn(isTerminal: false, environment: ["NO_COLOR": "1"]))
+        #expect(!ColorMode.never.isOn(isTerminal: true, environment: [:]))
+    }
 }

@@ -49,6 +49,7 @@ final class FindingOutput: Sendable {
         _ extent: FindingExtent,
         rules: [AuditRule],
         showsIdentifiers: Bool,
+        isColored: Bool,
         at now: Timestamp
     ) {
         self.format = format
@@ -57,7 +58,7 @@ final class FindingOutput: Sendable {
         self.now = now
         style = Style(
             showsIdentifiers: showsIdentifiers,
-            isColored: format == .text && Style.terminalHasColors
+            isColored: format == .text && isColored
         )
     }
 
@@ -179,11 +180,6 @@ final class FindingOutput: Sendable {
 struct Style: Sendable {
     let showsIdentifiers: Bool
     var isColored = false
-
-    /// True if standard output is a terminal whose user has not requested plain text.
-    static var terminalHasColors: Bool {
-        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
-    }
 
     private static let ruleWidth = AuditRule.all.map(\.id.count).max() ?? 0
     static let userWidth = 28

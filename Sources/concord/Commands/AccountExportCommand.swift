@@ -43,7 +43,8 @@ struct AccountExportCommand: ReportingCommand {
         let export = AccountExport(postgres, withHashes: includePasswordHashes)
         let walk = SnapshotWalk(
             total: try await export.estimatedCount(),
-            advice: output.map { "\($0) was not written" } ?? "what was written is incomplete"
+            advice: output.map { "\($0) was not written" } ?? "what was written is incomplete",
+            showsProgress: readers.progress.showsProgress
         )
         let sink = try ExportSink(path: output)
         let done: ExportedFile
@@ -54,7 +55,7 @@ struct AccountExportCommand: ReportingCommand {
             sink.discard()
             throw error
         }
-        complain("\(done.count) \(done.count == 1 ? "account" : "accounts")")
+        if !readers.progress.quiet { complain("\(done.count) \(done.count == 1 ? "account" : "accounts")") }
         if done.leftOut > 0 {
             complain(
                 "left out \(done.leftOut) linked identities that this format cannot hold; --format ndjson exports them"

@@ -29,6 +29,8 @@ struct AccountImportCommand: ReportingCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
+    @OptionGroup var progress: ProgressOptions
+
     @Option(help: "Format of the file.")
     var format: AccountFormat
 
@@ -113,7 +115,12 @@ struct AccountImportCommand: ReportingCommand {
             // Opened after the input, because both could be the same file.
             let rowErrors = try RowErrors(path: errors, reading: [file] + (identities.map { [$0] } ?? []))
             let accounts = AccountImport(store: store, passwords: passwords, effects: effects)
-            let end = try await FileImport(accounts, options, rowErrors).run(reader)
+            let end = try await FileImport(
+                accounts,
+                options,
+                rowErrors,
+                showsProgress: progress.showsProgress
+            ).run(reader)
             rowErrors.reportRemaining()
             return (end, rowErrors)
         }
@@ -321,8 +328,15 @@ struct FileImport {
     private let accounts: AccountImport
     private let options: AccountImport.Options
     private let rowErrors: RowErrors
+    private let showsProgress: Bool
 
-    init(_ accounts: AccountImport, _ options: AccountImport.Options, _ rowErrors: RowErrors) {
+    init(
+        _ accounts: AccountImport,
+        _ options: AccountImport.Options,
+        _ rowErrors: RowErrors,
+        showsProgress: Bool
+    ) {
+        self.showsProgress = showsProgress
         self.accounts = accounts
         self.options = options
         self.rowErrors = rowErrors
@@ -343,7 +357,7 @@ struct FileImport {
         _ reader: AccountFileReader,
         until interrupt: Interrupt
     ) async -> (counts: ImportCounts, reason: Reason) {
-        let meter = ProgressMeter(total: nil, noun: "accounts")
+        let meter = ProgressMeter(total: nil, noun: "accounts", isShown: showsProgress)
         return await withTaskGroup(of: BatchResult.self) { group in
             var counts = ImportCounts()
             var under = 0

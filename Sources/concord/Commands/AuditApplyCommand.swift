@@ -19,6 +19,8 @@ struct AuditApplyCommand: ReportingCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
+    @OptionGroup var progress: ProgressOptions
+
     @Flag(help: "Apply the plan without asking.")
     var yes = false
 
@@ -62,7 +64,14 @@ struct AuditApplyCommand: ReportingCommand {
                 sealer: sealer,
                 effects: .system
             )
-            let application = PlanApplication(repairs, path: plan, header, count: count, batch: batch)
+            let application = PlanApplication(
+                repairs,
+                path: plan,
+                header,
+                count: count,
+                batch: batch,
+                showsProgress: progress.showsProgress
+            )
             let forecast = try await interrupt.watching { try await application.rehearse(until: interrupt) }
             if dryRun {
                 try say(format == .json ? forecast.json(isDryRun: true) : forecast.forecast)
@@ -121,14 +130,23 @@ struct PlanApplication: Sendable {
     private let header: PlanFile.Header
     private let count: Int64
     private let batch: Int
+    private let showsProgress: Bool
 
     /// - `count`: number of operations in the file.
-    init(_ repairs: AuditRepairs, path: String, _ header: PlanFile.Header, count: Int64, batch: Int) {
+    init(
+        _ repairs: AuditRepairs,
+        path: String,
+        _ header: PlanFile.Header,
+        count: Int64,
+        batch: Int,
+        showsProgress: Bool
+    ) {
         self.repairs = repairs
         self.path = path
         self.header = header
         self.count = count
         self.batch = batch
+        self.showsProgress = showsProgress
     }
 
     /// Returns the outcome that applying the plan would have now. Changes no data.
@@ -149,7 +167,7 @@ struct PlanApplication: Sendable {
         let reader = try PlanReader(path: path)
         guard reader.header == header else { throw AccountFileError.broken("has changed meanwhile", line: 1) }
         var outcome = PlanOutcome(header)
-        let meter = ProgressMeter(total: count, noun: "operations")
+        let meter = ProgressMeter(total: count, noun: "operations", isShown: showsProgress)
         defer { meter.clear() }
         while true {
             var lines: [PlanReader.Line] = []

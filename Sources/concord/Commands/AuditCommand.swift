@@ -42,6 +42,8 @@ extension AuditCommand {
 
         @OptionGroup var cursor: CursorOption
 
+        @OptionGroup var colors: ColorOption
+
         @Option(help: "Output format.")
         var format: FindingFormat = .text
 
@@ -110,9 +112,14 @@ extension AuditCommand {
                 extent,
                 rules: rules,
                 showsIdentifiers: reading.showIdentifiers,
+                isColored: colors.color.isOn(),
                 at: terms.now
             )
-            let walk = SnapshotWalk(total: total, after: cursor.start)
+            let walk = SnapshotWalk(
+                total: total,
+                after: cursor.start,
+                showsProgress: reading.readers.progress.showsProgress
+            )
             try output.begin()
             // With a cursor, an earlier run has reported these.
             let aboutProject = cursor.start == nil ? rules.flatMap { $0.findings(inProjectOf: terms) } : []

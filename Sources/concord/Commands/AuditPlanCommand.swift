@@ -68,7 +68,11 @@ struct AuditPlanCommand: ReportingCommand {
         let total: Int64? = if case .all = selection { try await snapshots.estimatedCount() } else { nil }
         let header = PlanFile.Header(plan: Effects.system.newPlanID(), project: project.id, madeAt: now)
         let writer = PlanWriter(header, showsIdentifiers: reading.showIdentifiers)
-        let walk = SnapshotWalk(total: total, advice: "the plan is incomplete; make it again")
+        let walk = SnapshotWalk(
+            total: total,
+            advice: "the plan is incomplete; make it again",
+            showsProgress: reading.readers.progress.showsProgress
+        )
         let summary = Mutex(PlanSummary())
         let planned = all || !selecting.ruleIDs.isEmpty ? rules : rules.filter { $0.severity == .error }
         let inProject = rules.flatMap { $0.findings(inProjectOf: terms) }

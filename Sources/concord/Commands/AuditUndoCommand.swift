@@ -18,6 +18,8 @@ struct AuditUndoCommand: ReportingCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
+    @OptionGroup var progress: ProgressOptions
+
     @Flag(help: "Undo the plan without asking.")
     var yes = false
 
@@ -83,7 +85,7 @@ struct AuditUndoCommand: ReportingCommand {
         _ plan: AppliedPlan.ID,
         until interrupt: Interrupt
     ) async throws -> Int64 {
-        let meter = ProgressMeter(total: nil, noun: "operations")
+        let meter = ProgressMeter(total: nil, noun: "operations", isShown: progress.showsProgress)
         var (undone, left): (Int64, Int64) = (0, 0)
         var mails: [WithdrawnMail: Int64] = [:]
         func report() throws {

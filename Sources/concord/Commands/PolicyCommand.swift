@@ -41,6 +41,8 @@ extension PolicyCommand {
 
         @OptionGroup var cursor: CursorOption
 
+        @OptionGroup var colors: ColorOption
+
         @Option(
             help: ArgumentHelp(
                 "Repeat decisions since a time, such as 2026-11-22T08:00:00Z, 36h or 7d.",
@@ -122,8 +124,17 @@ extension PolicyCommand {
                 since: SnapshotOptions.instant(since, before: now) ?? now,
                 now: now
             )
-            let output = SimulationOutput(format, subject, showsIdentifiers: reading.showIdentifiers)
-            let walk = SnapshotWalk(total: try await snapshots.estimatedCount(), after: cursor.start)
+            let output = SimulationOutput(
+                format,
+                subject,
+                showsIdentifiers: reading.showIdentifiers,
+                isColored: colors.color.isOn()
+            )
+            let walk = SnapshotWalk(
+                total: try await snapshots.estimatedCount(),
+                after: cursor.start,
+                showsProgress: reading.readers.progress.showsProgress
+            )
             let reached = Mutex(PolicySimulation.Progress())
             try output.begin()
             func simulated() async throws -> (PolicySimulation.Progress, PolicySimulation.History) {
@@ -177,6 +188,8 @@ extension PolicyCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
         @OptionGroup var readers: ReaderOptions
+
+        @OptionGroup var colors: ColorOption
 
         @Option(
             help: ArgumentHelp(
@@ -259,7 +272,12 @@ extension PolicyCommand {
                 since: now,
                 now: now
             )
-            let output = SimulationOutput(.text, subject, showsIdentifiers: false)
+            let output = SimulationOutput(
+                .text,
+                subject,
+                showsIdentifiers: false,
+                isColored: colors.color.isOn()
+            )
             try output.begin()
             try flushOutput()
             if changes.contains(where: { $0.judges == .requests }) {
@@ -276,7 +294,11 @@ extension PolicyCommand {
             let simulation = PolicySimulation(
                 PolicyComparison(present: present.terms(registry), proposed: next.terms(registry))
             )
-            let walk = SnapshotWalk(total: try await snapshots.estimatedCount(), advice: "nothing was changed")
+            let walk = SnapshotWalk(
+                total: try await snapshots.estimatedCount(),
+                advice: "nothing was changed",
+                showsProgress: readers.progress.showsProgress
+            )
             let result = try await walk.run {
                 try await simulation.run(
                     snapshots,

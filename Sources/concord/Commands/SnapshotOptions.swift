@@ -12,6 +12,8 @@ struct ReaderOptions: ParsableArguments {
     @Option(help: .hidden)
     var connections = 2
 
+    @OptionGroup var progress: ProgressOptions
+
     /// The folder for data that does not fit into memory: `TMPDIR`, or `/tmp`.
     static var temporaryFolder: String { FileManager.default.temporaryDirectory.path }
 
@@ -92,15 +94,16 @@ final class SnapshotWalk: Sendable {
     /// - Parameters:
     ///   - total: the estimated number of accounts; `nil` if unknown.
     ///   - start: the place where the run begins.
-    init(total: Int64?, after start: AccountSnapshots.Place?) {
-        meter = ProgressMeter(total: total, noun: "accounts")
+    ///   - showsProgress: true if it shows a progress line.
+    init(total: Int64?, after start: AccountSnapshots.Place?, showsProgress: Bool) {
+        meter = ProgressMeter(total: total, noun: "accounts", isShown: showsProgress)
         reached = Mutex(start)
         advice = nil
     }
 
     /// A run that cannot be continued.
-    init(total: Int64?, advice: String) {
-        meter = ProgressMeter(total: total, noun: "accounts")
+    init(total: Int64?, advice: String, showsProgress: Bool) {
+        meter = ProgressMeter(total: total, noun: "accounts", isShown: showsProgress)
         reached = Mutex(nil)
         self.advice = advice
     }

@@ -36,10 +36,10 @@ final class SimulationOutput: Sendable {
     private let style: Style
     private let examples = Mutex<[SimulatedEffect: [Prediction]]>([:])
 
-    init(_ format: SimulationFormat, _ subject: Subject, showsIdentifiers: Bool) {
+    init(_ format: SimulationFormat, _ subject: Subject, showsIdentifiers: Bool, isColored: Bool) {
         self.format = format
         self.subject = subject
-        style = Style(showsIdentifiers: showsIdentifiers, isColored: format == .text && Style.terminalHasColors)
+        style = Style(showsIdentifiers: showsIdentifiers, isColored: format == .text && isColored)
     }
 
     /// Prints the text before the first account.

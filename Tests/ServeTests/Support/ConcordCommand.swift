@@ -117,6 +117,26 @@ enum ConcordCommand {
         return (result.terminationStatus, result.standardOutput, result.closureResult)
     }
 
+    /// A run with both output streams at one terminal. Returns the text that the terminal received, which ends its lines
+    /// with CR LF.
+    static func atTerminal(
+        _ arguments: [String],
+        _ database: TestDatabase,
+        _ settings: [Environment.Key: String] = [:]
+    ) async throws -> (status: TerminationStatus, text: String) {
+        let terminal = try Terminal()
+        defer { terminal.close() }
+        let result = try await Subprocess.run(
+            try program,
+            arguments: Arguments(arguments),
+            environment: environment(database).updating(settings.mapValues(Optional.some)),
+            input: .none,
+            output: .fileDescriptor(try terminal.user(), closeAfterSpawningProcess: true),
+            error: .fileDescriptor(try terminal.user(), closeAfterSpawningProcess: true)
+        )
+        return (result.terminationStatus, terminal.received())
+    }
+
     enum Answer: Sendable {
         case text(String)
         case signal(Int32)
@@ -176,6 +196,15 @@ private struct Terminal: Sendable {
     }
 
     func type(_ text: String) throws { _ = try keyboard.writeAll(text.utf8) }
+
+    /// Everything that programs wrote, after the last of them ended. A terminal holds about 4 KB.
+    func received() -> String {
+        var (text, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+        while let count = try? buffer.withUnsafeMutableBytes({ try keyboard.read(into: $0) }), count > 0 {
+            text += buffer[..<count]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
 
     func close() { try? keyboard.close() }
 }
