@@ -24,6 +24,7 @@ struct Concord: AsyncParsableCommand {
             ProvidersCommand.self,
             ServiceAccountCommand.self,
             OutboxCommand.self,
+            WebhookCommand.self,
             AccountCommand.self,
             AuditCommand.self,
             ConflictCommand.self,

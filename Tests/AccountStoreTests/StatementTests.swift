@@ -582,6 +582,7 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "OutboxRow.entries", sql: OutboxRow.entries(.failed, countMax: 10).sql, isHot: false),
+        Statement(name: "OutboxRow.entry", sql: OutboxRow.entry(message.id).sql, isHot: false),
         Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
         Statement(
             name: "OutboxRow.giveUp",

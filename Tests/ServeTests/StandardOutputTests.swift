@@ -35,6 +35,7 @@ struct StandardOutputTests {
     /// Sixteen zeros and `ada`.
     private static let conflict = "AAAAAAAAAAAAAAAAAAAAAGFkYQ"
     private static let message = "00000000-0000-4000-8000-000000000002"
+    private static let endpoint = "00000000-0000-4000-8000-000000000003"
 
     /// A database with something to say of everything.
     private static func fill(_ database: TestDatabase) async throws {
@@ -55,6 +56,8 @@ struct StandardOutputTests {
                 VALUES ('\(merge)', 'ada', 'bob', '{}', 'administrator', 'one', 1, 1, now(), now() + interval '1 day');
             INSERT INTO outbox (message_id, kind, state, sealed_payload, created_at, expires_at, next_attempt_at)
                 VALUES ('\(message)', 'mail', 'failed', 'x', now(), now() + interval '1 day', now());
+            INSERT INTO webhook_endpoints (endpoint_id, slot, url, sealed_secret, created_at, disabled_at, disabled_reason)
+                VALUES ('\(endpoint)', 1, 'https://receiver.example', 'x', now(), now(), 'failing');
             INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
                     sealed_credential, opened_at, expires_at)
                 VALUES ('ada', decode(repeat('00', 16), 'hex'), 'open', 'email-already-in-use', 'google.com',
@@ -86,10 +89,15 @@ struct StandardOutputTests {
             Run("migrate down", "--to", "1", "--dry-run"),
             Run("migrate verify"),
             Run("migrate create", "--migrations", folder.path(""), "users"),
-            Run("outbox retry", message), Run("outbox discard", message, "--yes"),
+            Run("outbox show", message), Run("outbox retry", message), Run("outbox discard", message, "--yes"),
             Run("project init", "--id", "demo-other"),
             Run("providers apply", folder.path("providers.yaml")), Run("providers list"),
             Run("policy apply", folder.path("policy.yaml")), Run("policy show"), Run("policy history"),
+            Run("policy diff", "1"), Run("project show"), Run("webhook list"),
+            Run("webhook add", "https://other.example/hook"), Run("webhook enable", endpoint),
+            Run("webhook delete", endpoint, "--yes"), Run("account list"), Run("account disable", "dee", "--yes"),
+            Run("account enable", "dee"), Run("account sign-out", "dee", "--yes"),
+            Run("account delete", "dee", "--yes"),
             Run("service-account create", "--name", "backend", "--base-url", "https://id.example"),
             Run("account import", "--format", "json", folder.path("users.json")), Run("account find", "ada"),
             Run("account show", "ada"), Run("account merge run", "dee", "fay", "--dry-run"),

@@ -39,6 +39,11 @@ package struct OutboxListing: Sendable {
         try await store.outboxEntries(state, countMax: countMax).map(listed)
     }
 
+    /// The message with an id; `nil` if there is none. Sent messages are deleted when they expire.
+    package func message(_ id: OutboxMessage.ID) async throws -> ListedMessage? {
+        try await store.outboxEntry(id).map(listed)
+    }
+
     /// The oldest `countMax` messages of a selection that can be discarded now, oldest first.
     package func discardable(
         _ selection: OutboxSelection,

@@ -30,4 +30,37 @@ extension AccountStore {
             )
         }
     }
+
+    /// Maximum number of versions between two that are compared.
+    private static var comparedMax: Int { 10_000 }
+
+    /// The differences between two versions of the policy; `nil` if one of them does not exist. One round trip.
+    ///
+    /// `to` may be the older one. Registrations that were changed apart from the policy are not included.
+    package func policyChanges(from: Int64, to: Int64) async throws(PostgresError) -> [PolicyState.Change]? {
+        let (oldest, newest) = (min(from, to), max(from, to))
+        let versions = try await projectVersions(after: oldest - 1, countMax: Self.comparedMax)
+        guard let start = versions.first(where: { $0.version == from }),
+            let end = versions.first(where: { $0.version == to })
+        else { return nil }
+        var states: [ProviderID: ProviderStateChange] = [:]
+        // The newest version comes first.
+        for version in versions.reversed() where version.version > oldest && version.version <= newest {
+            for (provider, change) in version.providerChanges {
+                states[provider] = ProviderStateChange(
+                    before: states[provider]?.before ?? change.before,
+                    after: change.after
+                )
+            }
+        }
+        let providers = states.filter { $0.value.before != $0.value.after }.sorted { $0.key < $1.key }
+            .map { provider, change in
+                let isForward = from <= to
+                return PolicyState.Change(
+                    provider,
+                    isForward ? change : ProviderStateChange(before: change.after, after: change.before)
+                )
+            }
+        return PolicyState.Change.ofSettings(start.settings, end.settings) + providers
+    }
 }

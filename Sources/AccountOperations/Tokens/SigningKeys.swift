@@ -93,6 +93,19 @@ package struct SigningKeys: Sendable {
         try await store.signingKeys().filter { $0.purpose == purpose }.sorted { $0.generation < $1.generation }
     }
 
+    /// Keys that are neither stored nor published, for a process that issues no tokens: no server accepts a token that
+    /// they sign.
+    package static func unpublished(_ effects: Effects) throws -> TokenAuthority.KeySet {
+        let start = Date(timeIntervalSince1970: Double(effects.now().secondsSinceEpoch))
+        let key = try SigningKey.generate(
+            id: Hexadecimal.encode(effects.randomBytes(20)),
+            algorithm: .es256,
+            commonName: "unpublished",
+            validity: start..<start.addingTimeInterval(Double(certificateLifetimeSeconds))
+        )
+        return TokenAuthority.KeySet(signing: key, published: [key])
+    }
+
     /// Opens the newest key of each purpose, like a server at start. A process that cannot must not seal anything,
     /// because no server could open it.
     ///

@@ -405,6 +405,11 @@ struct OutboxRow {
         """
     }
 
+    /// The message with an id, of any tenant.
+    static func entry(_ id: PostgresUUID) -> Query<OutboxEntry> {
+        "\(entry.select) WHERE message_id = \(id) AND NOT is_withheld"
+    }
+
     /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed
     /// messages.
     static func retry(_ ids: [PostgresUUID]?, at now: Timestamp, countMax: Int64) -> SQL {
@@ -518,6 +523,11 @@ extension AccountStore {
         countMax: Int
     ) async throws(PostgresError) -> [OutboxEntry] {
         try await client.read(OutboxRow.entries(state, countMax: Int64(countMax)))
+    }
+
+    /// The message with an id, of any tenant; `nil` if there is none.
+    package func outboxEntry(_ id: PostgresUUID) async throws(PostgresError) -> OutboxEntry? {
+        try await client.read(OutboxRow.entry(id)).first
     }
 
     /// Makes failed messages due again, unless they have expired: at most `countMax` of `ids`, or of all failed

@@ -4,10 +4,11 @@ import ArgumentParser
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
-        abstract: "Find, show, merge, import and export accounts.",
+        abstract: "List, find, show, change, merge, import and export accounts.",
         subcommands: [
-            AccountFindCommand.self, AccountShowCommand.self, AccountMergeCommand.self, AccountImportCommand.self,
-            AccountExportCommand.self,
+            AccountListCommand.self, AccountFindCommand.self, AccountShowCommand.self, AccountDisableCommand.self,
+            AccountEnableCommand.self, AccountSignOutCommand.self, AccountDeleteCommand.self,
+            AccountMergeCommand.self, AccountImportCommand.self, AccountExportCommand.self,
         ]
     )
 }

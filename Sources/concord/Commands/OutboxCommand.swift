@@ -9,8 +9,8 @@ import JSON
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "List outgoing messages, retry them, or discard them.",
-        subcommands: [List.self, Retry.self, Discard.self]
+        abstract: "List outgoing messages, show one, retry them, or discard them.",
+        subcommands: [List.self, Show.self, Retry.self, Discard.self]
     )
 
     /// The states of messages that can be listed.
@@ -71,6 +71,48 @@ extension OutboxCommand {
             switch format {
             case .text: try say(OutboxCommand.text(messages, at: now))
             case .json: try say(OutboxCommand.json(messages))
+            }
+        }
+    }
+
+    /// `concord outbox show`
+    struct Show: ReportingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print one message: its state, attempts and last failure.",
+            discussion: """
+                Does not show what the message says. Without the key-encryption keys, no address is shown. Exits with 1 \
+                if there is no such message.
+                """
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "Output format.")
+        var format: OutputFormat = .text
+
+        @Argument(help: ArgumentHelp("Id of the message, as concord outbox list prints it.", valueName: "id"))
+        var id: String
+
+        func validate() throws {
+            guard OutboxListing.named([id]) != nil else {
+                throw ValidationError("an id is a UUID, as concord outbox list prints it")
+            }
+        }
+
+        func perform() async throws {
+            let configuration = try OutboxConfiguration(try configuration.sources())
+            let sealer = try configuration.keys.map { try Sealer($0) }
+            guard let id = OutboxListing.named([id])?.first else { return }
+            let found = try await withClient(configuration.database.postgres) { client in
+                try await OutboxListing(AccountStore(client: client), sealer: sealer).message(id)
+            }
+            guard let found else {
+                complain("there is no such message, or it was deleted after it expired")
+                throw ExitCode.answerIsNo
+            }
+            switch format {
+            case .text: try say(OutboxCommand.text(of: found))
+            case .json: try say(OutboxCommand.object(found).text)
             }
         }
     }
@@ -239,21 +281,31 @@ extension OutboxCommand {
     /// An array of objects.
     static func json(_ messages: [ListedMessage]) -> String { array(messages).text }
 
-    fileprivate static func array(_ messages: [ListedMessage]) -> JSONValue {
-        .array(
-            messages.map { message in
-                var fields: [String: JSONValue] = [
-                    "id": .string(message.id), "state": .string(message.state.rawValue),
-                    "kind": .string(message.kind.rawValue), "attempts": .integer(Int64(message.attempts)),
-                    "createdAt": .string(RFC3339.text(message.createdAt)),
-                    "expiresAt": .string(RFC3339.text(message.expiresAt)),
-                ]
-                if message.state == .pending { fields["nextAttemptAt"] = .string(RFC3339.text(message.nextAttemptAt)) }
-                fields["reason"] = message.reason.map { .string($0) }
-                fields["to"] = message.recipient.map { .string($0) }
-                return .object(fields)
-            }
-        )
+    fileprivate static func array(_ messages: [ListedMessage]) -> JSONValue { .array(messages.map(object)) }
+
+    static func object(_ message: ListedMessage) -> JSONValue {
+        var fields: [String: JSONValue] = [
+            "id": .string(message.id), "state": .string(message.state.rawValue),
+            "kind": .string(message.kind.rawValue), "attempts": .integer(Int64(message.attempts)),
+            "createdAt": .string(RFC3339.text(message.createdAt)),
+            "expiresAt": .string(RFC3339.text(message.expiresAt)),
+        ]
+        if message.state == .pending { fields["nextAttemptAt"] = .string(RFC3339.text(message.nextAttemptAt)) }
+        fields["reason"] = message.reason.map { .string($0) }
+        fields["to"] = message.recipient.map { .string($0) }
+        return .object(fields)
+    }
+
+    /// A line for each property of one message.
+    static func text(of message: ListedMessage) -> String {
+        var lines = [
+            ("id", message.id), ("state", message.state.rawValue), ("kind", message.kind.rawValue),
+            ("to", message.recipient ?? "-"), ("created", RFC3339.text(message.createdAt)),
+            ("expires", RFC3339.text(message.expiresAt)), ("attempts", String(message.attempts)),
+        ]
+        if message.state == .pending { lines.append(("next attempt", RFC3339.text(message.nextAttemptAt))) }
+        lines.append(("reason", message.reason ?? "-"))
+        return TextTable.text(lines)
     }
 
     /// The age in the largest unit that gives at least 1.

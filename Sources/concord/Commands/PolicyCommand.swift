@@ -10,9 +10,9 @@ import Synchronization
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Show the policy, simulate another one, apply it, and list the versions.",
+        abstract: "Show the policy, simulate another one, apply it, and list and compare the versions.",
         discussion: "A policy is the project's configuration and which of its registered providers are enabled.",
-        subcommands: [Simulate.self, Apply.self, Show.self, History.self]
+        subcommands: [Simulate.self, Apply.self, Show.self, History.self, Diff.self]
     )
 
     /// The path of the file as given.
@@ -424,6 +424,48 @@ extension PolicyCommand {
             switch format {
             case .text: try say(PolicyHistoryText.table(versions))
             case .json: try say(PolicyHistoryText.json(versions))
+            }
+        }
+    }
+
+    /// `concord policy diff`
+    struct Diff: ReportingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what differs between two versions of the policy.",
+            discussion: """
+                Registrations that were changed by concord providers apply or over HTTP make no version, and are not \
+                compared. Exits with 0 also if the versions differ, and with 1 if one of them does not exist.
+                """
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "Output format.")
+        var format = OutputFormat.text
+
+        @Argument(help: ArgumentHelp("The version to compare with, such as 3.", valueName: "before"))
+        var before: Int64
+
+        @Argument(help: ArgumentHelp("The other version; by default, the one in force.", valueName: "after"))
+        var after: Int64?
+
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let (before, after) = (before, after)
+            let (changes, newest) = try await withClient(database.postgres) { client in
+                let store = AccountStore(client: client)
+                guard let newest = try await store.project()?.project.version else { throw StartupFailure.noProject }
+                return (try await store.policyChanges(from: before, to: after ?? newest), newest)
+            }
+            guard let changes else {
+                complain("there is no such version: the newest is \(newest). To list them: concord policy history")
+                throw ExitCode.answerIsNo
+            }
+            switch format {
+            case .text:
+                try say(changes.isEmpty ? "no difference" : PolicyText.lines(changes).joined(separator: "\n"))
+            case .json:
+                try say(PolicyHistoryText.json(changes))
             }
         }
     }

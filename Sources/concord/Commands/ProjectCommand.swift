@@ -8,8 +8,8 @@ import JSON
 struct ProjectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "project",
-        abstract: "Create the project that this database serves.",
-        subcommands: [Init.self]
+        abstract: "Create the project that this database serves, or show it.",
+        subcommands: [Init.self, Show.self]
     )
 }
 
@@ -114,6 +114,70 @@ extension ProjectCommand {
                 }
             }
         }
+    }
+}
+
+extension ProjectCommand {
+    /// `concord project show`
+    struct Show: ReportingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the project: its id, its API keys, and what is enabled.",
+            discussion: "An API key is no secret: apps contain it."
+        )
+
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "Output format.")
+        var format: OutputFormat = .text
+
+        func perform() async throws {
+            let database = try DatabaseConfiguration(try configuration.sources())
+            let found = try await withClient(database.postgres) { client in
+                let store = AccountStore(client: client)
+                return (keys: try await store.project()?.apiKeys, state: try await PolicyState.load(store))
+            }
+            guard let keys = found.keys, let state = found.state else { throw StartupFailure.noProject }
+            let report = ProjectText(state: state, apiKeys: keys.sorted())
+            try say(format == .json ? report.json : report.text)
+        }
+    }
+}
+
+/// The output formats of a project.
+struct ProjectText {
+    let state: PolicyState
+    let apiKeys: [String]
+
+    /// Sign-in methods that are enabled, then the enabled providers.
+    private var enabled: [String] {
+        let methods = ProjectConfigField.all.filter { field in
+            field.path.first == "signIn" && field.path.last == "enabled"
+                && field.value(in: state.project.settings) == .bool(true)
+        }
+        return methods.map { $0.path.dropFirst().dropLast().joined(separator: ".") }
+            + state.providers.filter(\.isEnabled).map(\.provider.rawValue)
+    }
+
+    private var authorizedDomains: [String] {
+        state.project.settings["authorizedDomains"]?.array?.compactMap(\.string) ?? []
+    }
+
+    var text: String {
+        func list(_ items: [String]) -> String { items.isEmpty ? "none" : items.joined(separator: ", ") }
+        return TextTable.text([
+            ("Project", state.project.projectID), ("Number", String(state.project.projectNumber)),
+            ("API keys", list(apiKeys)), ("Policy", "version \(state.project.version)"),
+            ("Enabled", list(enabled)), ("Authorized domains", list(authorizedDomains)),
+        ])
+    }
+
+    var json: String {
+        func array(_ items: [String]) -> JSONValue { .array(items.map { .string($0) }) }
+        return JSONValue.object([
+            "projectId": .string(state.project.projectID), "projectNumber": .integer(state.project.projectNumber),
+            "apiKeys": array(apiKeys), "version": .integer(state.project.version), "enabled": array(enabled),
+            "authorizedDomains": array(authorizedDomains),
+        ]).text
     }
 }
 

@@ -32,6 +32,9 @@ enum PolicyHistoryText {
         ).text
     }
 
+    /// An array of the changes.
+    static func json(_ changes: [PolicyState.Change]) -> String { JSONValue.array(changes.map(json(of:))).text }
+
     private static func json(of change: PolicyState.Change) -> JSONValue {
         .object([
             "name": .string(change.name), "before": change.before ?? .null, "after": change.after ?? .null,
