@@ -51,7 +51,17 @@ struct Concord: AsyncParsableCommand {
     }
 
     private static func parseAndRun() async throws {
-        var command = try parseAsRoot()
+        var command: any ParsableCommand
+        do {
+            command = try parseAsRoot()
+        } catch {
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            guard exitCode(for: error) != .success, let unknown = UnknownCommand(in: arguments, of: Self.self) else {
+                throw error
+            }
+            emit("Error: \(unknown.message)\n")
+            throw ExitCode.validationFailure
+        }
         do {
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

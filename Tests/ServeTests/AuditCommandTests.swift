@@ -82,6 +82,25 @@ struct AuditCommandTests {
         }
     }
 
+    @Test func `a mistyped rule or command gets a suggestion`() async throws {
+        try await Self.withAccounts { database in
+            let rule = try await Self.concord(["run", "--rule", "weak-pasword-hash"], database)
+            #expect(rule.status == .exited(64))
+            #expect(rule.error.contains("did you mean weak-password-hash? concord audit rules lists them"))
+            let unlike = try await Self.concord(["run", "--rule", "nonsense"], database)
+            #expect(unlike.error.contains("there is no rule nonsense; concord audit rules lists them"))
+            let command = try await ConcordCommand.run(["acount", "find", "a"], database)
+            #expect(command.status == .exited(64) && command.output == "")
+            #expect(
+                command.error == """
+                    Error: there is no command concord acount; did you mean concord account?
+                    To list all: concord --help
+
+                    """
+            )
+        }
+    }
+
     @Test func `the exit code shows if there is a finding of the given severity or higher`() async throws {
         try await Self.withAccounts { database in
             for (arguments, status) in [

@@ -70,6 +70,11 @@ struct PolicyFileTests {
         #expect(try Self.read("providers: {google.com: {enabled: true}}").proposal.settings == nil)
     }
 
+    @Test func `a mistyped group of fields gets a suggestion`() throws {
+        let mistakes = try Self.mistakes("signIn:\n  emial:\n    enabled: true\n")
+        #expect(mistakes.description.contains("signIn.emial: unknown field; did you mean signIn.email?"))
+    }
+
     @Test func `all mistakes are reported together, with their lines`() throws {
         let mistakes = try Self.mistakes(
             """

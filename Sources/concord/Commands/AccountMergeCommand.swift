@@ -124,7 +124,8 @@ extension AccountMergeCommand {
             {
                 for name in text?.split(separator: ",") ?? [] {
                     guard let field = MergeField(name: String(name)) else {
-                        throw ValidationError("\(option): accounts have no field \(name)")
+                        let question = Suggestion.question(about: String(name), among: MergeField.fixed.map(\.name))
+                        throw ValidationError("\(option): accounts have no field \(name)\(question)")
                     }
                     guard choices.updateValue(side, forKey: field) == nil else {
                         throw ValidationError("\(name) is given twice; keep one")

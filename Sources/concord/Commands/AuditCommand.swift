@@ -160,7 +160,10 @@ extension AuditCommand {
 
         func validate() throws {
             if let id, AuditRule.named(id) == nil {
-                throw ValidationError("there is no rule \(id); concord audit rules lists them")
+                let question = Suggestion.question(about: id, among: AuditRule.all.map(\.id))
+                throw ValidationError(
+                    "there is no rule \(id)\(question.isEmpty ? ";" : question) concord audit rules lists them"
+                )
             }
         }
 

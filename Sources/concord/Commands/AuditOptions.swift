@@ -38,7 +38,10 @@ struct AuditSelectionOptions: ParsableArguments {
 
     func validate() throws {
         for id in ruleIDs where AuditRule.named(id) == nil {
-            throw ValidationError("--rule: there is no rule \(id); concord audit rules lists them")
+            let question = Suggestion.question(about: id, among: AuditRule.all.map(\.id))
+            throw ValidationError(
+                "--rule: there is no rule \(id)\(question.isEmpty ? ";" : question) concord audit rules lists them"
+            )
         }
         guard [!users.isEmpty, emails != nil, since != nil].filter(\.self).count <= 1 else {
             throw ValidationError("give one of --user, --emails and --since")

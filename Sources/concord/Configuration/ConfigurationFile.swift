@@ -75,7 +75,7 @@ private struct ConfigurationFileReading {
             } else if ConfigurationTable.entries.contains(where: { $0.name.hasPrefix(path + ".") }) {
                 read(value, under: path)
             } else {
-                let hint = ConfigurationTable.nearest(to: path, among: entries.keys)
+                let hint = Suggestion.nearest(to: path, among: entries.keys)
                 refuse(path, at: keyNode.mark, "unknown key" + (hint.map { "; did you mean \($0)?" } ?? "; remove it"))
             }
         }

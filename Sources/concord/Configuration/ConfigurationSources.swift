@@ -55,7 +55,7 @@ struct ConfigurationSources: Sendable {
         {
             guard let entry = entries[variable] else {
                 if Self.isServiceLink(variable) { continue }
-                let hint = ConfigurationTable.nearest(to: variable, among: entries.keys)
+                let hint = Suggestion.nearest(to: variable, among: entries.keys)
                 mistakes.append(
                     ConfigurationMistake(
                         origin: .variable(variable),

@@ -52,27 +52,4 @@ enum ConfigurationTable {
         return (["| Key | Value | Default | Meaning |", "|---|---|---|---|"] + rows)
             .joined(separator: "\n")
     }
-
-    /// Returns the name that is most similar to a mistyped one; `nil` if none is similar.
-    static func nearest(to name: String, among names: some Sequence<String>) -> String? {
-        let ranked = names.map { (distance: editDistance(name, $0), name: $0) }
-            .filter { $0.distance <= max(2, name.count / 4) }
-        return ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
-    }
-
-    /// The Levenshtein distance of two ASCII names.
-    private static func editDistance(_ lhs: String, _ rhs: String) -> Int {
-        let (left, right) = (Array(lhs.utf8.prefix(128)), Array(rhs.utf8))
-        var row = Array(0...right.count)
-        for (i, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, other) in right.enumerated() {
-                let substituted = diagonal + (byte == other ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
-            }
-        }
-        return row[right.count]
-    }
 }

@@ -52,6 +52,10 @@ private struct PolicyFileReading {
 
     private static let removed = "removed"
     private static let fields = Dictionary(uniqueKeysWithValues: ProjectConfigField.all.map { ($0.name, $0) })
+    /// Names of fields and of groups of fields.
+    private static let names = ProjectConfigField.all.reduce(into: Set<String>()) { names, field in
+        for length in 1...field.path.count { names.insert(field.path.prefix(length).joined(separator: ".")) }
+    }
 
     private mutating func refuse(_ key: String?, at mark: Mark?, _ problem: String) {
         mistakes.append(ConfigurationMistake(origin: .file(path, line: mark?.line), key: key, problem: problem))
@@ -86,7 +90,7 @@ private struct PolicyFileReading {
             }
             for (key, value) in mapping { read(key, value, under: name) }
         } else {
-            let hint = ConfigurationTable.nearest(to: name, among: Self.fields.keys)
+            let hint = Suggestion.nearest(to: name, among: Self.names)
             refuse(name, at: key.mark, "unknown field" + (hint.map { "; did you mean \($0)?" } ?? "; remove it"))
         }
     }
