@@ -16,12 +16,13 @@ extension ServiceAccountCommand {
     /// `concord service-account create`
     struct Create: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a new key and print its credentials file.",
+            abstract: "Register a new key and write its credentials file.",
             discussion: """
                 The file has the format that Google's client libraries read. It holds the only copy of the private \
-                key: write it where only the backend can read it. Anyone who holds the file is an administrator. The \
-                key is registered after the file is written. If the command does not exit with 0, the key in the file \
-                may not be registered.
+                key: write it where only the backend can read it. Anyone who holds the file is an administrator. \
+                Without --output, the file is printed on standard output, unless that is a terminal or a file that \
+                other users can read. The key is registered after the file is written. If the command does not exit \
+                with 0, the key in the file may not be registered.
                 """
         )
 
@@ -33,6 +34,17 @@ extension ServiceAccountCommand {
         @Option(help: ArgumentHelp("URL at which the backend reaches Concord.", valueName: "url"))
         var baseURL: String
 
+        @Option(
+            help: ArgumentHelp(
+                "Write the credentials to this new file, which only you can read (mode 0600).",
+                valueName: "file"
+            )
+        )
+        var output: String?
+
+        @Flag(help: "Print the private key even if standard output is a terminal.")
+        var forceTerminal = false
+
         func validate() throws {
             guard isProjectID(name) else {
                 throw ValidationError(
@@ -42,10 +54,15 @@ extension ServiceAccountCommand {
             guard baseURL.hasPrefix("http://") || baseURL.hasPrefix("https://") else {
                 throw ValidationError("--base-url: give a URL that begins with http:// or https://")
             }
+            guard output == nil || !forceTerminal else {
+                throw ValidationError("give --output or --force-terminal, not both")
+            }
         }
 
         func perform() async throws {
             let database = try DatabaseConfiguration(try configuration.sources())
+            let (name, baseURL, output) = (name, baseURL, output)
+            let sink = try SecretSink(path: output, allowsTerminal: forceTerminal)
             try await withClient(database.postgres) { client in
                 let store = AccountStore(client: client)
                 guard let project = try await store.project()?.project else {
@@ -56,8 +73,7 @@ extension ServiceAccountCommand {
                 // Writes the file before it registers the key. If the process dies in between, the key in the
                 // file is useless. In the other order, a registered key without a file would stay in the list.
                 let url = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-                try say(account.credentialsFile(projectID: project.projectID, baseURL: url))
-                try flushOutput()
+                try sink.write(account.credentialsFile(projectID: project.projectID, baseURL: url))
                 do {
                     try await store.addServiceAccount(
                         ServiceAccountRecord(
@@ -73,6 +89,7 @@ extension ServiceAccountCommand {
                     )
                     throw error
                 }
+                if let output { try say("key \(account.keyID) is registered; its private key is in \(output)") }
             }
         }
     }
