@@ -10,6 +10,11 @@ struct Concord: AsyncParsableCommand {
         discussion: """
             Works with the SDKs of Firebase Authentication. Start with `concord dev`, which brings its own database. \
             In production, run `concord migrate up`, then `concord serve`.
+
+            EXAMPLES
+              concord dev
+              concord account find ada@example.com
+              concord audit run --summary
             """,
         version: ConcordVersion.line,
         subcommands: [

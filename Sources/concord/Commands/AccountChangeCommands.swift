@@ -62,6 +62,9 @@ struct AccountDisableCommand: ReportingCommand {
             Shows the account and asks. Deletes nothing: concord account enable reverts it. ID tokens that were issued \
             before stay valid until they expire, for backends that do not check for revocation. Exits with 1 if the \
             account does not exist, or if you do not agree.
+
+            EXAMPLES
+              concord account disable UID
             """
     )
 
@@ -82,7 +85,12 @@ struct AccountEnableCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
         abstract: "Enable a disabled account.",
-        discussion: "Does not ask. Exits with 1 if the account does not exist."
+        discussion: """
+            Does not ask. Exits with 1 if the account does not exist.
+
+            EXAMPLES
+              concord account enable UID
+            """
     )
 
     @OptionGroup var options: AccountChangeOptions
@@ -105,6 +113,9 @@ struct AccountDeleteCommand: ReportingCommand {
         discussion: """
             Shows the account and asks. The deletion cannot be undone. Exits with 1 if the account does not exist, or \
             if you do not agree.
+
+            EXAMPLES
+              concord account delete UID
             """
     )
 
@@ -127,6 +138,9 @@ struct AccountSignOutCommand: ReportingCommand {
             Shows the account and asks. The user can sign in again. ID tokens that were issued before stay valid until \
             they expire, for backends that do not check for revocation. Exits with 1 if the account does not exist, or \
             if you do not agree.
+
+            EXAMPLES
+              concord account sign-out UID --yes
             """
     )
 

@@ -13,6 +13,10 @@ struct AccountExportCommand: ReportingCommand {
         discussion: """
             Exports all accounts as of one instant, while servers run. The file gets its name once it is complete; if \
             the command ends early, run it again to start over. Only ndjson holds every field of an account.
+
+            EXAMPLES
+              concord account export --format ndjson --output users.ndjson
+              concord account export --format csv --quiet | wc -l
             """
     )
 

@@ -18,6 +18,10 @@ struct AccountImportCommand: ReportingCommand {
             Reports each row with a mistake by its line and leaves it out; imports all other rows. A row replaces an \
             account that exists already. If the command ends early, run it again to finish: rows that were imported \
             before change nothing. Exits with 1 if a row was left out.
+
+            EXAMPLES
+              concord account import --format json --hash-algo BCRYPT users.json
+              concord account import --format supabase --errors errors.ndjson users.csv
             """
     )
 

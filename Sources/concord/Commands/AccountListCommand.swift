@@ -7,7 +7,13 @@ struct AccountListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List accounts, sorted by uid.",
-        discussion: "If there are more, standard error says how to continue. For all accounts: concord account export."
+        discussion: """
+            If there are more, standard error says how to continue. For all accounts: concord account export.
+
+            EXAMPLES
+              concord account list --max 20
+              concord account list --after UID --format ndjson
+            """
     )
 
     @OptionGroup var configuration: ConfigurationOptions

@@ -74,6 +74,11 @@ extension AccountMergeCommand {
                 answers. The merge can be undone for as long as the project allows (concord.merges.undoSeconds). Exits \
                 with 1 if nothing was merged, or if the accounts were merged before; with --dry-run, if nothing would \
                 be merged; with 75 on Ctrl-C.
+
+                EXAMPLES
+                  concord account merge SURVIVOR ABSORBED --dry-run
+                  concord account merge SURVIVOR ABSORBED --take displayName \\
+                      --reason "ticket 4711"
                 """
         )
 
@@ -185,7 +190,12 @@ extension AccountMergeCommand {
     struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a merge by its id; or for a uid, its current account and its merges.",
-            discussion: "Exits with 1 if there is none."
+            discussion: """
+                Exits with 1 if there is none.
+
+                EXAMPLES
+                  concord account merge show UID
+                """
         )
 
         @OptionGroup var options: Options
@@ -222,6 +232,9 @@ extension AccountMergeCommand {
                 If later changes would be overwritten, lists them and undoes nothing. With --keep-later-changes, they \
                 stay where possible, and everything else is restored. Exits with 1 if nothing was undone; with \
                 --dry-run, if nothing would be undone; with 75 on Ctrl-C at the question.
+
+                EXAMPLES
+                  concord account merge undo MERGE --dry-run
                 """
         )
 
@@ -268,7 +281,12 @@ extension AccountMergeCommand {
     struct Abort: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Abort a merge that waits for webhook receivers.",
-            discussion: "Exits with 1 if the merge no longer waits."
+            discussion: """
+                Exits with 1 if the merge no longer waits.
+
+                EXAMPLES
+                  concord account merge abort MERGE
+                """
         )
 
         @OptionGroup var options: Options

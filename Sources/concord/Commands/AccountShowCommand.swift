@@ -45,6 +45,10 @@ struct AccountFindCommand: ReportingCommand {
             provider; by phone number; and by a provider's id of the user, such as google.com/SUBJECT. Exits with 1 if \
             no account matches, and with 65 if a matching account holds an unreadable value: that account is named, \
             and the others are shown.
+
+            EXAMPLES
+              concord account find ada@example.com
+              concord account find google.com/SUBJECT --format json
             """
     )
 
@@ -85,6 +89,10 @@ struct AccountShowCommand: ReportingCommand {
         discussion: """
             Read-only; prints no secrets. Exits with 1 if the account does not exist, and with 65 if it holds an \
             unreadable value.
+
+            EXAMPLES
+              concord account show UID
+              concord account show UID --history 0 --format json
             """
     )
 

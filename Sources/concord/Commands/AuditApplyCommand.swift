@@ -14,6 +14,10 @@ struct AuditApplyCommand: ReportingCommand {
             out an operation if its account has changed since the plan was made. If the command ends early, run it \
             again to finish: it does nothing twice. Exits with 1 if an operation was left out or undone before, or if \
             you do not agree; with 75 on Ctrl-C.
+
+            EXAMPLES
+              concord audit apply --dry-run plan.ndjson
+              concord audit apply plan.ndjson
             """
     )
 

@@ -31,6 +31,11 @@ extension AuditCommand {
                 Exits with 1 if a finding has the severity of --fail-on or a higher one, or if no account has a uid or \
                 an address that --user or --emails names (not with --fail-on never); with 64 if the tenant does not \
                 exist. A run that was interrupted or that lost the database prints how to continue.
+
+                EXAMPLES
+                  concord audit run --summary
+                  concord audit run --rule weak-password-hash --limit 20
+                  concord audit run --format sarif >audit.sarif
                 """
         )
 
@@ -149,7 +154,13 @@ extension AuditCommand {
     struct Rules: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules, or explain one: what it finds, why it matters, and how to repair it.",
-            discussion: "Needs no database."
+            discussion: """
+                Needs no database.
+
+                EXAMPLES
+                  concord audit rules
+                  concord audit rules weak-password-hash
+                """
         )
 
         @Argument(help: "The rule to explain; lists all rules by default.")

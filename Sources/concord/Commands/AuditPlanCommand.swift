@@ -20,6 +20,10 @@ struct AuditPlanCommand: ReportingCommand {
             them out with #. Standard error lists the findings that need a person's decision. Run concord audit apply \
             next. Exits with 1 if no account has a uid or an address that --user or --emails names; the plan for the \
             other accounts is still complete. Exits with 64 if the tenant does not exist.
+
+            EXAMPLES
+              concord audit plan >plan.ndjson
+              concord audit plan --rule unused-password >plan.ndjson
             """
     )
 

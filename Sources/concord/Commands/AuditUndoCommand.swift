@@ -13,6 +13,10 @@ struct AuditUndoCommand: ReportingCommand {
             Undoes the newest operation first. Lists and leaves out operations whose account was changed later. \
             Withdraws mails about what is undone, unless they were sent. If the command ends early, run it again to \
             finish. Exits with 1 if an operation stays or was not applied, or if you do not agree; with 75 on Ctrl-C.
+
+            EXAMPLES
+              concord audit undo plan.ndjson
+              concord audit undo PLAN --step 17
             """
     )
 
@@ -152,7 +156,12 @@ struct AuditPlansCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "plans",
         abstract: "List the applied plans, newest first.",
-        discussion: "Lists a plan for as long as it can be undone."
+        discussion: """
+            Lists a plan for as long as it can be undone.
+
+            EXAMPLES
+              concord audit plans
+            """
     )
 
     @OptionGroup var configuration: ConfigurationOptions

@@ -17,7 +17,12 @@ extension ConfigCommand {
     /// `concord config print`
     struct Print: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print every setting in force and its source, without secrets."
+            abstract: "Print every setting in force and its source, without secrets.",
+            discussion: """
+                EXAMPLES
+                  concord config print
+                  concord config print --format json | jq -r '.[].key'
+                """
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -45,6 +50,10 @@ extension ConfigCommand {
                 Reports every mistake at once, and then exits with 78. Warns if the database is reached over a network \
                 without verified TLS, and about every finding of concord audit run in the project's configuration. If \
                 the database cannot be reached, says so and exits with 0, because the settings were checked.
+
+                EXAMPLES
+                  concord config check
+                  concord config check --config new.yaml --offline
                 """
         )
 

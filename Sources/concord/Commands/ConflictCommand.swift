@@ -45,7 +45,13 @@ extension ConflictCommand {
     struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print conflicts, newest first.",
-            discussion: "If there are more, standard error says how to continue."
+            discussion: """
+                If there are more, standard error says how to continue.
+
+                EXAMPLES
+                  concord conflict list --state open
+                  concord conflict list --user UID --format json
+                """
         )
 
         @OptionGroup var options: Options
@@ -126,7 +132,12 @@ extension ConflictCommand {
     struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print one conflict.",
-            discussion: "Exits with 1 if there is no such conflict."
+            discussion: """
+                Exits with 1 if there is no such conflict.
+
+                EXAMPLES
+                  concord conflict show ID
+                """
         )
 
         @OptionGroup var options: Options
@@ -151,6 +162,9 @@ extension ConflictCommand {
                 Shows the conflict and asks. The account stays as it is, and the next sign-in with the provider opens \
                 another conflict. Exits with 1 if the conflict was resolved, declined or invalid before, or if you do \
                 not agree.
+
+                EXAMPLES
+                  concord conflict decline ID
                 """
         )
 

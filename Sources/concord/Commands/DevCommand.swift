@@ -23,6 +23,10 @@ struct DevCommand: ReportingCommand {
             ID tokens and session cookies say `alg: none`, because the Admin SDK for Node accepts no other algorithm \
             from an emulator. Concord still signs them, in the claim `concord_signature`, and refuses forged ones. \
             With --signed-tokens it signs them as in production.
+
+            EXAMPLES
+              concord dev
+              concord dev --port 9199 --project demo-shop
             """
     )
 

@@ -20,7 +20,13 @@ extension MigrateCommand {
     struct Up: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Apply pending migrations.",
-            discussion: "Each migration runs in a separate transaction. If one fails, the ones before it stay applied."
+            discussion: """
+                Each migration runs in a separate transaction. If one fails, the ones before it stay applied.
+
+                EXAMPLES
+                  concord migrate up
+                  concord migrate up --dry-run
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -40,7 +46,12 @@ extension MigrateCommand {
     /// `concord migrate down`
     struct Down: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revert migrations. Everything they added is dropped, data included."
+            abstract: "Revert migrations. Everything they added is dropped, data included.",
+            discussion: """
+                EXAMPLES
+                  concord migrate down --to 29 --dry-run
+                  concord migrate down --to 29 --yes
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -72,7 +83,13 @@ extension MigrateCommand {
     struct Status: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "List all migrations: applied, pending, changed, missing or interrupted.",
-            discussion: "Exits with 1 unless every migration is applied and none differs from its file."
+            discussion: """
+                Exits with 1 unless every migration is applied and none differs from its file.
+
+                EXAMPLES
+                  concord migrate status
+                  concord migrate status --format json | jq .upToDate
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -95,7 +112,12 @@ extension MigrateCommand {
     struct Verify: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that the files of all applied migrations exist and are unchanged.",
-            discussion: "If not, names the files and exits with 1."
+            discussion: """
+                If not, names the files and exits with 1.
+
+                EXAMPLES
+                  concord migrate verify
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -126,7 +148,12 @@ extension MigrateCommand {
     struct Create: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write the next pair of migration files.",
-            discussion: "Needs no database."
+            discussion: """
+                Needs no database.
+
+                EXAMPLES
+                  concord migrate create add_nickname
+                """
         )
 
         @Option(name: .customLong("migrations"), help: ArgumentHelp("Directory to write to.", valueName: "directory"))

@@ -39,6 +39,10 @@ extension OutboxCommand {
 
                 Does not show what messages say. Shows only the first character and the domain of an address; without \
                 the key-encryption keys, no address is shown.
+
+                EXAMPLES
+                  concord outbox list
+                  concord outbox list --state failed --format ndjson
                 """
         )
 
@@ -82,6 +86,9 @@ extension OutboxCommand {
             discussion: """
                 Does not show what the message says. Without the key-encryption keys, no address is shown. Exits with 1 \
                 if there is no such message.
+
+                EXAMPLES
+                  concord outbox show 00000000-0000-4000-8000-000000000001
                 """
         )
 
@@ -121,7 +128,12 @@ extension OutboxCommand {
     struct Retry: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send failed messages again.",
-            discussion: "Expired messages are not sent. Exits with 1 if nothing was changed."
+            discussion: """
+                Expired messages are not sent. Exits with 1 if nothing was changed.
+
+                EXAMPLES
+                  concord outbox retry --failed
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -162,6 +174,10 @@ extension OutboxCommand {
                 is sending. Without the key-encryption keys, no address is shown.
 
                 Exits with 1 if nothing was discarded, if a message that you named remains, or if you do not agree.
+
+                EXAMPLES
+                  concord outbox discard --kind mail --older-than 7d --dry-run
+                  concord outbox discard --all-pending --yes
                 """
         )
 

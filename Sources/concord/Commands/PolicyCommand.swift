@@ -33,6 +33,10 @@ extension PolicyCommand {
 
                 Exits with 1 if an account meets an effect that --fail-on names; with 64 if the tenant does not exist. \
                 A run that was interrupted or that lost the database prints how to continue.
+
+                EXAMPLES
+                  concord policy simulate policy.yaml
+                  concord policy simulate policy.yaml --since 7d --format csv >effects.csv
                 """
         )
 
@@ -183,6 +187,10 @@ extension PolicyCommand {
 
                 Exits with 1 if nothing was changed although the file differs from the policy; with --dry-run, if more \
                 users would be locked out than --max-locked-out allows; with 75 on Ctrl-C.
+
+                EXAMPLES
+                  concord policy apply --dry-run policy.yaml
+                  concord policy apply policy.yaml --reason "ticket 4711"
                 """
         )
 
@@ -371,6 +379,9 @@ extension PolicyCommand {
             discussion: """
                 With --format json, the member policy is what a file may contain: \
                 concord policy show --format json | jq .policy >policy.yaml
+
+                EXAMPLES
+                  concord policy show >policy.yaml
                 """
         )
 
@@ -400,6 +411,9 @@ extension PolicyCommand {
                 The newest version comes first. The author is the operating-system user of concord policy apply \
                 (cli:), the service account of a request, or owner; versions that are older than this record have no \
                 known author. Registrations that were changed by concord providers apply or over HTTP make no version.
+
+                EXAMPLES
+                  concord policy history --max 5
                 """
         )
 
@@ -435,6 +449,10 @@ extension PolicyCommand {
             discussion: """
                 Registrations that were changed by concord providers apply or over HTTP make no version, and are not \
                 compared. Exits with 0 also if the versions differ, and with 1 if one of them does not exist.
+
+                EXAMPLES
+                  concord policy diff 3
+                  concord policy diff 3 5 --format json
                 """
         )
 

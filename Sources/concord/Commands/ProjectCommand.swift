@@ -18,7 +18,13 @@ extension ProjectCommand {
     struct Init: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the project and print its API key.",
-            discussion: "A database serves one project. A second call changes nothing and exits with 1."
+            discussion: """
+                A database serves one project. A second call changes nothing and exits with 1.
+
+                EXAMPLES
+                  concord project init --id my-project
+                  concord project init --id my-project --authorized-domain app.example.com
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -122,7 +128,13 @@ extension ProjectCommand {
     struct Show: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the project: its id, its API keys, and what is enabled.",
-            discussion: "An API key is no secret: apps contain it."
+            discussion: """
+                An API key is no secret: apps contain it.
+
+                EXAMPLES
+                  concord project show
+                  concord project show --format json | jq -r '.apiKeys[0]'
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions

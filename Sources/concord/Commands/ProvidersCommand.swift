@@ -23,6 +23,10 @@ extension ProvidersCommand {
             discussion: """
                 Replaces the registration of each provider in the file; other providers stay as they are. Applies the \
                 whole file or nothing. Running servers follow within \(ProjectCache.stalenessSeconds) seconds.
+
+                EXAMPLES
+                  concord providers apply --dry-run providers.yaml
+                  concord providers apply providers.yaml
                 """
         )
 
@@ -69,7 +73,12 @@ extension ProvidersCommand {
     /// `concord providers list`
     struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print every registration, without its secrets."
+            abstract: "Print every registration, without its secrets.",
+            discussion: """
+                EXAMPLES
+                  concord providers list
+                  concord providers list --format ndjson | jq -r .provider
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions

@@ -16,6 +16,9 @@ struct ServeCommand: ReportingCommand {
         discussion: """
             Needs a migrated database (concord migrate up), a project in it (concord project init) and a key-encryption \
             key. See docs/reference/configuration.md for settings, or: concord config print.
+
+            EXAMPLES
+              concord serve --config /etc/concord/concord.yaml
             """
     )
 

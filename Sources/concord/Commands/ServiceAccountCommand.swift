@@ -23,6 +23,10 @@ extension ServiceAccountCommand {
                 Without --output, the file is printed on standard output, unless that is a terminal or a file that \
                 other users can read. The key is registered after the file is written. If the command does not exit \
                 with 0, the key in the file may not be registered.
+
+                EXAMPLES
+                  concord service-account create --name backend \\
+                      --base-url https://id.example.com --output backend.json
                 """
         )
 
@@ -96,7 +100,13 @@ extension ServiceAccountCommand {
 
     /// `concord service-account list`
     struct List: ReportingCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the registered keys, oldest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "Print the registered keys, oldest first.",
+            discussion: """
+                EXAMPLES
+                  concord service-account list
+                """
+        )
 
         @OptionGroup var configuration: ConfigurationOptions
 
@@ -126,7 +136,11 @@ extension ServiceAccountCommand {
     /// `concord service-account revoke`
     struct Revoke: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a key. Concord then refuses everything that the key signed."
+            abstract: "Revoke a key. Concord then refuses everything that the key signed.",
+            discussion: """
+                EXAMPLES
+                  concord service-account revoke KEY-ID
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions

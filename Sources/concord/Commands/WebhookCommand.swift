@@ -38,7 +38,11 @@ extension WebhookCommand {
     /// `concord webhook list`
     struct List: ReportingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print every endpoint, with the number of events that wait and that were given up."
+            abstract: "Print every endpoint, with the number of events that wait and that were given up.",
+            discussion: """
+                EXAMPLES
+                  concord webhook list
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -62,6 +66,9 @@ extension WebhookCommand {
                 The secret is printed only once. Running servers send events to the endpoint within \
                 \(ProjectCache.stalenessSeconds) seconds. Exits with 1 if the URL is refused or if there are 10 \
                 endpoints.
+
+                EXAMPLES
+                  concord webhook add https://app.example.com/events
                 """
         )
 
@@ -90,7 +97,12 @@ extension WebhookCommand {
     struct Enable: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Enable an endpoint that was disabled after failures. Its waiting events are sent.",
-            discussion: "Exits with 1 if there is no such endpoint."
+            discussion: """
+                Exits with 1 if there is no such endpoint.
+
+                EXAMPLES
+                  concord webhook enable ID
+                """
         )
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -113,6 +125,9 @@ extension WebhookCommand {
             abstract: "Delete an endpoint and its waiting events.",
             discussion: """
                 Shows the endpoint and asks. Exits with 1 if there is no such endpoint, or if you do not agree.
+
+                EXAMPLES
+                  concord webhook delete ID
                 """
         )
 
