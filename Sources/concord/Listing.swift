@@ -54,7 +54,7 @@ struct Listing<Row> {
         self.hasHeading = hasHeading
     }
 
-    func print(_ rows: [Row], as format: ListFormat) throws {
+    func write(_ rows: [Row], as format: ListFormat) throws {
         switch format {
         case .text: if let text = table(rows, fitting: Terminal.width) { try say(text) }
         case .json: try say(json(rows))

@@ -24,8 +24,9 @@ struct JSONOutputTests {
                 INSERT INTO users (user_id, session_epoch, email, email_proof, email_proven_at, display_name, valid_since,
                         created_at)
                     VALUES ('ada', 7, 'ada@example.com', 'mailed-code', '2026-01-02', 'Ada', now(), '2026-01-01 00:00Z'),
-                        ('bob', 7, 'bob@example.com', NULL, NULL, NULL, now(), '2026-01-02 00:00Z');
-                INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users;
+                        ('bob', 7, NULL, NULL, NULL, NULL, now(), '2026-01-02 00:00Z');
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'email', email, user_id FROM users
+                    WHERE email IS NOT NULL;
                 INSERT INTO password_credentials (user_id, hash, updated_at) VALUES ('ada', '$2b$10$secret', '2026-01-01');
                 INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
                     VALUES ('ada', 'password', 'sign-up', '2026-01-01')

@@ -62,7 +62,7 @@ struct TerminalTests {
     @Test func `a table is no wider than the terminal`() async throws {
         try await Self.withAccounts { database in
             // A terminal without a size counts as 80 columns.
-            for arguments in [["audit", "run", "--no-progress", "--color", "never"], ["config", "print"]] {
+            for arguments in [["audit", "run", "--no-progress", "--color", "never"], ["audit", "rules"]] {
                 let text = try await ConcordCommand.atTerminal(arguments, database).text
                 for line in text.split(separator: "\r\n") where !line.hasPrefix("and ") && !line.hasPrefix("concord:") {
                     #expect(line.count <= 80, "\(line)")

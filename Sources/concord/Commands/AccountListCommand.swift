@@ -47,7 +47,7 @@ struct AccountListCommand: ReportingCommand {
             try await AccountStore(client: client).users(after: start, limit: limit + 1, tenant: tenant)
         }
         let shown = Array(users.prefix(max))
-        try AccountText.listing(Style(showsIdentifiers: showIdentifiers)).print(shown, as: format)
+        try AccountText.listing(Style(showsIdentifiers: showIdentifiers)).write(shown, as: format)
         if users.count > shown.count, let last = shown.last {
             complain("there are more: --after \(last.id.rawValue)")
         }

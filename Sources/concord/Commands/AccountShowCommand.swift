@@ -73,7 +73,7 @@ struct AccountFindCommand: ReportingCommand {
             }
             switch format {
             case .text: for user in found.users { try say(AccountText.line(user, style)) }
-            case .json, .ndjson: try AccountText.listing(style).print(found.users, as: format)
+            case .json, .ndjson: try AccountText.listing(style).write(found.users, as: format)
             }
             for (id, columns) in found.unreadable { complain(AccountText.unreadable(id, columns)) }
             guard found.unreadable.isEmpty else { throw ExitCode.badData }

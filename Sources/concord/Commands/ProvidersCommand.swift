@@ -93,7 +93,7 @@ extension ProvidersCommand {
             }
             switch format {
             case .text: for record in records { try say(Self.line(record)) }
-            case .json, .ndjson: try Self.listing.print(records, as: format)
+            case .json, .ndjson: try Self.listing.write(records, as: format)
             }
         }
 

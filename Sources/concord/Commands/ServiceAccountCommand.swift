@@ -118,7 +118,7 @@ extension ServiceAccountCommand {
             let accounts = try await withClient(database.postgres) { client in
                 try await AccountStore(client: client).serviceAccounts()
             }
-            try Self.listing.print(accounts, as: format)
+            try Self.listing.write(accounts, as: format)
         }
 
         private static var listing: Listing<ServiceAccountRecord> {

@@ -53,7 +53,7 @@ extension WebhookCommand {
         func perform() async throws {
             let format = format
             try await WebhookCommand.withOperations(configuration) { operations in
-                try listing.print(try await operations.webhookEndpoints(), as: format)
+                try listing.write(try await operations.webhookEndpoints(), as: format)
             }
         }
     }
@@ -143,7 +143,7 @@ extension WebhookCommand {
             let (id, yes) = (id, yes)
             try await WebhookCommand.withOperations(configuration) { operations in
                 let endpoint = try await operations.webhookEndpoint(id)
-                try listing.print([endpoint], as: .text)
+                try listing.write([endpoint], as: .text)
                 try flushOutput()
                 try await agree(to: "Delete this endpoint and its waiting events?", isAgreed: yes)
                 try await operations.deleteWebhookEndpoint(id, expectedVersion: endpoint.version)
