@@ -39,6 +39,23 @@ struct AccountMergeCommandTests {
         }
     }
 
+    @Test func `two addresses that look alike when masked are marked`() async throws {
+        try await Self.withAccounts { database in
+            try await database.execute(
+                """
+                UPDATE users SET email = 'alan@example.com', email_proof = 'mailed-code', email_proven_at = now()
+                    WHERE user_id = 'bob';
+                INSERT INTO identifiers (kind, value, user_id) VALUES ('email', 'alan@example.com', 'bob')
+                """
+            )
+            let preview = try await Self.concord(["ada", "bob", "--dry-run", "--keep", "displayName"], database)
+            #expect(preview.status == .exited(1) && preview.error.contains("--take or --keep: email"))
+            #expect(preview.output.contains("a…@example.com (differs)"), "\(preview.output)")
+            let open = try await Self.concord(["ada", "bob", "--dry-run", "--show-identifiers"], database)
+            #expect(open.output.contains("ada@example.com") && !open.output.contains("(differs)"))
+        }
+    }
+
     @Test func `two accounts can be previewed, merged, shown and separated again`() async throws {
         try await Self.withAccounts { database in
             let preview = try await Self.concord(["ada", "bob", "--dry-run", "--take", "displayName"], database)

@@ -318,7 +318,8 @@ enum MergeText {
                 ["uid", survivor.id.rawValue, absorbed.id.rawValue, survivor.id.rawValue, words(for: .survivor)],
             ]
             + plan.lines.map { line in
-                let texts = MergeSide.allCases.map { text(of: line, $0) }
+                var texts = MergeSide.allCases.map { text(of: line, $0) }
+                if texts[0] == texts[1], line.owners.count == 2, isUnique(line.field) { texts[1] += " (differs)" }
                 guard let taken = line.taken else { return [line.field.name] + texts + ["to be chosen", ""] }
                 return [line.field.name] + texts + [text(of: line, taken), line.isAlike ? "both" : words(for: taken)]
             } + factors(preview, style)
@@ -362,6 +363,14 @@ enum MergeText {
         JSONWriter.text { writer in
             writer.fields(of: undone.merge)
             writer.field("kept", array: undone.kept) { $0.laterChange($1) }
+        }
+    }
+
+    /// Returns true for a field that two accounts never share. Masked, different values can look alike.
+    private static func isUnique(_ field: MergeField) -> Bool {
+        switch field {
+        case .email, .phoneNumber, .provider: true
+        case .password, .profile, .customAttributes: false
         }
     }
 

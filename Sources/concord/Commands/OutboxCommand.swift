@@ -55,7 +55,7 @@ extension OutboxCommand {
         var max = 100
 
         @Option(help: "Output format.")
-        var format: OutputFormat = .text
+        var format: ListFormat = .text
 
         func validate() throws {
             guard (1...10_000).contains(max) else { throw ValidationError("--max: give a number from 1 to 10000") }
@@ -75,6 +75,7 @@ extension OutboxCommand {
             switch format {
             case .text: try say(OutboxCommand.text(messages, at: now))
             case .json: try say(OutboxCommand.json(messages))
+            case .ndjson: for message in messages { try say(OutboxCommand.object(message).text) }
             }
         }
     }
