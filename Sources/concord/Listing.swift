@@ -16,7 +16,7 @@ struct Listing<Row> {
             self.init(key, heading, value) { row in Self.text(value(row)) }
         }
 
-        /// - Parameter text: the cell of the table.
+        /// - `text`: the cell of the table.
         init(
             _ key: String,
             _ heading: String?,
@@ -45,9 +45,8 @@ struct Listing<Row> {
     private let none: String?
     private let hasHeading: Bool
 
-    /// - Parameters:
-    ///   - none: the text of an empty list; `nil` prints no text.
-    ///   - hasHeading: true if the table begins with the headings.
+    /// - `none`: the text of an empty list; `nil` prints no text.
+    /// - `hasHeading`: true if the table begins with the headings.
     init(_ columns: [Column], none: String? = nil, hasHeading: Bool = true) {
         self.columns = columns
         self.none = none
@@ -64,7 +63,7 @@ struct Listing<Row> {
 
     /// The table; `nil` if there is no text to print.
     ///
-    /// - Parameter width: the number of columns of the terminal; `nil` for no limit.
+    /// - `width`: the number of columns of the terminal; `nil` for no limit.
     func table(_ rows: [Row], fitting width: Int? = nil) -> String? {
         guard !rows.isEmpty else { return none }
         let shown = columns.filter { $0.heading != nil }

@@ -7,10 +7,9 @@ enum TextTable {
     /// A line for each row. All rows have the same number of cells. Two spaces separate the columns, and no line ends
     /// with a space. The first `rightAligned` columns are aligned to the right, the others to the left.
     ///
-    /// - Parameters:
-    ///   - width: the number of columns of the terminal; `nil` for no limit. The widest columns are shortened until a
-    ///     line fits, and a cell that is cut ends with `…`.
-    ///   - whole: the columns that are never shortened, such as ids to be copied.
+    /// - `width`: the number of columns of the terminal; `nil` for no limit. The widest columns are shortened until a line
+    ///   fits, and a cell that is cut ends with `…`.
+    /// - `whole`: the columns that are never shortened, such as ids to be copied.
     static func lines(
         _ rows: [[String]],
         rightAligned: Int = 0,

@@ -147,7 +147,7 @@ extension JSONWriter {
         field("undoTime", merge.undoneAt.map { RFC3339.text($0) })
     }
 
-    /// - Parameter text: the text of a field of one account; `nil` if the account has none.
+    /// - `text`: the text of a field of one account; `nil` if the account has none.
     package mutating func fields(
         of preview: MergePreview,
         text: (MergeField, UserRecord) -> String? = { field, user in user.text(of: field) }

@@ -150,7 +150,7 @@ final class FindingOutput: Sendable {
 
     /// Prints the held findings, the most serious first.
     ///
-    /// - Parameter total: number of all findings.
+    /// - `total`: number of all findings.
     private func sayHeld(of total: Int64) throws {
         guard case .first(let limit) = extent, total > 0 else { return }
         let findings = held.withLock(\.findings)

@@ -154,7 +154,9 @@ extension AccountMergeCommand {
                 // With JSON, only one document is printed: the preview, or the merge.
                 switch format {
                 case .text: try say(MergeText.preview(preview, style))
-                case .json: if dryRun { try say(MergeText.json(preview, style)) }
+                case .json:
+                    let isStopped = dryRun || preview.waiting != nil || !preview.plan.undecided.isEmpty
+                    if isStopped { try say(MergeText.json(preview, style)) }
                 }
                 try flushOutput()
                 let undecided = preview.plan.undecided

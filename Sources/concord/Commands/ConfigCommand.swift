@@ -95,7 +95,7 @@ extension ConfigCommand {
 
     /// Three columns: key, value, origin.
     ///
-    /// - Parameter width: the number of columns of the terminal; `nil` for no limit.
+    /// - `width`: the number of columns of the terminal; `nil` for no limit.
     static func text(_ lines: [ConfigurationTable.Line], fitting width: Int? = nil) -> String {
         if let width {
             return TextTable.text(lines.map { [$0.name, $0.value, $0.origin.description] }, fitting: width)

@@ -51,7 +51,7 @@ enum MigrateReport {
 
     /// A table of all migrations, the refusals, and a last line with the next step.
     ///
-    /// - Parameter width: the number of columns of the terminal; `nil` for no limit. Names are cut until a line fits.
+    /// - `width`: the number of columns of the terminal; `nil` for no limit. Names are cut until a line fits.
     static func text(_ status: MigrationStatus, fitting width: Int? = nil) -> String {
         let nameWidth = status.entries.map(\.name.displayWidth).max() ?? 0
         var lines = entries(of: status, nameWidth: nameWidth)
