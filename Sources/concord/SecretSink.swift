@@ -20,10 +20,9 @@ struct SecretSink {
                 "a private key is not printed on a terminal; give --output FILE, or --force-terminal to see it here"
             )
         }
-        var status = stat()
-        guard fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
-        guard status.st_mode & 0o077 == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
+        guard let permissions = FileIdentity.permissions(ofRegularFile: STDOUT_FILENO) else { return }
+        guard permissions & 0o077 == 0 else {
+            let mode = String(permissions, radix: 8)
             throw ValidationError(
                 "other users can read the file of standard output (mode \(mode)); give --output FILE, which only you can read"
             )

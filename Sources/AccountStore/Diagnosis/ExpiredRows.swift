@@ -1,5 +1,5 @@
 package import AccountLinking
-import Postgres
+package import Postgres
 
 /// The work of the purge that waits.
 enum ExpiredRows {

@@ -18,6 +18,13 @@ struct FileIdentity: Hashable {
         self.init(status)
     }
 
+    /// The permissions of an open regular file; `nil` for a pipe, a terminal or similar.
+    static func permissions(ofRegularFile descriptor: Int32) -> mode_t? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status.st_mode & 0o777
+    }
+
     private init?(_ status: stat) {
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         (device, inode) = (status.st_dev, status.st_ino)

@@ -64,7 +64,12 @@ struct DoctorCommand: ReportingCommand {
     /// Checks the stored data only if the schema can be served.
     private func database(_ configuration: DoctorConfiguration) async -> [Diagnosis] {
         guard var postgres = configuration.database?.postgres else { return [] }
-        let checks = DatabaseChecks(postgres: postgres, migrations: try directory.read())
+        let checks: DatabaseChecks
+        do {
+            checks = DatabaseChecks(postgres: postgres, migrations: try directory.read())
+        } catch {
+            return [.failure("schema-files", "\(error)")]
+        }
         var findings: [Diagnosis]
         switch await within(DoctorCheck.timeout, { try await namingDatabase(checks.postgres, checks.findings) }) {
         case .success((let found, isUsable: true)): findings = found

@@ -33,6 +33,8 @@ extension KeysCommand {
         @Option(help: "Output format.")
         var format: OutputFormat = .text
 
+        @OptionGroup var progress: ProgressOptions
+
         func validate() throws {
             guard (1...10_000).contains(batch) else { throw ValidationError("--batch: give a number from 1 to 10000") }
             guard !dryRun || !yes else { throw ValidationError("give --dry-run or --yes, not both") }
@@ -53,7 +55,7 @@ extension KeysCommand {
             try flushOutput()
             if older > 0, !dryRun { try await agree(to: question, isAgreed: yes) }
             let interrupt = Interrupt(saying: "stopping after this batch")
-            let meter = ProgressMeter(total: before.reduce(0) { $0 + $1.count }, noun: "rows")
+            let meter = ProgressMeter(total: before.reduce(0) { $0 + $1.count }, noun: "rows", isShown: progress.showsProgress)
             let outcome = try await interrupt.watching {
                 defer { meter.clear() }
                 guard older > 0 else { return SealedValues.Outcome() }
