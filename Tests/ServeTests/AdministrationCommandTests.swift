@@ -59,7 +59,7 @@ struct AdministrationCommandTests {
                     "SELECT count(*) FROM users WHERE user_id = 'ada' AND disabled AND version > 1"
                 )
                     == 1,
-                "the version tells other servers"
+                "other servers see the new version"
             )
             #expect(try await database.count("SELECT count(*) FROM account_events WHERE user_id = 'ada'") == 1)
             let again = try await Self.succeed(["account", "disable", "ada", "--yes"], database)

@@ -43,7 +43,7 @@ struct JSONOutputTests {
             let ada = found.array?.first
             #expect(ada?["userId"]?.string == "ada" && ada?["email"]?.string == "a…@example.com")
             #expect(ada?["methods"]?.array == [.string("password")] && ada?["disabled"]?.bool == false)
-            #expect(ada?["createdAt"]?.string == "2026-01-01T00:00:00Z")
+            #expect(ada?["createdAt"]?.string == "2026-01-01T00:00:00.000Z")
 
             let shown = try await Self.json(["account", "show", "ada"], database)
             #expect(shown["email"]?.string == "a…@example.com" && shown["emailProof"]?.string == "mailed-code")

@@ -388,12 +388,12 @@ private func mistake(_ variable: String, _ value: String) -> String {
     }
 
     @Test(arguments: secrets)
-    func `a secret and its file exclude each other, whatever their sources`(secret: ConfigurationEntry) throws {
+    func `a secret and its file exclude each other in all combinations of sources`(secret: ConfigurationEntry) throws {
         let file = try #require(secret.file)
         let sources = configurationSources(
-            "\(secret.name): whatever",
+            "\(secret.name): value",
             [file.variable: "/run/secret"],
-            files: ["/run/secret": "whatever"]
+            files: ["/run/secret": "value"]
         )
         let expected = "\(file.variable): \(file.name): excludes \(secret.name); keep one of them"
         #expect(mistakes(sources).contains(expected))

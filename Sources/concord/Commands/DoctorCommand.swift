@@ -15,6 +15,10 @@ struct DoctorCommand: ReportingCommand {
             Prints one line for each check: ok, warning or failure, the finding and the next step. Each check takes at \
             most 5 seconds. Changes nothing, and sends nothing unless --send-test is given. Exits with 0 if all is \
             well, with 1 after a warning, and with 2 after a failure.
+
+            EXAMPLES
+              concord doctor
+              concord doctor --send-test ada@example.com
             """
     )
 

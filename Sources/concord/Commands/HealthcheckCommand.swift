@@ -11,6 +11,10 @@ struct HealthcheckCommand: ReportingCommand {
             the server is not verified.
 
             In a Dockerfile: HEALTHCHECK CMD ["concord", "healthcheck"]
+
+            EXAMPLES
+              concord healthcheck
+              concord healthcheck --url http://127.0.0.1:8080
             """
     )
 

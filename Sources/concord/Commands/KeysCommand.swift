@@ -21,6 +21,10 @@ extension KeysCommand {
             discussion: """
                 Prints no key, only ids. Counts every sealed value in the database; the count reads whole tables. A \
                 key with the state unused can be removed from the configuration.
+
+                EXAMPLES
+                  concord keys list
+                  concord keys list --format json
                 """
         )
 

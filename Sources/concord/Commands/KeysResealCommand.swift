@@ -16,6 +16,10 @@ extension KeysCommand {
                 Values that no configured key opens stay as they are, and are counted with the reason.
 
                 Exits with 1 if a value of another key is left, or if you do not agree; with 75 after Ctrl-C.
+
+                EXAMPLES
+                  concord keys reseal --dry-run
+                  concord keys reseal --yes
                 """
         )
 
@@ -55,7 +59,11 @@ extension KeysCommand {
             try flushOutput()
             if older > 0, !dryRun { try await agree(to: question, isAgreed: yes) }
             let interrupt = Interrupt(saying: "stopping after this batch")
-            let meter = ProgressMeter(total: before.reduce(0) { $0 + $1.count }, noun: "rows", isShown: progress.showsProgress)
+            let meter = ProgressMeter(
+                total: before.reduce(0) { $0 + $1.count },
+                noun: "rows",
+                isShown: progress.showsProgress
+            )
             let outcome = try await interrupt.watching {
                 defer { meter.clear() }
                 guard older > 0 else { return SealedValues.Outcome() }

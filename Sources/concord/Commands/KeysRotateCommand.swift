@@ -17,6 +17,10 @@ extension KeysCommand {
                 key on a terminal only; --output writes it to a new file that only you can read.
 
                 Exits with 1 if the next signing key exists already and does not sign yet.
+
+                EXAMPLES
+                  concord keys rotate signing
+                  concord keys rotate encryption --output new-key
                 """
         )
 

@@ -15,6 +15,10 @@ struct SetupCommand: ReportingCommand {
             Asks for what no option gives. Without a terminal, or with --yes, it asks nothing and names the missing \
             options. Only adds: a second run changes nothing that is already there, and says so. For all settings, see \
             concord policy apply and concord providers apply.
+
+            EXAMPLES
+              concord setup
+              concord setup --project my-project --sign-in email --authorized-domain app.example.com --yes
             """
     )
 

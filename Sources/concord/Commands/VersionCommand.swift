@@ -6,7 +6,12 @@ struct VersionCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",
         abstract: "Print version, commit, schema and compiler of this program.",
-        discussion: "The commit and its date are unknown unless the program was built by make."
+        discussion: """
+            The commit and its date are unknown unless the program was built by make.
+
+            EXAMPLES
+              concord version --format json
+            """
     )
 
     @Option(help: "Output format.")

@@ -83,7 +83,10 @@ struct StoredChecks: Sendable {
             }
         }
         let older = configured.filter { $0 != sealing }.map { key in
-            Diagnosis.ok("older-keys", needs(key) ?? "nothing stored needs key \(key): it can be removed, unless it is the next key")
+            Diagnosis.ok(
+                "older-keys",
+                needs(key) ?? "nothing stored needs key \(key): it can be removed, unless it is the next key"
+            )
         }
         return unknown + older
     }
