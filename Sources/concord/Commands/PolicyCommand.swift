@@ -470,14 +470,14 @@ extension PolicyCommand {
         func perform() async throws {
             let database = try DatabaseConfiguration(try configuration.sources())
             let (before, after) = (before, after)
-            let (changes, newest) = try await withClient(database.postgres) { client in
+            let changes = try await withClient(database.postgres) { client in
                 let store = AccountStore(client: client)
                 guard let newest = try await store.project()?.project.version else { throw StartupFailure.noProject }
-                return (try await store.policyChanges(from: before, to: after ?? newest), newest)
-            }
-            guard let changes else {
-                complain("there is no such version: the newest is \(newest). To list them: concord policy history")
-                throw ExitCode.answerIsNo
+                guard let changes = try await store.policyChanges(from: before, to: after ?? newest) else {
+                    complain("there is no such version: the newest is \(newest). To list them: concord policy history")
+                    throw ExitCode.answerIsNo
+                }
+                return changes
             }
             switch format {
             case .text:
