@@ -51,6 +51,48 @@ struct ProviderSignInTimeTests {
         try await service.database.count("SELECT count(*) FROM used_id_tokens")
     }
 
+    // MARK: Revocation
+
+    @Test func `a sign-in that began before all sessions ended, and was decided after, has a live session`()
+        async throws
+    {
+        try await TestService.with { service in
+            let old = try await service.signIn(token(service)).signedIn()
+            let credential = token(service, "second")
+            let locking: Query<Int64?> = """
+                SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                WHERE d.datname = current_database() AND relation = 'identifiers'::regclass AND mode = 'AccessExclusiveLock' AND granted
+                """
+            let waiting: Query<Int64?> = """
+                SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                WHERE d.datname = current_database() AND relation = 'identifiers'::regclass AND NOT granted
+                """
+            // Holds the sign-in up before it reads the account, and ends its sessions meanwhile.
+            async let ending: Void = PostgresConnection.withConnection(service.database.configuration) { connection in
+                try connection.execute(script: "BEGIN; LOCK TABLE identifiers IN ACCESS EXCLUSIVE MODE")
+                while try connection.query(waiting).first == .some(0) {}
+                service.clock.advance(seconds: 5)
+                let end = service.clock.now.secondsSinceEpoch - 2
+                try connection.execute(
+                    "UPDATE users SET version = version + 1, session_epoch = session_epoch + 1, valid_since = to_timestamp(\(end))"
+                )
+                try connection.execute(script: "COMMIT")
+            }
+            while try await service.database.count(locking) == 0 {}
+            let new = try await service.signIn(credential).signedIn()
+            try await ending
+            #expect(try await refresh(service, new) == nil)
+            #expect(try await refusalOfPassword(service, new) == nil, "its ID token is live too")
+            #expect(try await refresh(service, old) == .refusal(.tokenExpired))
+
+            // An administrator can set the time ahead of the clock: no session is live until then.
+            let ahead = service.clock.now.secondsSinceEpoch + 60
+            try await service.database.execute("UPDATE users SET version = version + 1, valid_since = to_timestamp(\(ahead))")
+            let early = try await service.signIn(token(service, "third")).signedIn()
+            #expect(try await refresh(service, early) == .refusal(.tokenExpired))
+        }
+    }
+
     // MARK: Age
 
     @Test func `an ID token from an hour ago does not make a session recent`() async throws {

@@ -35,9 +35,10 @@ extension AccountOperations {
     ) async throws -> SignedIn {
         let made = try await account(madeBy: verdict, of: loaded, attempt)
         let (previous, user, change) = (made.previous, made.user, made.change)
+        let start = sessionStart(of: user, attempt)
         let signedIn = SignedIn(
             user: user,
-            tokens: try issueTokens(for: user, session: attempt.session, at: attempt.now),
+            tokens: try issueTokens(for: user, session: attempt.session, at: start),
             isNewUser: previous == nil,
             emailWasRecycled: made.emailWasRecycled,
             linkedProvider: previous == nil ? nil : change.linkedIdentity?.provider,
@@ -58,7 +59,7 @@ extension AccountOperations {
             previous: previous,
             user: user,
             passwordHash: attempt.passwordHash,
-            session: attempt.session.record(for: user, at: attempt.now, userAgent: userAgent),
+            session: attempt.session.record(for: user, at: start, userAgent: userAgent),
             event: attempt.event(made.event, verdict.rule),
             sideWrites: sideWrites
         )
@@ -66,6 +67,13 @@ extension AccountOperations {
         try await store.apply(whole).requireApplied()
         if previous != nil { store.activity.note(user, at: attempt.now, isSignIn: true) }
         return signedIn
+    }
+
+    /// The time at which the session begins. If another request ended all sessions after this sign-in had begun, the
+    /// verdict is about the account after that, so the session begins then. Otherwise it would be revoked from the start.
+    private func sessionStart(of user: UserRecord, _ attempt: SignInAttempt) -> Timestamp {
+        // An administrator may set `validSince` ahead of the clock: such a session stays revoked.
+        attempt.session.isSignIn ? max(attempt.now, min(user.validSince, effects.now())) : attempt.now
     }
 
     /// The account after the verdict.
