@@ -171,14 +171,30 @@ final class Connection {
     }
 
     /// Returns `text` as an SQL literal; `nil` if it cannot be one.
-    func literal(_ text: String) -> String? {
+    func literal(_ text: String) -> String? { quoted(text, PQescapeLiteral) }
+
+    /// Returns `name` as an SQL identifier; `nil` if it cannot be one.
+    func identifier(_ name: String) -> String? { quoted(name, PQescapeIdentifier) }
+
+    private func quoted(
+        _ text: String,
+        _ quote: (OpaquePointer?, UnsafePointer<CChar>?, Int) -> UnsafeMutablePointer<CChar>?
+    ) -> String? {
         var text = text
-        let quoted = text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { PQescapeLiteral(pointer, $0.baseAddress, $0.count) }
+        return text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { Self.text(owning: quote(pointer, $0.baseAddress, $0.count)) }
         }
-        guard let quoted else { return nil }
-        defer { PQfreemem(quoted) }
-        return String(cString: quoted)
+    }
+
+    /// Returns what the server stores of a role's password (SCRAM-SHA-256, RFC 5802); `nil` if it cannot be made.
+    func passwordVerifier(_ password: String, role: String) -> String? {
+        Self.text(owning: PQencryptPasswordConn(pointer, password, role, "scram-sha-256"))
+    }
+
+    private static func text(owning text: UnsafeMutablePointer<CChar>?) -> String? {
+        guard let text else { return nil }
+        defer { PQfreemem(text) }
+        return String(cString: text)
     }
 
     /// Returns a handle that cancels the running statement from any thread.

@@ -40,26 +40,21 @@ package struct DatabaseCreation: Sendable {
     private func createRole(_ connection: PostgresConnection) throws -> Bool {
         let existing: Query<Int64> = "SELECT count(*) FROM pg_roles WHERE rolname = \(role)"
         guard try connection.query(existing) == [0] else { return false }
-        // Only a superuser can keep the password out of the server's log.
-        try? connection.execute(script: "SET log_statement = 'none'; SET log_min_error_statement = 'panic'")
-        let login = password.map { " PASSWORD \(Self.literal($0))" } ?? ""
-        guard try create("CREATE ROLE \(Self.identifier(role)) LOGIN\(login)", connection) else { return false }
+        let login = try password.map { " " + (try connection.passwordClause($0, role: role)) } ?? ""
+        let name = try connection.identifier(role)
+        guard try create("CREATE ROLE \(name) LOGIN\(login)", connection) else { return false }
         let superusers: Query<Int64> = "SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper"
         guard try connection.query(superusers) == [0] else { return true }
-        // The owner of a database must be a role that its creator can become.
-        try? connection.execute(script: "GRANT \(Self.identifier(role)) TO CURRENT_USER")
+        // The owner of a database must be a role that its creator can become. If this is refused, CREATE DATABASE says so.
+        try? connection.execute(script: "GRANT \(name) TO CURRENT_USER")
         return true
     }
 
     private func createDatabase(_ connection: PostgresConnection) throws -> Bool {
         let existing: Query<Int64> = "SELECT count(*) FROM pg_database WHERE datname = \(database)"
         guard try connection.query(existing) == [0] else { return false }
-        return try create(
-            """
-            CREATE DATABASE \(Self.identifier(database)) OWNER \(Self.identifier(role)) ENCODING 'UTF8' TEMPLATE template0
-            """,
-            connection
-        )
+        let (name, owner) = (try connection.identifier(database), try connection.identifier(role))
+        return try create("CREATE DATABASE \(name) OWNER \(owner) ENCODING 'UTF8' TEMPLATE template0", connection)
     }
 
     /// Returns `false` if another program was faster.
@@ -70,14 +65,5 @@ package struct DatabaseCreation: Sendable {
         } catch  where [.duplicateObject, .duplicateDatabase, .uniqueViolation].contains(error.sqlState) {
             return false
         }
-    }
-
-    static func identifier(_ name: String) -> String { "\"\(doubled("\"", in: name))\"" }
-
-    /// A string constant that means the same with any `standard_conforming_strings`.
-    static func literal(_ text: String) -> String { "E'\(doubled("\\", in: doubled("'", in: text)))'" }
-
-    private static func doubled(_ mark: Character, in text: String) -> String {
-        text.split(separator: mark, omittingEmptySubsequences: false).joined(separator: "\(mark)\(mark)")
     }
 }

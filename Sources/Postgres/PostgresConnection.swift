@@ -131,6 +131,21 @@ package final class PostgresConnection {
 
     func cancelHandle() -> CancelHandle? { connection.cancelHandle() }
 
+    // MARK: Parts of statements that take no parameters
+
+    func identifier(_ name: String) throws(PostgresError) -> String {
+        guard let identifier = connection.identifier(name) else { throw PostgresError(.misuse, "not a name") }
+        return identifier
+    }
+
+    /// A clause that sets a role's password. The server and its log see the verifier, not the password.
+    func passwordClause(_ password: String, role: String) throws(PostgresError) -> String {
+        guard let verifier = connection.passwordVerifier(password, role: role),
+            let literal = connection.literal(verifier)
+        else { throw PostgresError(.misuse, "not a password") }
+        return "PASSWORD \(literal)"
+    }
+
     // MARK: Copies (`CopyReader`)
 
     /// Time between two calls of `check` during a wait for rows.

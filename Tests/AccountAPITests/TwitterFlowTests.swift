@@ -80,6 +80,15 @@ struct TwitterFlowTests {
             let known = ["request answered", "changed by an administrator"]
             let others = api.log.entries.filter { !known.contains($0.message) }
             #expect(others.isEmpty, "a flow is made of secrets")
+            let secrets =
+                [callback, page]
+                + ["oauthAccessToken", "oauthTokenSecret", "idToken", "refreshToken"].compactMap {
+                    answer.json[$0]?.string
+                }
+            #expect(secrets.count == 6)
+            for line in api.log.lines {
+                #expect(!secrets.contains { line.contains($0) } && !line.contains("ada@example.com"), "\(line)")
+            }
         }
     }
 

@@ -5,9 +5,12 @@ import Testing
 
 /// The creation of roles and databases, with names that need quotes.
 struct DatabaseCreationTests {
-    @Test func `names and passwords are quoted`() {
-        #expect(DatabaseCreation.identifier("a\"b") == "\"a\"\"b\"")
-        #expect(DatabaseCreation.literal("it's \\ x") == "E'it''s \\\\ x'")
+    @Test func `names are quoted, and passwords are sent as verifiers`() async throws {
+        try await PostgresConnection.withConnection(try TestCluster.shared.get().configuration()) { connection in
+            #expect(try connection.identifier("a\"b") == "\"a\"\"b\"")
+            let clause = try connection.passwordClause("it's \\ x", role: "a\"b")
+            #expect(clause.hasPrefix("PASSWORD 'SCRAM-SHA-256$4096:") && !clause.contains("it's"))
+        }
     }
 
     @Test func `a connection string without user or database names nothing to create`() throws {
@@ -31,13 +34,13 @@ struct DatabaseCreationTests {
             #expect(results.flatMap(\.self).filter(\.isNew).map(\.kind).sorted() == ["database", "role"], "\(results)")
             let facts: Query<String?> = """
                 SELECT pg_get_userbyid(datdba)::text || ' ' || pg_encoding_to_char(encoding) || ' '
-                    || (SELECT count(*) FROM pg_authid WHERE rolname = \(name) AND rolcanlogin AND rolpassword IS NOT NULL)
+                    || (SELECT count(*) FROM pg_authid WHERE rolname = \(name) AND rolcanlogin AND rolpassword LIKE 'SCRAM-SHA-256$%')
                 FROM pg_database WHERE datname = \(name)
                 """
             #expect(try await database.rows(facts) == ["\(name) UTF8 1"])
             let again = try await creation.run(as: administrator)
             #expect(!again.contains { $0.isNew })
-            let quoted = DatabaseCreation.identifier(name)
+            let quoted = try await PostgresConnection.withConnection(administrator) { try $0.identifier(name) }
             try await database.execute("DROP DATABASE \(quoted)")
             try await database.execute("DROP ROLE \(quoted)")
         }
