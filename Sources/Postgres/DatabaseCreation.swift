@@ -45,7 +45,8 @@ package struct DatabaseCreation: Sendable {
         guard try create("CREATE ROLE \(name) LOGIN\(login)", connection) else { return false }
         let superusers: Query<Int64> = "SELECT count(*) FROM pg_roles WHERE rolname = current_user AND rolsuper"
         guard try connection.query(superusers) == [0] else { return true }
-        // The owner of a database must be a role that its creator can become. If this is refused, CREATE DATABASE says so.
+        // The owner of a database must be a role that its creator can become. If this is refused, CREATE DATABASE says
+        // so.
         try? connection.execute(script: "GRANT \(name) TO CURRENT_USER")
         return true
     }

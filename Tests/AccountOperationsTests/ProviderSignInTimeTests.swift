@@ -87,7 +87,9 @@ struct ProviderSignInTimeTests {
 
             // An administrator can set the time ahead of the clock: no session is live until then.
             let ahead = service.clock.now.secondsSinceEpoch + 60
-            try await service.database.execute("UPDATE users SET version = version + 1, valid_since = to_timestamp(\(ahead))")
+            try await service.database.execute(
+                "UPDATE users SET version = version + 1, valid_since = to_timestamp(\(ahead))"
+            )
             let early = try await service.signIn(token(service, "third")).signedIn()
             #expect(try await refresh(service, early) == .refusal(.tokenExpired))
         }
