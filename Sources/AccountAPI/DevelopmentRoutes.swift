@@ -10,6 +10,7 @@ package struct DevelopmentRoutes: Sendable {
         .conflictProofs,
         .notices,
         .inboxMessages,
+        .clearInbox,
         .inboxMail,
         .signInForecasts,
         .emulatorAction,

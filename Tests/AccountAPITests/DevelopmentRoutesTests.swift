@@ -48,6 +48,24 @@ struct DevelopmentRoutesTests {
         }
     }
 
+    @Test func `the inbox names sender, type and code of a message, and can be emptied`() async throws {
+        try await TestAPI.with { api in
+            let mail: JSONValue = ["requestType": "PASSWORD_RESET", "email": "ann@example.com"]
+            _ = try await api.signUp("ann@example.com")
+            #expect(try await api.post("/v1/accounts:sendOobCode", mail).status == 200)
+            func messages() async throws -> [JSONValue] {
+                try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+            }
+            let shown = try #require(try await messages().first)
+            #expect(shown["kind"] == "mail" && shown["type"] == "PASSWORD_RESET" && shown["to"] == "ann@example.com")
+            #expect(shown["from"]?.string == TestService.projectID)
+            let emptied = try await api.send(.delete, "/inbox/messages", key: nil)
+            #expect(emptied.status == 200 && emptied.json == [:])
+            #expect(try await messages() == [])
+            #expect(try await api.send(.delete, "/inbox/messages", key: nil).status == 200)
+        }
+    }
+
     @Test func `a forecast shows the outcome of a simulated sign-in and writes nothing`() async throws {
         try await TestAPI.with { api in
             _ = try await api.signUp("ann@gmail.com")

@@ -12,6 +12,7 @@ import Testing
         (.post, project + "/accounts:query"), (.get, "/v2/projects/\(TestService.projectID)/config"),
         (.get, "/identitytoolkit.googleapis.com" + project + "/accounts:batchGet"),
         (.get, "/emulator" + project + "/oobCodes"), (.get, "/inbox/messages"),
+        (.delete, "/inbox/messages"),
         (.get, "/emulator" + project + "/config"), (.get, "/concord/v1/webhooks"),
     ]
     private static let foreign = [

@@ -551,8 +551,8 @@ SHAPES = {
     "GET /inbox/messages/{message}": of_id(),
 }  # fmt: skip
 
-#: Routes that delete the accounts of all workers.
-RARE = {"DELETE /emulator/v1/projects/{project}/accounts"}
+#: Routes that delete the accounts or the messages of all workers.
+RARE = {"DELETE /emulator/v1/projects/{project}/accounts", "DELETE /inbox/messages"}
 
 #: Names of members, which a mutation adds to bodies of other routes.
 ALL_NAMES = sorted({

@@ -54,6 +54,10 @@ import Testing
             #expect(try await browser.focused == "Text message")
             #expect(try await browser.text("#text").contains("verification code"))
             #expect(try await browser.value("document.getElementById('html').checkVisibility()") == false)
+            // A narrow window shows either the list or the message.
+            #expect(try await browser.value("document.getElementById('list').checkVisibility()") == false)
+            try await browser.press("All messages")
+            #expect(try await browser.focused.contains("+16505550188"))
             try await browser.run("document.querySelectorAll('#messages button')[1].focus()")
             try await browser.type(Browser.Key.enter)
             try await browser.wait(until: "\(Self.subject).startsWith('Choose a new password')")
@@ -93,6 +97,61 @@ import Testing
         }
         let body: JSONValue = ["email": .string(email), "password": "another horse"]
         #expect(try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body).status == 200)
+    }
+
+    @Test func `the code of a message is on the first screen of a phone and can be copied`() async throws {
+        let server = try Self.server
+        try await askForMessage(to: "+16505550177")
+        let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        let message = try #require(messages.first { $0["to"] == "+16505550177" })
+        let code = try #require(message["code"]?.string)
+        #expect(message["text"]?.string?.contains(code) == true && message["type"] == "VERIFICATION_CODE")
+        try await Browser.run { browser in
+            try await browser.resize(320, 640)
+            try await browser.open(server.url + "/inbox#" + (message["id"]?.string ?? ""))
+            try await browser.wait(until: "\(Self.subject) === 'Text message'")
+            #expect(try await browser.text("#code") == code)
+            #expect(
+                try await browser.value("document.getElementById('copy').getBoundingClientRect().bottom < 640") == true
+            )
+            try await browser.press("Copy code")
+            // A browser that refuses the clipboard selects the code.
+            let isCopied = "document.getElementById('copy').textContent === 'Copied'"
+            try await browser.wait(until: "\(isCopied) || getSelection().toString() === '\(code)'")
+            let scrolling = """
+                [...document.querySelectorAll('#inbox *')].filter((one) => one.checkVisibility()
+                    && one.scrollHeight > one.clientHeight && ['auto', 'scroll'].includes(getComputedStyle(one).overflowY)).length
+                """
+            #expect(try await browser.value(scrolling) == 0)
+        }
+    }
+
+    @Test func `a mail names its sender, and the search finds it by recipient and text`() async throws {
+        let server = try Self.server
+        try await askForMail(to: "sender@example.com")
+        try await askForMail(to: "another@example.com")
+        try await Browser.run { browser in
+            try await browser.resize(1280, 800)
+            try await browser.open(server.url + "/inbox")
+            try await browser.wait(until: "document.body.innerText.includes('sender@example.com')")
+            func search(_ text: String) async throws {
+                try await browser.run(
+                    """
+                    document.getElementById('search').value = '\(text)';
+                    document.getElementById('search').dispatchEvent(new Event('input'))
+                    """
+                )
+            }
+            try await search("PASSWORD sender@example")
+            #expect(try await browser.value(Self.entries) == 1)
+            #expect(try await browser.text("#matches").hasPrefix("1 of "))
+            try await browser.run("document.querySelector('#messages button').click()")
+            #expect(try await browser.text("#message .hint").contains("from demo-concord to sender@example.com"))
+            try await search("no message has these words")
+            #expect(try await browser.value(Self.entries) == 0)
+            try await search("")
+            #expect(try await browser.value("\(Self.entries) > 1") == true)
+        }
     }
 
     @Test func `messages of one second are in order, newest first, with different times`() async throws {
@@ -150,13 +209,14 @@ import Testing
             let mail = "[...document.querySelectorAll('#messages button')].find(b => b.innerText.includes('long'))"
             try await browser.wait(until: mail)
             for (name, script) in [
-                ("mail", "\(mail).click()"), ("text", "document.querySelector('[data-view=text]').click()"),
+                ("list", "0"), ("mail", "\(mail).click()"),
+                ("text", "document.querySelector('[data-view=text]').click()"),
                 ("sms", "document.querySelector('#messages button').click()"),
             ] {
                 try await browser.run(script)
                 for isDark in [false, true] {
                     try await browser.darken(isDark)
-                    for width in [320, 1280] {
+                    for width in [320, 390, 1280] {
                         try await browser.resize(width, 800)
                         #expect(try await browser.defects() == [], "\(name) \(isDark) \(width)")
                         guard name != "text" else { continue }
@@ -165,5 +225,27 @@ import Testing
                 }
             }
         }
+    }
+
+    /// Other tests of the suite do not run meanwhile.
+    @Test func `the inbox can be emptied, and codes of deleted mails stay usable`() async throws {
+        let server = try Self.server
+        let email = "emptied@example.com"
+        try await askForMail(to: email)
+        let listing = "/emulator/v1/projects/demo-concord/oobCodes"
+        let listed = try await server.send(.GET, listing).json["oobCodes"]?.array ?? []
+        let code = try #require(listed.last { $0["email"]?.string == email }?["oobCode"])
+        try await Browser.run { browser in
+            try await browser.open(server.url + "/inbox")
+            try await browser.wait(until: "\(Self.entries) > 0")
+            try await browser.run("window.confirm = () => false")
+            try await browser.press("Delete all messages")
+            #expect(try await browser.value("\(Self.entries) > 0") == true)
+            try await browser.run("window.confirm = () => true")
+            try await browser.press("Delete all messages")
+            try await browser.wait(until: "document.getElementById('status').textContent.startsWith('Nothing yet.')")
+        }
+        let body: JSONValue = ["oobCode": code, "newPassword": "another horse"]
+        #expect(try await server.send(.POST, "/v1/accounts:resetPassword?key=any", body).status == 200)
     }
 }

@@ -85,7 +85,7 @@ extension Mail {
         text["NUMBER"] = numberEnding
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links appear only in links.
-        text["CODE"] = template == .conflictProof ? code : shortCode
+        text["CODE"] = typedCode
         if let requester {
             text["PROVIDER"] = methodName(requester.provider, in: language)
             text["ASKING_NAME"] = requester.name.flatMap(shownName)

@@ -11,13 +11,22 @@ extension Route {
             writer.field("messages", objects: messages) { writer, message in
                 writer.field("id", message.id)
                 writer.field("kind", message.kind)
+                writer.field("type", message.type)
                 writer.field("createTime", RFC3339.text(message.createdAt))
+                writer.field("from", message.from)
                 writer.field("to", message.to)
                 writer.field("subject", message.subject)
+                writer.field("code", message.code)
                 writer.field("language", message.language)
                 writer.field("text", message.text)
             }
         }
+    }
+
+    /// Empties `/inbox`. The codes in the messages stay usable. Development only.
+    static let clearInbox = Route(.delete, "/inbox/messages", access: .anyone) { request in
+        try await request.operations.clearInbox()
+        return .object { _ in }
     }
 
     /// The HTML of a mail, which runs no scripts and loads nothing. Development only.
