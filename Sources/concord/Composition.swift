@@ -44,6 +44,8 @@ struct Composition {
         var completesProject = false
         /// Called once the service answers requests.
         var whenReady: @Sendable (_ address: SocketAddress?) -> Void
+        /// Called with new mails and text messages, the oldest first, and the port of the server; `nil` in production.
+        var whenMessagesArrive: (@Sendable (_ messages: [InboxMessage], _ port: Int) -> Void)?
         /// Called once the service begins to stop.
         var whenStopping: @Sendable () -> Void = {}
     }

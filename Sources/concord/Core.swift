@@ -63,6 +63,8 @@ struct Core: Service, CustomStringConvertible {
     private static let mergesInterval = Duration.seconds(1)
     /// Maximum time that a message waits for an idle worker.
     private static let messagesInterval = Duration.seconds(1)
+    /// Maximum time until development reports a mail on the terminal.
+    private static let inboxInterval = Duration.milliseconds(500)
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -120,6 +122,10 @@ struct Core: Service, CustomStringConvertible {
                 upkeep.addTask { await sendWebhooks(operations) }
                 upkeep.addTask { await moveMerges(operations) }
                 for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
+                if let report = composition.mode.whenMessagesArrive {
+                    let port = address.value?.port ?? composition.listen.port
+                    upkeep.addTask { await reportMessages(of: operations) { report($0, port) } }
+                }
                 upkeep.addTask {
                     await periodically(every: Self.outboxInterval) {
                         await measurements.outbox.read(operations.store, at: operations.effects.now())
@@ -433,6 +439,23 @@ struct Core: Service, CustomStringConvertible {
                     }
                 }
             }
+        }
+    }
+
+    /// Reports the mails and text messages that are written from now on.
+    private func reportMessages(
+        of operations: AccountOperations,
+        to report: @Sendable ([InboxMessage]) -> Void
+    ) async {
+        var news = InboxNews(since: operations.effects.now())
+        await repeating(
+            every: Self.inboxInterval,
+            failure: "mails not reported yet",
+            recovery: "mails reported again"
+        ) {
+            let found = try await operations.inbox(tenant: .project) { news.isNew($0.id.text, $0.createdAt) }
+            news.report(found)
+            report(found.reversed())
         }
     }
 

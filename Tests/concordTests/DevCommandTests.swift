@@ -41,7 +41,27 @@ import Testing
         #expect(linked["idToken"] != nil)
         #expect(server.stop(SIGTERM) == 0)
 
-        server = try await DevServer.start(dataDirectory: directory)
+        let errors = directory + "/errors.log"
+        #expect(FileManager.default.createFile(atPath: errors, contents: nil))
+        server = try await DevServer.start(dataDirectory: directory, errors: FileHandle(forWritingAtPath: errors))
+        // Each mail and each text message has a line, with the place of the mail or the code.
+        _ = try await server.post(
+            "/v1/accounts:sendOobCode",
+            ["requestType": "PASSWORD_RESET", "email": "ada@example.com"]
+        )
+        _ = try await server.post(
+            "/v1/accounts:sendVerificationCode",
+            ["phoneNumber": "+16505550142", "recaptchaToken": "any"]
+        )
+        var printed = ""
+        // The bound only keeps a failure from hanging.
+        for _ in 0..<1200 where !printed.contains("\nsms  ") || !printed.contains("\nmail  ") {
+            try await Task.sleep(for: .milliseconds(50))
+            printed = "\n" + (try String(contentsOfFile: errors, encoding: .utf8))
+        }
+        #expect(printed.contains("\nmail  PASSWORD_RESET  to ada@example.com  \(server.url)/inbox#"), "\(printed)")
+        #expect(printed.contains(#/\nsms  VERIFICATION_CODE  to \+16505550142  code \d{6}\n/#), "\(printed)")
+        #expect(!printed.contains("\u{1B}"), "no terminal, no colour")
         // Where the banner says that codes can be read, they can.
         let address = try #require(server.bannerLine("Codes"))
         let codes = try await URLSession.shared.data(from: try #require(URL(string: address))).0

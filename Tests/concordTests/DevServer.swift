@@ -10,14 +10,16 @@ struct DevServer {
     let banner: String
 
     /// Starts it on a free port and returns once it has said that it is ready.
-    static func start(dataDirectory: String) async throws -> DevServer {
+    ///
+    /// `errors`: the file for its standard error.
+    static func start(dataDirectory: String, errors: FileHandle? = nil) async throws -> DevServer {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
         process.currentDirectoryURL = URL(fileURLWithPath: Repository.root)
         process.arguments = ["dev", "--port", "0", "--data-dir", dataDirectory]
         let output = Pipe()
         process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        process.standardError = errors ?? FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
         try process.run()
         var said = ""

@@ -138,7 +138,8 @@ struct DevCommand: ReportingCommand {
                 projectToCreate: project,
                 // An existing database keeps its settings: it may be production's.
                 completesProject: cluster != nil,
-                whenReady: { address in announce(banner.text(address)) }
+                whenReady: { address in announce(banner.text(address)) },
+                whenMessagesArrive: { printInboxMessages($0, inbox: "http://127.0.0.1:\($1)/inbox") }
             ),
             logger: logger,
             requests: .development
