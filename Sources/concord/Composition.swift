@@ -143,7 +143,7 @@ struct Composition {
         do {
             try outcome.get()
         } catch let error as CannotListen {
-            throw StartupFailure(words(for: error), .badConfiguration)
+            throw StartupFailure(await words(for: error), .badConfiguration)
         }
         logger.info("stopped")
     }

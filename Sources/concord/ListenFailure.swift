@@ -3,15 +3,25 @@ import HTTPServer
 
 extension Composition {
     /// The text about an unusable address: the address, the reason and the next step.
-    func words(for failure: CannotListen) -> String {
-        nextStep(after: failure).map { "\(failure). \($0)" } ?? "\(failure)"
+    func words(for failure: CannotListen) async -> String {
+        let occupant = await occupant(after: failure)
+        return nextStep(after: failure, occupant).map { "\(failure). \($0)" } ?? "\(failure)"
     }
 
-    private func nextStep(after failure: CannotListen) -> String? {
+    /// The program at the port of `dev`, where Firebase's emulator may listen too. `serve` asks no other program.
+    private func occupant(after failure: CannotListen) async -> PortOccupant {
+        guard mode.development != nil, failure.code == EADDRINUSE, case .tcp(let host, let port) = failure.address
+        else {
+            return .unknown
+        }
+        return await PortOccupant.find(at: "http://\(host):\(port)")
+    }
+
+    private func nextStep(after failure: CannotListen, _ occupant: PortOccupant) -> String? {
         let setting = setting(of: failure.address)
         switch (failure.address, failure.code) {
         case (.tcp, EADDRINUSE):
-            return "Another process listens there: stop it, or choose another port: \(setting)"
+            return "\(occupant.name) listens there: stop it, or choose another port: \(setting)"
         case (.tcp, EADDRNOTAVAIL):
             return
                 "This machine does not have that address: change \(setting == "listen.port" ? "listen.host" : setting)"

@@ -1,6 +1,10 @@
+import AccountTestSupport
 import Foundation
 import FoundationNetworking
+import JSON
 import Testing
+
+@testable import concord
 
 /// The development server as a person runs it: killed, started again, stopped.
 @Suite(.serialized) struct DevCommandTests {
@@ -106,7 +110,9 @@ import Testing
         #expect(samePort.status == 78, "\(samePort)")
         #expect(
             samePort.error.contains("cannot listen at 127.0.0.1:\(port): Address already in use.")
-                && samePort.error.contains("choose another port: --port\n"),
+                && samePort.error.contains(
+                    "Another `concord dev` listens there: stop it, or choose another port: --port\n"
+                ),
             "\(samePort)"
         )
         let sameDirectory = try DevServer.failure(["--port", "0", "--data-dir", directory])
@@ -117,5 +123,16 @@ import Testing
             "\(sameDirectory)"
         )
         #expect(server.stop(SIGTERM) == 0)
+    }
+
+    @Test func `the program at a port is recognized by its answer`() async throws {
+        let firebase: JSONValue = [
+            "authEmulator": ["ready": true, "docs": "https://firebase.google.com/docs/emulator-suite"]
+        ]
+        #expect(PortOccupant(root: firebase) == .firebaseEmulator)
+        #expect(PortOccupant(root: ["authEmulator": ["ready": true]]) == .concordDev)
+        #expect(PortOccupant(root: ["error": ["code": 404]]) == nil)
+        // Nothing listens at the port, or what listens speaks no HTTP.
+        #expect(await PortOccupant.find(at: "http://127.0.0.1:1") == .unknown)
     }
 }
