@@ -11,7 +11,7 @@ help: ## List these commands
 build: ## Install what is missing and build the release binary, .build/release/concord
 	@scripts/prepare
 	@scripts/build-info
-	swift build $(RELEASE) --product concord
+	@scripts/build $(RELEASE) --product concord
 
 run: build ## Run the development server with a private database (ARGS='--port 9100')
 	@exec .build/release/concord dev $(ARGS)
@@ -37,12 +37,12 @@ golden: ## Regenerate the golden files; review them as a diff
 	UPDATE_GOLDEN=1 scripts/test
 
 demo: build ## Play a provider conflict from end to end over HTTP
-	swift build $(RELEASE) --product concord-demo
+	@scripts/build $(RELEASE) --product concord-demo
 	@scripts/demo
 
 bench: build ## Compare with pgbench and print a table (ARGS='--rounds 1 --check')
-	swift build $(RELEASE) --product concord-demo
-	swift build $(RELEASE) --product concord-bench
+	@scripts/build $(RELEASE) --product concord-demo
+	@scripts/build $(RELEASE) --product concord-bench
 	@scripts/bench $(ARGS)
 
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL

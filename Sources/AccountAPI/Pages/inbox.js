@@ -115,7 +115,7 @@ function show(newCount) {
   open(messages[0].id);
 }
 
-// The developer's choice. `open` also shows a message that nobody chose, where the window is wide.
+// The developer's choice. `open` also shows the newest message before any choice, where the window is wide.
 function choose(id) {
   history.replaceState(null, "", `#${id}`);
   open(id);
