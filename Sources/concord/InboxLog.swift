@@ -1,7 +1,6 @@
 import AccountLinking
 import AccountOperations
 import AccountStore
-import Glibc
 
 /// Finds the mails and text messages that `concord dev` has not reported yet.
 struct InboxNews {
@@ -46,6 +45,6 @@ extension InboxMessage {
 /// Prints a line on standard error for each mail and text message. Development only: the lines hold codes and
 /// addresses.
 func printInboxMessages(_ messages: [InboxMessage], inbox: String) {
-    let isColored = ColorMode.auto.isOn(isTerminal: isatty(STDERR_FILENO) == 1)
+    let isColored = Terminal.errorIsColored
     for message in messages { emit(message.developmentLine(inbox: inbox, isColored: isColored) + "\n") }
 }

@@ -18,15 +18,20 @@ extension RequestLog {
     }
 
     /// The log of requests in development: a line for people on standard error.
-    static let development = RequestLog(.all) { entry in emit(entry.developmentLine + "\n") }
+    static let development = RequestLog(.all) { [isColored = Terminal.errorIsColored] entry in
+        emit(entry.developmentLine(isColored: isColored) + "\n")
+    }
 }
 
 extension RequestLog.Entry {
-    /// `200  POST /v1/accounts:signUp  12 ms  decision ID`.
-    var developmentLine: String {
+    /// `200  POST /v1/accounts:signUp  12 ms  decision ID`. With colours, the status of a refusal is yellow, and of a
+    /// failure red.
+    func developmentLine(isColored: Bool) -> String {
         let time = milliseconds < 1 ? "<1" : String(Int(milliseconds.rounded()))
         let decision = decisionID.map { "  decision \($0)" } ?? ""
         let request = status >= 500 ? "  request \(requestID)" : ""
+        var status = String(status)
+        if isColored, self.status >= 400 { status = "\u{1B}[\(self.status >= 500 ? "31;1" : "33")m\(status)\u{1B}[0m" }
         return "\(status)  \(method) \(route)  \(time) ms\(decision)\(request)"
     }
 }

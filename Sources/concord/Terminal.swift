@@ -10,6 +10,9 @@ enum Terminal {
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
+
+    /// True if lines on standard error have colours, by the rules of `--color auto`.
+    static var errorIsColored: Bool { ColorMode.auto.isOn(isTerminal: isatty(STDERR_FILENO) == 1) }
 }
 
 extension String {

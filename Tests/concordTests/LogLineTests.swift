@@ -108,11 +108,14 @@ struct LogLineTests {
             )
             _ = await edge.respond(to: request)
         }
-        let lines = entries.all.map(\.developmentLine)
+        let lines = entries.all.map { $0.developmentLine(isColored: false) }
         #expect(lines.count == 2)
         #expect(lines.first?.hasPrefix("404  POST unmatched  ") == true && lines.first?.hasSuffix(" ms") == true)
         #expect(lines.last?.hasPrefix("503  POST /v1/accounts:signUp  ") == true)
         #expect(lines.last?.hasSuffix(" ms  request a-1") == true)
+        let colored = entries.all.map { $0.developmentLine(isColored: true) }
+        #expect(colored.first?.hasPrefix("\u{1B}[33m404\u{1B}[0m  POST") == true)
+        #expect(colored.last?.hasPrefix("\u{1B}[31;1m503\u{1B}[0m  POST") == true)
     }
 }
 
