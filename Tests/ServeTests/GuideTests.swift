@@ -7,8 +7,8 @@ import Testing
 
 /// The commands of guides, run as a reader would: every block that is fenced as `sh`, in order, in one shell.
 struct GuideTests {
-    /// The text of the blocks, without their indentation.
-    private static func commands(of guide: String) throws -> String {
+    /// The text of the blocks in `language`, without their indentation.
+    private static func commands(of guide: String, in language: String = "sh") throws -> String {
         let document = try String(
             contentsOfFile: AccountTestSupport.Repository.root + "/docs/guides/\(guide)",
             encoding: .utf8
@@ -18,7 +18,7 @@ struct GuideTests {
             let text = line.drop { $0 == " " }
             if let width = indentation {
                 if text == "```" { indentation = nil } else { lines.append(line.dropFirst(width)) }
-            } else if text == "```sh" {
+            } else if text == "```\(language)" {
                 indentation = line.count - text.count
             }
         }
@@ -98,6 +98,26 @@ struct GuideTests {
             #expect(output.contains("2 accounts: 2 created"), "\(output)")
             #expect(output.contains(#""localId":"ada""#), "\(output)")
             #expect(output.contains(#""providerId":"google.com""#), "\(output)")
+        }
+    }
+
+    /// Ends the servers that a script started and did not end.
+    private static let endingServers = "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n"
+
+    @Test func `the commands of the guide to several servers work`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                let commands = try Self.commands(of: "two-instances.md")
+                    .replacing("8081", with: String(try freePort()))
+                    .replacing("8082", with: String(try freePort()))
+                let output = try await Self.run(
+                    Self.endingServers + commands,
+                    in: folder,
+                    ["CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey]
+                )
+                #expect(output.hasSuffix("ada@example.com\nBearer\n"), "\(output)")
+            }
         }
     }
 }
