@@ -120,4 +120,49 @@ struct GuideTests {
             }
         }
     }
+
+    @Test func `the commands of the guide to moving from Firebase work`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try FirebaseStandIn.write(to: folder)
+                try folder.write("exchange.py", try Self.commands(of: "moving-from-firebase.md", in: "python"))
+                let port = String(try freePort())
+                let export = "concord account export --format json --output all.json"
+                let commands = try Self.commands(of: "moving-from-firebase.md")
+                    .replacing("concord serve", with: "CONCORD_LISTEN_PORT=\(port) concord serve")
+                    .replacing("8080", with: port)
+                    // The way back takes this account along.
+                    .replacing(
+                        export,
+                        with: """
+                            curl --silent --fail "http://127.0.0.1:\(port)/v1/accounts:signUp?key=$key" \
+                              -d '{"email":"gil@example.com","password":"correct horse battery"}'
+                            \(export)
+                            """
+                    )
+                let output = try await Self.run(
+                    Self.endingServers + FirebaseStandIn.functions + commands,
+                    in: folder,
+                    ["CONCORD_DATABASE_URL": database.url, "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey]
+                )
+                for line in [
+                    "5 accounts: 4 created, 0 replaced, 0 unchanged, 1 left out",
+                    "      1 Second factor not supported.", "ada",
+                    "5 accounts: 1 created, 1 replaced, 2 unchanged, 1 left out",
+                    "5 accounts: 0 created, 0 replaced, 3 unchanged, 2 left out", #"  "isNewUser": false"#,
+                ] {
+                    #expect(output.contains("\(line)\n"), "\(line)\n\(output)")
+                }
+                let accounts: [String?] = try await database.rows("SELECT email FROM users ORDER BY 1 NULLS FIRST")
+                #expect(
+                    accounts == [nil, "ada@example.com", "bob@example.com", "eve@example.com", "gil@example.com"],
+                    "the account that Firebase had deleted is gone: \(output)"
+                )
+                let imported = try String(contentsOfFile: folder.path("imported.json"), encoding: .utf8)
+                #expect(imported.contains("gil@example.com") && !imported.contains("ada@example.com"), "\(imported)")
+                #expect(!imported.contains("passwordHash"), "\(imported)")
+            }
+        }
+    }
 }
