@@ -330,7 +330,7 @@ import Testing
                 "the page does not continue from here"
             )
             #expect(try await account.signIn() == 400)
-            try await browser.screenshot("action-3-recovered")
+            try await browser.screenshotEverywhere("action-3-recovered")
             try await browser.press("Email me a password link")
             try await browser.wait(until: "document.getElementById('status').textContent.includes('sending an email')")
             #expect(try await account.mailed("PASSWORD_RESET").contains("mode=resetPassword"))
@@ -363,7 +363,7 @@ import Testing
             #expect(announced.contains("will be removed:") && announced.contains("GitHub"), "\(announced)")
             #expect(announced.contains("will work again") && announced.contains("Password"), "\(announced)")
             #expect(try await account.signIn(nil, "the thief's own") == 200, "looking changes nothing")
-            try await browser.screenshot("action-6-revert")
+            try await browser.screenshotEverywhere("action-6-revert")
             try await browser.press("Undo the change")
             try await browser.wait(for: "The change is undone")
             let reported = try await browser.text("main")
@@ -587,58 +587,44 @@ import Testing
     @Test func `every step can be read and used everywhere, in the language of the mail`() async throws {
         let account = try await Account("read@example.com")
         try await Browser.run { browser in
-            func expectReadable(_ step: String) async throws {
-                for (language, tag) in [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")] {
-                    try await browser.press(language)
-                    for isDark in [false, true] {
-                        try await browser.darken(isDark)
-                        for width in [320, 1280] {
-                            try await browser.resize(width, 800)
-                            #expect(try await browser.defects() == [], "\(step) \(tag) \(isDark) \(width)")
-                            guard isDark == (tag == "zh-TW"), (width == 320) == (tag != "en") else { continue }
-                            try await browser.screenshot("action-\(step)-\(tag)")
-                        }
-                    }
-                }
-            }
             try await browser.open(account.server.url + "/__/auth/action")
             try await browser.wait(for: "Enter your code")
-            try await expectReadable("code")
+            try await browser.expectReadable("action-code")
             let app: JSONValue = ["continueUrl": .string(account.server.url + "/conflict"), "canHandleCodeInApp": true]
             try await browser.open(try await account.link("EMAIL_SIGNIN", app.object ?? [:]))
             try await browser.wait(for: "Finish signing in")
-            try await expectReadable("sign-in")
+            try await browser.expectReadable("action-sign-in")
             let reset = try await account.link("PASSWORD_RESET")
             try await browser.open(reset.replacing("lang=en", with: "lang=th"))
             try await browser.wait(for: "ตั้งรหัสผ่านใหม่")
-            try await expectReadable("password")
+            try await browser.expectReadable("action-password")
             try await browser.run("document.getElementById('password-field').value = 'battery staple'")
             try await browser.press("Save the password")
             try await browser.wait(for: "Your password has changed")
-            try await expectReadable("password-done")
+            try await browser.expectReadable("action-password-done")
             let confirm = try await Account("confirm@example.com").link("VERIFY_EMAIL")
             try await browser.open(confirm)
             try await browser.wait(for: "Verify your email address")
-            try await expectReadable("confirm")
+            try await browser.expectReadable("action-confirm")
             try await browser.press("Yes, verify my address")
             try await browser.wait(for: "Your email address is verified")
-            try await expectReadable("confirmed")
+            try await browser.expectReadable("action-confirmed")
             try await browser.reload()
             try await browser.wait(for: "This link does not work")
-            try await expectReadable("stopped")
+            try await browser.expectReadable("action-stopped")
             try await browser.open(try await Account("disown@example.com").link("VERIFY_EMAIL"))
             try await browser.wait(for: "Verify your email address")
             try await browser.press("This was not me")
             try await browser.wait(for: "You did not create this account")
-            try await expectReadable("disown")
+            try await browser.expectReadable("action-disown")
             try await browser.press("Stop them")
             try await browser.wait(for: "Only you can sign in now")
-            try await expectReadable("disowned")
+            try await browser.expectReadable("action-disowned")
             let change = try await Account("change@example.com")
                 .link("VERIFY_AND_CHANGE_EMAIL", ["newEmail": "a-very-long-address.of.somebody@subdomain.example.com"])
             try await browser.open(change)
             try await browser.wait(for: "Use your new email address")
-            try await expectReadable("change")
+            try await browser.expectReadable("action-change")
         }
     }
 

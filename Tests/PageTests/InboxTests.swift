@@ -214,13 +214,69 @@ import Testing
                 ("sms", "document.querySelector('#messages button').click()"),
             ] {
                 try await browser.run(script)
-                for isDark in [false, true] {
-                    try await browser.darken(isDark)
-                    for width in [320, 390, 1280] {
-                        try await browser.resize(width, 800)
-                        #expect(try await browser.defects() == [], "\(name) \(isDark) \(width)")
-                        guard name != "text" else { continue }
-                        try await browser.screenshot("inbox-\(name)-\(isDark ? "dark" : "light")-\(width)")
+                try await browser.expectReadable("inbox-\(name)", inLanguages: false, takesPictures: name != "text")
+            }
+        }
+    }
+
+    /// Has Concord write each mail that a user alone can cause, in the language `tag`.
+    private func askForEveryMail(to email: String, in tag: String) async throws {
+        let server = try Self.server
+        func post(_ path: String, _ body: JSONValue, bearer: String? = nil) async throws -> JSONValue {
+            let answer = try await server.send(.POST, path, body, bearer: bearer)
+            #expect((200...202).contains(answer.status), "\(path): \(answer.json.text)")
+            return answer.json
+        }
+        let path = "/v2/projects/demo-concord/config?updateMask=notification.defaultLocale"
+        let locale: JSONValue = ["notification": ["defaultLocale": .string(tag)]]
+        #expect(try await server.send(.PATCH, path, locale, bearer: "owner").status == 200)
+
+        let conflict = try await server.openConflict(email)
+        let password: JSONValue = ["email": .string(email), "password": "correct horse", "returnSecureToken": true]
+        let session = try await post("/v1/accounts:signInWithPassword?key=any", password)
+        for type in ["VERIFY_EMAIL", "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_AND_CHANGE_EMAIL"] {
+            let request: JSONValue = [
+                "requestType": .string(type), "email": .string(email), "newEmail": .string("new-" + email),
+                "idToken": session["idToken"] ?? .null, "continueUrl": .string(server.url + "/conflict"),
+            ]
+            _ = try await post("/v1/accounts:sendOobCode?key=any", request)
+        }
+        // A takeover, which suspends the password; a new password; another address.
+        try await conflict.askForMail()
+        let code: JSONValue = ["code": .string(try await conflict.mail().code)]
+        let proof = try await post("/concord/v1/conflict/proof:complete", code, bearer: conflict.handle)
+        let token: JSONValue = ["proofToken": proof["proofToken"] ?? .null]
+        let owner = try await post("/concord/v1/conflict:resolve", token, bearer: conflict.handle)
+        let changed = try await post(
+            "/v1/accounts:update?key=any",
+            ["idToken": owner["idToken"] ?? .null, "password": "battery staple", "returnSecureToken": true]
+        )
+        _ = try await post(
+            "/v1/accounts:update?key=any",
+            ["idToken": changed["idToken"] ?? .null, "email": .string("other-" + email)]
+        )
+    }
+
+    @Test func `every mail can be read in every language`() async throws {
+        let server = try Self.server
+        for (_, tag) in Look.languages {
+            try await askForEveryMail(to: "mails-\(tag.lowercased())@example.com", in: tag)
+        }
+        let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        try await Browser.run { browser in
+            for (_, tag) in Look.languages {
+                let address = "mails-\(tag.lowercased())@example.com"
+                let mails = messages.filter { $0["to"]?.string?.hasSuffix(address) == true }
+                #expect(mails.count == 8, "\(mails.map { $0["subject"] })")
+                for (number, mail) in mails.enumerated() {
+                    #expect(mail["language"]?.string == tag)
+                    try await browser.open("\(server.url)/inbox/messages/\(try #require(mail["id"]?.string))")
+                    #expect(try await browser.value("document.documentElement.lang").string == tag)
+                    #expect(!(try await browser.text()).contains(/[{}]/), "a value is not filled in")
+                    try await browser.inEveryLook(Look.all(in: [nil])) { look in
+                        let width = "document.documentElement.scrollWidth <= \(look.width)"
+                        #expect(try await browser.value(width) == true, "\(mail["subject"]?.text ?? "") \(look)")
+                        if Look.folder != nil { try await browser.screenshot("mail-\(number + 1)-\(tag)-\(look)") }
                     }
                 }
             }

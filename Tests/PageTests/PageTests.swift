@@ -127,7 +127,7 @@ import Testing
 
                 try await laptop.wait(for: "Verified on another device")
                 #expect(!(try await laptop.text("main")).contains("Password"), "the proof is the phone's alone")
-                try await laptop.screenshot("6-elsewhere")
+                try await laptop.screenshotEverywhere("conflict-6-elsewhere")
                 #expect(try await laptop.value("document.querySelectorAll('main button').length") == 2)
                 try await phone.press("Connect GitHub")
                 try await phone.wait(for: "GitHub is connected")
@@ -287,7 +287,7 @@ import Testing
                 try await phone.wait(for: "Connect GitHub to your account?")
                 try await phone.press("No, this wasn’t me")
                 try await phone.wait(for: "Nothing was connected")
-                try await phone.screenshot("8-declined")
+                try await phone.screenshotEverywhere("conflict-8-declined")
             }
             try await laptop.wait(for: "Nothing was connected")
         }
@@ -545,46 +545,31 @@ import Testing
     @Test func `every step can be read and used everywhere`() async throws {
         let conflict = try await Self.server.openConflict("read@example.com")
         try await Browser.run { browser in
-            func expectReadable(_ step: String) async throws {
-                for (language, tag) in [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")] {
-                    try await browser.press(language)
-                    for isDark in [false, true] {
-                        try await browser.darken(isDark)
-                        for width in [320, 1280] {
-                            try await browser.resize(width, 800)
-                            #expect(try await browser.defects() == [], "\(step) \(tag) \(isDark) \(width)")
-                            // One screenshot of each four is enough.
-                            guard isDark == (tag == "zh-TW"), (width == 320) == (tag != "en") else { continue }
-                            try await browser.screenshot("step-\(step)-\(tag)")
-                        }
-                    }
-                }
-            }
             try await browser.open(conflict.page)
             try await browser.wait(for: "Is this account yours?")
-            try await expectReadable("start")
+            try await browser.expectReadable("conflict-start")
             try await browser.press("Send me the code")
             try await browser.wait(for: "Check your email")
             try await browser.enter(code: "1234")
             try await browser.wait(until: "document.getElementById('problem').textContent && \(Browser.isIdle)")
-            try await expectReadable("code")
+            try await browser.expectReadable("conflict-code")
             try await browser.press("Send another email")
             try await browser.wait(until: "document.getElementById('status').textContent && \(Browser.isIdle)")
-            try await expectReadable("sent")
+            try await browser.expectReadable("conflict-sent")
 
             try await browser.open(try await conflict.mail().link)
             try await browser.wait(for: "Connect GitHub to your account?")
-            try await expectReadable("consent")
+            try await browser.expectReadable("conflict-consent")
             try await browser.press("Yes, this was me")
             try await browser.wait(for: "Connect GitHub")
-            try await expectReadable("proven")
+            try await browser.expectReadable("conflict-proven")
             try await browser.press("Connect GitHub")
             try await browser.wait(for: "GitHub is connected")
-            try await expectReadable("resolved")
+            try await browser.expectReadable("conflict-resolved")
 
             try await browser.open("\(try Self.server.url)/conflict")
             try await browser.wait(for: "This cannot be finished here")
-            try await expectReadable("stopped")
+            try await browser.expectReadable("conflict-stopped")
         }
     }
 

@@ -10,6 +10,9 @@ import Testing
 struct Browser: Sendable {
     private let session: String
 
+    static let widthAtStart = 375
+    static let heightAtStart = 800
+
     /// Runs `body` with a browser that no other test uses meanwhile, in its initial state: online, bright, in English.
     static func run<Output: Sendable>(_ body: (Browser) async throws -> Output) async throws -> Output {
         let browsers = try #require(PageTrait.current?.browsers)
@@ -17,7 +20,7 @@ struct Browser: Sendable {
         do {
             try await browser.connect(true)
             try await browser.darken(false)
-            try await browser.resize(375, 800)
+            try await browser.resize(widthAtStart, heightAtStart)
             try await browser.prefer("en")
             _ = try await browser.complaints()
             let output = try await body(browser)
@@ -270,10 +273,11 @@ struct Browser: Sendable {
         return entries.map { "\($0["source"]?.string ?? ""): \($0["message"]?.string ?? "")" }
     }
 
-    /// Saves a picture of the whole page: `.build/screenshots/NAME.png`.
+    /// Saves a picture of the whole page: `NAME.png` in the folder of `scripts/screenshots`, else in
+    /// `.build/screenshots`.
     func screenshot(_ name: String) async throws {
         let picture = try await chromium("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]?.string
-        let folder = AccountTestSupport.Repository.root + "/.build/screenshots"
+        let folder = Look.folder ?? AccountTestSupport.Repository.root + "/.build/screenshots"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let bytes = try #require(Data(base64Encoded: picture ?? ""))
         try bytes.write(to: URL(filePath: "\(folder)/\(name).png"))

@@ -5,6 +5,8 @@ import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Subprocess
+import SystemPackage
 import Testing
 
 /// `concord dev`, the real program, on a database of the tests' own, and what an app does with it over HTTP.
@@ -23,9 +25,24 @@ struct DevServer: Sendable {
                     let words = line.split(separator: " ")
                     return words.first == "URL" ? words.last.map(String.init) : nil
                 },
-                { url in try await body(DevServer(url: url, database: database)) }
+                { url in
+                    try await prepare(folder)
+                    try await body(DevServer(url: url, database: database))
+                }
             )
         }
+    }
+
+    /// Runs the command of `scripts/screenshots`, the variable `SCREENSHOTS_SETUP`, on the server's data.
+    private static func prepare(_ folder: String) async throws {
+        guard let command = ProcessInfo.processInfo.environment["SCREENSHOTS_SETUP"], !command.isEmpty else { return }
+        let result = try await Subprocess.run(
+            .path("/bin/bash"),
+            arguments: ["-euo", "pipefail", "-c", ". '\(folder)/environment'; \(command)"],
+            output: .discarded,
+            error: .string(limit: 1 << 16)
+        )
+        #expect(result.terminationStatus == .exited(0), "\(command): \(result.standardError)")
     }
 
     func send(
