@@ -227,4 +227,32 @@ struct PolicyChangeTests {
             #expect(upgraded.status == 200, "\(upgraded.text)")
         }
     }
+
+    @Test func `codes in texts are refused while numbers are off, and good again afterwards`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
+            let sent = try await api.phoneCode("+16505550100")
+            let mask = "signIn.phoneNumber.enabled"
+            try await change(api, mask, ["signIn": ["phoneNumber": ["enabled": false]]])
+            let refused = try await api.signInByPhone(sent.sessionInfo, sent.code)
+            #expect(refused.errorMessage?.hasPrefix("OPERATION_NOT_ALLOWED") == true, "\(refused.text)")
+            try await change(api, mask, ["signIn": ["phoneNumber": ["enabled": true]]])
+            #expect(try await api.signInByPhone(sent.sessionInfo, sent.code).status == 200)
+        }
+    }
+
+    @Test func `suspended methods keep their time of expiry`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
+            _ = try await api.signUp("ada@gmail.com")
+            let owner = try await signIn(api, with: "google.com", as: "77", "ada@gmail.com")
+            let idToken = try #require(owner.json["idToken"]?.string, "\(owner.text)")
+            func suspended() async throws -> [JSONValue] {
+                let answer = try await api.send(.get, "/concord/v1/account/quarantine", key: nil, bearer: idToken)
+                return answer.json["methods"]?.array ?? []
+            }
+            let before = try await suspended()
+            #expect(before.map { $0["method"] } == ["password"])
+            try await change(api, "concord.quarantineSeconds", ["concord": ["quarantineSeconds": 60]])
+            #expect(try await suspended() == before)
+        }
+    }
 }
