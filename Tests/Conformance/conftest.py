@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import tempfile
 import threading
@@ -75,9 +76,21 @@ for_each_algorithm = pytest.mark.parametrize("server", ALGORITHMS, indirect=True
 for_each_form = pytest.mark.parametrize("server", [UNSIGNED, *ALGORITHMS], indirect=True, scope="session")
 
 
+def fenced(document):
+    """Returns language and text of each fenced block of a Markdown document."""
+    return re.findall(r"^```(\w*)\n(.*?)^```\n", document, re.DOTALL | re.MULTILINE)
+
+
 def address():
     """Returns an unused e-mail address."""
     return f"{uuid.uuid4().hex}@example.com"
+
+
+def free_port():
+    """Returns a port of the loopback interface on which no process listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def serve(binary, directory, algorithm):
@@ -100,6 +113,7 @@ def serve(binary, directory, algorithm):
             timer.cancel()
             # Reads the rest of the output, because a full pipe would block the server.
             threading.Thread(target=process.stdout.read, daemon=True).start()
+            process.banner = "".join(said)
             return process, found[1]
     timer.cancel()
     process.wait()
