@@ -83,7 +83,20 @@ def fresh(tmp_path):
         process.wait(timeout=60)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/start/first-run.md", "docs/start/conflict.md"])
+#: The pages, each with the commands that lead to the state in which it begins.
+PAGES = {
+    "README.md": [],
+    "docs/start/first-run.md": [],
+    "docs/start/conflict.md": [],
+    "docs/reference/project-configuration.md": [
+        ". .concord/environment",
+        "echo 'emailPrivacyConfig: {enableImprovedEmailPrivacy: true}' >on.yaml",
+        "concord policy apply --yes on.yaml >/dev/null",
+    ],
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_each_command_prints_what_the_page_shows(page, fresh, tmp_path):
     server, banner = fresh
     text = (REPOSITORY / page).read_text().replace("127.0.0.1:9099", server.host).replace("demo-concord", PROJECT)
@@ -100,7 +113,7 @@ def test_each_command_prints_what_the_page_shows(page, fresh, tmp_path):
     timer = threading.Timer(120, shell.kill)
     timer.start()
     with shell:
-        for command, shown in found:
+        for command, shown in [[command, ""] for command in PAGES[page]] + found:
             for name, actual in accounts.items():
                 command = command.replace(name, actual)
             shell.stdin.write(f"{command}\nprintf '\\n%s\\n' '{MARK}'\n")

@@ -170,7 +170,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "emailPrivacyConfig.enableImprovedEmailPrivacy",
             .bool,
             .bool(true),
-            "Hides from clients which addresses have accounts."
+            "Enumeration protection: hides from clients which addresses have accounts."
         ),
     ]
 
