@@ -1,5 +1,6 @@
 """Fixtures of the conformance tests: a development server, and functions to call it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -120,11 +121,20 @@ def serve(binary, directory, algorithm):
     pytest.exit("the server did not start:\n" + "".join(said), returncode=1)
 
 
+@contextlib.contextmanager
+def data_directory():
+    """Creates a directory for a server, and deletes it with all data at the end."""
+    with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
+        # PostgreSQL's user must pass through it; otherwise Concord stores the data elsewhere.
+        os.chmod(directory, 0o711)
+        yield directory
+
+
 @pytest.fixture(scope="session")
 def server(request):
     """A development server. It signs tokens only if the test is parametrized with an algorithm."""
     algorithm = getattr(request, "param", UNSIGNED)
-    with tempfile.TemporaryDirectory(prefix="concord-conformance-") as directory:
+    with data_directory() as directory:
         binary = os.environ["CONCORD"]
         process, host = serve(binary, directory, algorithm)
         try:

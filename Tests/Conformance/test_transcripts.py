@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from conftest import PROJECT, REPOSITORY, Server, UNSIGNED, fenced, serve
+from conftest import PROJECT, REPOSITORY, Server, UNSIGNED, data_directory, fenced, serve
 
 MARK = "--- end of output ---"
 #: Parts of the output that differ in each run, and their patterns. `…` stands for the rest of a long value.
@@ -74,13 +74,14 @@ def compare(command, shown, printed, accounts):
 @pytest.fixture
 def fresh(tmp_path):
     """A development server without accounts, and what it prints until it is ready."""
-    directory = str(tmp_path / ".concord")
-    process, host = serve(os.environ["CONCORD"], directory, UNSIGNED)
-    try:
-        yield Server(host, UNSIGNED, os.environ["CONCORD"], directory), process.banner
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
+    with data_directory() as directory:
+        (tmp_path / ".concord").symlink_to(directory)
+        process, host = serve(os.environ["CONCORD"], directory, UNSIGNED)
+        try:
+            yield Server(host, UNSIGNED, os.environ["CONCORD"], directory), process.banner
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
 
 
 #: The pages, each with the commands that lead to the state in which it begins.
