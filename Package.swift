@@ -40,12 +40,13 @@ let imports = [
     "AccountLinking": ["CIDN2", "CUnicodeSecurity"],
 
     // Infrastructure that knows no accounts.
+    "EmbeddedFiles": ["CEmbeddedFiles"],
     "JSON": [],
     "NameResolution": [],
     "Postgres": ["CLibpq", "DequeModule", "Metrics", "NameResolution"],
     "PrometheusMetrics": ["CoreMetrics"],
     "PostgresCluster": ["Subprocess", "SystemPackage"],
-    "Migrations": ["Crypto", "Postgres"],
+    "Migrations": ["Crypto", "EmbeddedFiles", "Postgres"],
     "HTTPServer": ["HTTPTypes", "NIOCore", "NIOExtras", "NIOHTTP1", "NIOPosix", "NIOSSL", "ServiceLifecycle"],
 
     // The service, from the database up.
@@ -55,17 +56,20 @@ let imports = [
         "NIOPosix", "NIOSSL", "NameResolution",
     ],
     "Delivery": [
-        "AccountLinking", "AsyncHTTPClient", "CCurl", "Crypto", "IdentityProviders", "JSON", "Mustache", "NIOCore",
+        "AccountLinking", "AsyncHTTPClient", "CCurl", "Crypto", "EmbeddedFiles", "IdentityProviders", "JSON",
+        "Mustache", "NIOCore",
         "NIOHTTP1", "NIOPosix", "NIOSSL",
     ],
     "AccountOperations": [
         "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Crypto", "CryptoExtras", "Delivery",
-        "HeapModule", "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres", "ServiceLifecycle", "SwiftASN1",
+        "EmbeddedFiles", "HeapModule", "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres",
+        "ServiceLifecycle", "SwiftASN1",
         "X509",
     ],
     "AccountAPI": [
-        "AccountLinking", "AccountOperations", "Crypto", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON",
-        "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+        "AccountLinking", "AccountOperations", "Crypto", "EmbeddedFiles", "HTTPServer", "HTTPTypes",
+        "IdentityProviders",
+        "JSON", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
     ],
     "concord": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "AsyncHTTPClient",
@@ -142,16 +146,10 @@ let paths = [
     "concord-demo": "Sources/demo", "concord-bench": "Benchmarks", "AccountTestSupport": "Tests/AccountTestSupport",
 ]
 
-/// Files and folders that are embedded in the binary, so that it is deployed as one file (ADR 0022).
-let embedded = [
+/// Files that `CEmbeddedFiles` embeds, and files that tests and benchmarks read from the repository.
+let excluded = [
     "AccountAPI": ["OpenAPI", "Pages"], "AccountOperations": ["Passwords/common-passwords.txt"],
     "Delivery": ["Templates"],
-    // A symbolic link to `migrations`.
-    "Migrations": ["Files"],
-]
-
-/// Files that tests and benchmarks read from the repository.
-let excluded = [
     "AccountAPITests": ["Golden"], "AccountLinkingTests": ["Golden"], "AccountStoreTests": ["Golden"],
     "DeliveryTests": ["Golden"], "MigrationsTests": ["Golden", "Rows"], "ServeTests": ["Golden"],
     "concord-bench": ["SQL", "thresholds.json"], "concordTests": ["Golden"],
@@ -171,7 +169,6 @@ func target(_ name: String) -> Target {
             .target(name: name, dependencies: dependencies)
         }
     target.path = paths[name]
-    target.resources = embedded[name].map { $0.map { .embedInCode($0) } }
     target.exclude = excluded[name] ?? []
     target.swiftSettings = strict
     return target
@@ -189,6 +186,9 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
 
+        // The pages, templates and migrations in the program.
+        .target(name: "CEmbeddedFiles"),
+
         // libphonenumber is C++: this target wraps it in one C function.
         .target(
             name: "CPhoneNumber",
@@ -198,5 +198,6 @@ let package = Package(
         // ICU renames its functions with each version: this target wraps the current name in one C function.
         .target(name: "CUnicodeSecurity", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
     ] + imports.keys.sorted().map(target),
+    cLanguageStandard: .c2x,
     cxxLanguageStandard: .cxx17
 )

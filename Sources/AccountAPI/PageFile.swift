@@ -1,6 +1,7 @@
 import AccountLinking
 import AccountOperations
 import Crypto
+import EmbeddedFiles
 import HTTPServer
 import HTTPTypes
 import IdentityProviders
@@ -60,14 +61,14 @@ struct PageFile: Sendable {
     /// The pages of development only: the consent page of simulated providers, and the inbox of unsent mails and
     /// messages.
     static let development = [
-        PageFile("/inbox", "text/html; charset=utf-8", PackageResources.inbox_html, .inbox),
-        PageFile("/inbox/icon.svg", "image/svg+xml", PackageResources.icon_svg, .inbox),
-        PageFile("/inbox/page.css", "text/css; charset=utf-8", PackageResources.page_css, .inbox),
-        PageFile("/inbox/inbox.css", "text/css; charset=utf-8", PackageResources.inbox_css, .inbox),
-        PageFile("/inbox/inbox.js", "text/javascript; charset=utf-8", PackageResources.inbox_js, .inbox),
-        PageFile(FakeProvider.pagePath, "text/html; charset=utf-8", PackageResources.provider_html, .popup),
-        PageFile("/emulator/auth/provider.js", "text/javascript; charset=utf-8", PackageResources.provider_js, .popup),
-        PageFile("/emulator/auth/provider.css", "text/css; charset=utf-8", PackageResources.provider_css, .popup),
+        PageFile("/inbox", "text/html; charset=utf-8", page("inbox.html"), .inbox),
+        PageFile("/inbox/icon.svg", "image/svg+xml", page("icon.svg"), .inbox),
+        PageFile("/inbox/page.css", "text/css; charset=utf-8", page("page.css"), .inbox),
+        PageFile("/inbox/inbox.css", "text/css; charset=utf-8", page("inbox.css"), .inbox),
+        PageFile("/inbox/inbox.js", "text/javascript; charset=utf-8", page("inbox.js"), .inbox),
+        PageFile(FakeProvider.pagePath, "text/html; charset=utf-8", page("provider.html"), .popup),
+        PageFile("/emulator/auth/provider.js", "text/javascript; charset=utf-8", page("provider.js"), .popup),
+        PageFile("/emulator/auth/provider.css", "text/css; charset=utf-8", page("provider.css"), .popup),
     ]
 
     /// The handler page, with the right to load the challenge of app verification.
@@ -76,19 +77,24 @@ struct PageFile: Sendable {
             PageFile(
                 folder + "/challenge",
                 "text/html; charset=utf-8",
-                PackageResources.handler_html,
+                page("handler.html"),
                 .challenge(challenge)
             )
         }
     }
 
+    /// The bytes of a file in `Pages`.
+    private static func page(_ name: String) -> [UInt8] {
+        EmbeddedFile.bytes(of: "Sources/AccountAPI/Pages/\(name)")
+    }
+
     private static let conflict = [
-        PageFile("/conflict", "text/html; charset=utf-8", PackageResources.conflict_html, .page),
-        PageFile("/conflict/page.css", "text/css; charset=utf-8", PackageResources.page_css, .page),
-        PageFile("/conflict/common.js", "text/javascript; charset=utf-8", PackageResources.common_js, .page),
-        PageFile("/conflict/page.js", "text/javascript; charset=utf-8", PackageResources.page_js, .page),
+        PageFile("/conflict", "text/html; charset=utf-8", page("conflict.html"), .page),
+        PageFile("/conflict/page.css", "text/css; charset=utf-8", page("page.css"), .page),
+        PageFile("/conflict/common.js", "text/javascript; charset=utf-8", page("common.js"), .page),
+        PageFile("/conflict/page.js", "text/javascript; charset=utf-8", page("page.js"), .page),
         PageFile("/conflict/strings.json", "application/json; charset=utf-8", strings, .page),
-        PageFile("/conflict/icon.svg", "image/svg+xml", PackageResources.icon_svg, .page),
+        PageFile("/conflict/icon.svg", "image/svg+xml", page("icon.svg"), .page),
     ]
 
     /// The strings of the pages, with the names of the providers in their empty `names`.
@@ -96,34 +102,34 @@ struct PageFile: Sendable {
         let names = JSONWriter.object { writer in
             for known in KnownProvider.all { writer.field(known.id.rawValue, known.displayName) }
         }
-        return PackageResources.strings_json.replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
+        return page("strings.json").replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
     }()
 
     /// The page that links in mails open, also instead of an app that is not installed.
     private static let action = [
-        PageFile("/__/auth/action", "text/html; charset=utf-8", PackageResources.action_html, .page),
-        PageFile("/__/auth/links", "text/html; charset=utf-8", PackageResources.action_html, .page),
-        PageFile("/__/auth/action.js", "text/javascript; charset=utf-8", PackageResources.action_js, .page),
-        PageFile("/__/auth/action.json", "application/json; charset=utf-8", PackageResources.action_json, .page),
+        PageFile("/__/auth/action", "text/html; charset=utf-8", page("action.html"), .page),
+        PageFile("/__/auth/links", "text/html; charset=utf-8", page("action.html"), .page),
+        PageFile("/__/auth/action.js", "text/javascript; charset=utf-8", page("action.js"), .page),
+        PageFile("/__/auth/action.json", "application/json; charset=utf-8", page("action.json"), .page),
     ]
 
     /// The pages that SDKs open and embed to sign in on a provider's page, at both of their addresses.
     private static func handler(_ folder: String) -> [PageFile] {
         [
-            PageFile(folder + "/handler", "text/html; charset=utf-8", PackageResources.handler_html, .popup),
-            PageFile(folder + "/common.js", "text/javascript; charset=utf-8", PackageResources.common_js, .popup),
-            PageFile(folder + "/native.js", "text/javascript; charset=utf-8", PackageResources.native_js, .popup),
-            PageFile(folder + "/handler.js", "text/javascript; charset=utf-8", PackageResources.handler_js, .popup),
+            PageFile(folder + "/handler", "text/html; charset=utf-8", page("handler.html"), .popup),
+            PageFile(folder + "/common.js", "text/javascript; charset=utf-8", page("common.js"), .popup),
+            PageFile(folder + "/native.js", "text/javascript; charset=utf-8", page("native.js"), .popup),
+            PageFile(folder + "/handler.js", "text/javascript; charset=utf-8", page("handler.js"), .popup),
             PageFile(
                 folder + "/handler.json",
                 "application/json; charset=utf-8",
-                PackageResources.handler_json,
+                page("handler.json"),
                 .popup
             ),
-            PageFile(folder + "/page.css", "text/css; charset=utf-8", PackageResources.page_css, .popup),
-            PageFile(folder + "/icon.svg", "image/svg+xml", PackageResources.icon_svg, .popup),
-            PageFile(folder + "/iframe", "text/html; charset=utf-8", PackageResources.iframe_html, .frame),
-            PageFile(folder + "/iframe.js", "text/javascript; charset=utf-8", PackageResources.iframe_js, .frame),
+            PageFile(folder + "/page.css", "text/css; charset=utf-8", page("page.css"), .popup),
+            PageFile(folder + "/icon.svg", "image/svg+xml", page("icon.svg"), .popup),
+            PageFile(folder + "/iframe", "text/html; charset=utf-8", page("iframe.html"), .frame),
+            PageFile(folder + "/iframe.js", "text/javascript; charset=utf-8", page("iframe.js"), .frame),
         ]
     }
 

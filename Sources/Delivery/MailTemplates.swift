@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import Mustache
 
 /// The texts of mails, by type and language: built-in templates, and an operator's templates that replace them.
@@ -12,6 +13,9 @@ package struct MailTemplates: Sendable {
         "REVERT_SIGN_IN_METHOD_CHANGE", "SIGN_IN_METHODS_CHANGED",
         // The next one goes here.
     ]
+
+    /// The files in `Templates`.
+    static let builtIn = EmbeddedFile.all(in: "Sources/Delivery/Templates")
 
     /// The language if no other fits.
     private static let languageByDefault = "en"

@@ -346,6 +346,7 @@ extension SourceRule {
         "Sources/AccountOperations/Passwords/Argon2Hash.swift",
         "Sources/AccountOperations/Phones/NumberingPlan.swift",
         "Sources/Delivery/SMTPConnection.swift",
+        "Sources/EmbeddedFiles/EmbeddedFile.swift",
         "Sources/IdentityProviders/Issuers/NetworkPolicy.swift",
         "Sources/NameResolution/SystemLookUp.swift",
         "Sources/Postgres/Connection.swift",

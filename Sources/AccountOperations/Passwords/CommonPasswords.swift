@@ -1,3 +1,5 @@
+import EmbeddedFiles
+
 /// The 10,000 commonest passwords of at least `WeakPassword.lengthMin` characters, which a guesser tries first
 /// (NIST SP 800-63B-4 §3.1.1.2): those of `common-passwords.txt`, in lower case, one on a line.
 enum CommonPasswords {
@@ -13,6 +15,7 @@ enum CommonPasswords {
     private static let set = Set(lines)
 
     private static var lines: [ArraySlice<UInt8>] {
-        PackageResources.common_passwords_txt.split(separator: UInt8(ascii: "\n"))
+        EmbeddedFile.bytes(of: "Sources/AccountOperations/Passwords/common-passwords.txt")
+            .split(separator: UInt8(ascii: "\n"))
     }
 }
