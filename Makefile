@@ -5,6 +5,9 @@
 # `--rosegment` separates code from constants, so that running code does not load constants. gold and lld support it.
 RELEASE := --configuration release --static-swift-stdlib -Xlinker --rosegment
 
+# Without optimization: compiles in half the time, and shares its results with `make test`.
+DEBUG := --disable-index-store
+
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
@@ -13,8 +16,11 @@ build: ## Install what is missing and build the release binary, .build/release/c
 	@scripts/build-info
 	@scripts/build $(RELEASE) --product concord
 
-run: build ## Run the development server with a private database (ARGS='--port 9100')
-	@exec .build/release/concord dev $(ARGS)
+run: ## Run the development server with a private database (ARGS='--port 9100')
+	@scripts/prepare
+	@scripts/build-info
+	@scripts/build $(DEBUG) --product concord
+	@exec .build/debug/concord dev $(ARGS)
 
 test: ## Check formatting and run every test against a real PostgreSQL
 	@scripts/test
