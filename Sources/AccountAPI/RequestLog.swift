@@ -24,6 +24,23 @@ package struct RequestLog: Sendable {
         package let requestID: String
         package let decisionID: String?
         package let traceID: String?
+
+        /// The level of its line: `warning` for 500 and above.
+        package var level: Logger.Level { status >= 500 ? .warning : .info }
+
+        /// The fields of its line, sorted by name.
+        package var fields: [(key: String, value: Logger.Metadata.Value)] {
+            var fields: [(key: String, value: Logger.Metadata.Value)] = []
+            fields.reserveCapacity(7)
+            if let decisionID { fields.append(("decision_id", .string(decisionID))) }
+            fields.append(("duration_ms", .stringConvertible(milliseconds)))
+            fields.append(("method", .string(method)))
+            fields.append(("request_id", .string(requestID)))
+            fields.append(("route", .string(route)))
+            fields.append(("status", .stringConvertible(status)))
+            if let traceID { fields.append(("trace_id", .string(traceID))) }
+            return fields
+        }
     }
 
     /// The message of each line.
@@ -38,30 +55,33 @@ package struct RequestLog: Sendable {
     /// Logs no request.
     package static let off = RequestLog(.off) { _ in }
 
-    /// - `sample`: the share of requests that are logged, from 0 to 1. Answers with 500 and above are always logged.
-    package init(_ scope: Scope, sample: Double = 1, write: @escaping @Sendable (Entry) -> Void) {
-        self.scope = scope
+    /// - Parameters:
+    ///   - scope: the answers that are logged.
+    ///   - sample: the share of requests that are logged, from 0 to 1. Answers with 500 and above are always logged.
+    ///   - level: the lowest level that is logged. It can exclude all answers.
+    ///   - write: writes a line.
+    package init(
+        _ scope: Scope,
+        sample: Double = 1,
+        level: Logger.Level = .info,
+        write: @escaping @Sendable (Entry) -> Void
+    ) {
+        // A level that excludes lines saves their values, too.
+        self.scope =
+            switch level {
+            case .trace, .debug, .info: scope
+            case .notice, .warning: scope == .all ? .errors : scope
+            case .error, .critical: .off
+            }
         self.sample = sample
         self.write = write
     }
 
     /// Logs at `info`, and answers with 500 and above at `warning`.
     package init(_ scope: Scope, sample: Double = 1, to logger: Logger) {
-        // A level that excludes these lines saves their values, too.
-        let loggedScope =
-            switch logger.logLevel {
-            case .trace, .debug, .info: scope
-            case .notice, .warning: scope == .all ? .errors : scope
-            case .error, .critical: Scope.off
-            }
-        self.init(loggedScope, sample: sample) { entry in
-            var metadata: Logger.Metadata = [
-                "method": "\(entry.method)", "route": "\(entry.route)", "status": .stringConvertible(entry.status),
-                "duration_ms": .stringConvertible(entry.milliseconds), "request_id": "\(entry.requestID)",
-            ]
-            if let decision = entry.decisionID { metadata["decision_id"] = "\(decision)" }
-            if let trace = entry.traceID { metadata["trace_id"] = "\(trace)" }
-            logger.log(level: entry.status >= 500 ? .warning : .info, Self.message, metadata: metadata)
+        self.init(scope, sample: sample, level: logger.logLevel) { entry in
+            let metadata = Logger.Metadata(uniqueKeysWithValues: entry.fields.map { ($0.key, $0.value) })
+            logger.log(level: entry.level, Self.message, metadata: metadata)
         }
     }
 
@@ -140,6 +160,6 @@ package struct RequestLog: Sendable {
 extension RequestID {
     /// Adds the id of the current request to the metadata of a log line.
     package static let metadataProvider = Logger.MetadataProvider {
-        current.map { ["request_id": "\($0.text)"] } ?? [:]
+        current.map { ["request_id": .string($0.text)] } ?? [:]
     }
 }

@@ -6,10 +6,10 @@ import Synchronization
 /// Wakes a waiting thread; several signals count as one.
 ///
 /// An eventfd, so that the reactor can wait for it together with its sockets.
-final class Wakeup: Sendable {
+package final class Wakeup: Sendable {
     let descriptor: Int32
 
-    init() {
+    package init() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC))
         precondition(descriptor >= 0, "no file descriptor left")
     }
@@ -18,19 +18,19 @@ final class Wakeup: Sendable {
         close(descriptor)
     }
 
-    func signal() {
+    package func signal() {
         eventfd_write(descriptor, 1)
     }
 
     /// Blocks until a signal has come since the last call.
-    func wait() {
+    package func wait() {
         var count: eventfd_t = 0
         while eventfd_read(descriptor, &count) != 0, errno == EINTR {}
     }
 }
 
 /// Runs `body` on a new thread.
-func startThread(_ body: @escaping @Sendable () -> Void) {
+package func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Start: Sendable {
         let body: @Sendable () -> Void
 

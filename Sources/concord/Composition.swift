@@ -66,6 +66,8 @@ struct Composition {
     var algorithm: SigningKey.Algorithm
     var mode: Mode
     var logger: Logger
+    /// The writer of the lines of `logger` and `requests`.
+    var logWriter: LogWriter
     var requests: RequestLog
 
     /// Serves until SIGTERM or SIGINT, then drains.
@@ -74,6 +76,7 @@ struct Composition {
         let service = ServiceHandle()
         let address = BoundAddress()
         let measurements = Measurements(mode.development)
+        measurements.registry.beforeReading { [logWriter] in measurements.log.read(logWriter) }
         let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let limits = ServerLimits(bodyBytesMax: limits.bodyBytesMax, requestTimeout: limits.requestTimeout)
         let certificate = try listen.transport.certificate(logger)

@@ -3,9 +3,11 @@ import HTTPServer
 import Logging
 
 /// The process's one logger, on standard error. Lines that a request causes carry its id.
-func makeLogger(_ configuration: LogConfiguration) -> Logger {
+///
+/// - `writer`: the writer of a server's lines; `nil` writes each line at once, for commands.
+func makeLogger(_ configuration: LogConfiguration, to writer: LogWriter? = nil) -> Logger {
     var logger = Logger(label: "concord") { _ in
-        LogLineHandler(configuration.format, metadataProvider: RequestID.metadataProvider)
+        LogLineHandler(configuration.format, to: writer, metadataProvider: RequestID.metadataProvider)
     }
     logger.logLevel = configuration.level
     return logger
@@ -13,13 +15,18 @@ func makeLogger(_ configuration: LogConfiguration) -> Logger {
 
 extension RequestLog {
     /// The log of requests in production.
-    init(_ configuration: LogConfiguration, to logger: Logger) {
-        self.init(configuration.requests, sample: configuration.requestsSample, to: logger)
+    init(_ configuration: LogConfiguration, to writer: LogWriter) {
+        let handler = LogLineHandler(configuration.format, to: writer)
+        self.init(configuration.requests, sample: configuration.requestsSample, level: configuration.level) { entry in
+            handler.log(entry)
+        }
     }
 
-    /// The log of requests in development: a line for people on standard error.
-    static let development = RequestLog(.all) { [isColored = Terminal.errorIsColored] entry in
-        emit(entry.developmentLine(isColored: isColored) + "\n")
+    /// The log of requests in development: a line for people.
+    static func development(to writer: LogWriter) -> RequestLog {
+        RequestLog(.all) { [isColored = Terminal.errorIsColored] entry in
+            writer.append(Array("\(entry.developmentLine(isColored: isColored))\n".utf8), isUrgent: false)
+        }
     }
 }
 

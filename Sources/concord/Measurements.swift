@@ -15,6 +15,7 @@ struct Measurements: Sendable {
     let listeners: ListenerMetrics
     let clocks: ClockMetrics
     let upkeep: UpkeepMetrics
+    let log: LogMetrics
 
     /// `development`: the routes of development, if they are served.
     init(_ development: DevelopmentRoutes?) {
@@ -26,6 +27,7 @@ struct Measurements: Sendable {
         listeners = ListenerMetrics(registry)
         clocks = ClockMetrics(registry)
         upkeep = UpkeepMetrics(registry)
+        log = LogMetrics(registry)
         BuildMetric.current.report(registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }

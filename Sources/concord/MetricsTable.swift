@@ -239,6 +239,18 @@ enum MetricsTable {
 
     private static let process: [MetricFamily] = [
         MetricFamily(
+            LogMetrics.dropped,
+            .observedCounter,
+            [
+                .init(
+                    "reason",
+                    LogWriter.DropReason.self,
+                    "the reader of the log was too slow, or the write failed"
+                )
+            ],
+            "Log lines that were dropped"
+        ),
+        MetricFamily(
             BuildMetric.name,
             .gauge,
             BuildMetric.current.labels.map { .init($0.name, [$0.value], $0.summary) },

@@ -5,9 +5,11 @@ import Synchronization
 struct OutputFailure: Error, Equatable, CustomStringConvertible {
     let description: String
 
-    /// - `name`: the destination. The reason is the last error of the system.
-    init(_ name: String) {
-        description = "\(name): \(String(cString: strerror(errno)))"
+    /// - Parameters:
+    ///   - name: the destination.
+    ///   - error: the reason, by default the last error of the system.
+    init(_ name: String, error: Int32 = errno) {
+        description = "\(name): \(String(cString: strerror(error)))"
     }
 }
 
@@ -83,16 +85,24 @@ func emit(_ text: String) {
 ///
 /// `name`: the name of `descriptor` in an error.
 func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, named name: String) throws(OutputFailure) {
+    if let error = writePrefix(of: bytes, to: descriptor).error { throw OutputFailure(name, error: error) }
+}
+
+/// Writes `bytes` until all are written or a write fails, and waits for a reader that is not ready.
+/// - Returns: the number of bytes written, and the error of the failed write; `nil` if all are written.
+func writePrefix(of bytes: ArraySlice<UInt8>, to descriptor: Int32) -> (count: Int, error: Int32?) {
     var rest = bytes
     while !rest.isEmpty {
         let written = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        if written < 0, errno == EINTR { continue }
-        if written < 0, errno == EAGAIN {
+        let error = errno
+        if written < 0, error == EINTR { continue }
+        if written < 0, error == EAGAIN {
             var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = poll(&output, 1, -1)
             continue
         }
-        guard written > 0 else { throw OutputFailure(name) }
+        guard written > 0 else { return (bytes.count - rest.count, written == 0 ? EIO : error) }
         rest = rest.dropFirst(written)
     }
+    return (bytes.count, nil)
 }

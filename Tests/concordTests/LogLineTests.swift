@@ -85,7 +85,9 @@ struct LogLineTests {
         #expect(try Self.line(.info, "message", [:], of: handler)["request_id"] == nil)
     }
 
-    @Test func `development shows a request in one line, with its decision, or with its id if it fails`() async {
+    /// The entries of a request without a route, which is refused, and of one that fails.
+    private static func answered() async -> [RequestLog.Entry] {
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         let entries = Collected()
         let log = RequestLog(.all) { entries.append($0) }
         let service = ServiceHandle()
@@ -102,13 +104,30 @@ struct LogLineTests {
             let request = ServerRequest(
                 method: .post,
                 target: target,
-                headers: ["Host": "localhost", "X-Request-Id": "a-1"],
+                headers: ["Host": "localhost", "X-Request-Id": "a-1", "traceparent": trace],
                 body: .tooLarge,
                 peer: nil
             )
             _ = await edge.respond(to: request)
         }
-        let lines = entries.all.map { $0.developmentLine(isColored: false) }
+        return entries.all
+    }
+
+    @Test(arguments: [LogConfiguration.Format.text, .json])
+    func `the line of a request is that of its fields as metadata`(_ format: LogConfiguration.Format) async {
+        let entries = await Self.answered()
+        #expect(entries.map(\.level) == [.info, .warning])
+        for entry in entries {
+            let handler = LogLineHandler(format)
+            let metadata = Logger.Metadata(uniqueKeysWithValues: entry.fields.map { ($0.key, $0.value) })
+            #expect(metadata["trace_id"] != nil)
+            let line = handler.line(entry.level, RequestLog.message, entry.fields, at: Self.now)
+            #expect(line == handler.line(of: Self.event(entry.level, RequestLog.message, metadata), at: Self.now))
+        }
+    }
+
+    @Test func `development shows a request in one line, with its decision, or with its id if it fails`() async {
+        let lines = await Self.answered().map { $0.developmentLine(isColored: false) }
         #expect(lines.count == 2)
         #expect(lines.first?.hasPrefix("404  POST unmatched  ") == true && lines.first?.hasSuffix(" ms") == true)
         #expect(lines.last?.hasPrefix("503  POST /v1/accounts:signUp  ") == true)

@@ -64,7 +64,9 @@ struct DevCommand: ReportingCommand {
 
     func perform() async throws {
         let defaults = DevelopmentDefaults()
-        let logger = makeLogger(LogConfiguration(level: .warning, format: .text))
+        let logWriter = LogWriter(.text)
+        defer { logWriter.close() }
+        let logger = makeLogger(LogConfiguration(level: .warning, format: .text), to: logWriter)
         let files = try migrations.read()
         let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
         let url = databaseURL
@@ -142,7 +144,8 @@ struct DevCommand: ReportingCommand {
                 whenMessagesArrive: { printInboxMessages($0, inbox: "http://127.0.0.1:\($1)/inbox") }
             ),
             logger: logger,
-            requests: .development
+            logWriter: logWriter,
+            requests: .development(to: logWriter)
         )
         try await composition.run()
     }

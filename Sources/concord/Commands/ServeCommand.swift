@@ -26,7 +26,9 @@ struct ServeCommand: ReportingCommand {
 
     func perform() async throws {
         let configuration = try ServeConfiguration(try options.sources())
-        let logger = makeLogger(configuration.log)
+        let logWriter = LogWriter(configuration.log.format)
+        defer { logWriter.close() }
+        let logger = makeLogger(configuration.log, to: logWriter)
         let transport = DatabaseTransport(
             configuration.database.postgres,
             environment: ProcessInfo.processInfo.environment
@@ -81,7 +83,8 @@ struct ServeCommand: ReportingCommand {
                 whenStopping: { manager?.report(.stopping) }
             ),
             logger: logger,
-            requests: RequestLog(configuration.log, to: logger)
+            logWriter: logWriter,
+            requests: RequestLog(configuration.log, to: logWriter)
         )
         try await composition.run()
     }
