@@ -7,8 +7,21 @@ package protocol WebhookSending: Sendable {
     func accepts(_ url: String) -> Bool
 
     /// Sends once, within the timeout.
-    /// - Returns: the status of the answer; `nil` if there was no answer.
-    func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int?
+    /// - Returns: the status of the answer.
+    /// - Throws: `ProviderUnavailable` if there was no answer.
+    func attempt(
+        _ webhook: Webhook,
+        to url: String,
+        at seconds: Int64,
+        secrets: [WebhookSecret]
+    ) async throws(ProviderUnavailable) -> Int
+}
+
+extension WebhookSending {
+    /// The same, but `nil` if there was no answer.
+    package func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int? {
+        try? await attempt(webhook, to: url, at: seconds, secrets: secrets)
+    }
 }
 
 /// Sends over the network with the rules for issuers: HTTPS, to addresses that the policy allows, pinned after name
@@ -31,8 +44,13 @@ package struct HTTPWebhookSender: WebhookSending {
         url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !url.contains("#") && http.allows(url)
     }
 
-    package func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int? {
-        try? await http.post(
+    package func attempt(
+        _ webhook: Webhook,
+        to url: String,
+        at seconds: Int64,
+        secrets: [WebhookSecret]
+    ) async throws(ProviderUnavailable) -> Int {
+        try await http.post(
             webhook.body,
             fields: webhook.fields(at: seconds, secrets: secrets),
             to: url,

@@ -15,6 +15,8 @@ extension ExitCode {
     /// The input is invalid.
     static let badData = ExitCode(65)
     static let databaseUnreachable = ExitCode(69)
+    /// The receiver of a test event did not accept it.
+    static let notAccepted = ExitCode(69)
     /// An unexpected error.
     static let bug = ExitCode(70)
     /// The output could not be written: the disk is full, or the reader is gone.

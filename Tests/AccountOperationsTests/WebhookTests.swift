@@ -736,11 +736,16 @@ final class Receiver: WebhookSending {
 
     func accepts(_ url: String) -> Bool { url.hasPrefix("https://") }
 
-    func send(_ webhook: Webhook, to url: String, at seconds: Int64, secrets: [WebhookSecret]) async -> Int? {
+    func attempt(
+        _ webhook: Webhook,
+        to url: String,
+        at seconds: Int64,
+        secrets: [WebhookSecret]
+    ) async throws(ProviderUnavailable) -> Int {
         let fields = Dictionary(uniqueKeysWithValues: webhook.fields(at: seconds, secrets: secrets))
         let body = (try? JSONValue(parsing: webhook.body)) ?? .null
         await withCheckedContinuation { if !hangs($0, at: url) { $0.resume() } }
-        return state.withLock { state in
+        let answer: Int? = state.withLock { state in
             let status = state.answer(body)
             state.requests.append(
                 Request(
@@ -755,6 +760,8 @@ final class Receiver: WebhookSending {
             )
             return status
         }
+        guard let answer else { throw .unreachable }
+        return answer
     }
 
     /// The bodies, in order of arrival.

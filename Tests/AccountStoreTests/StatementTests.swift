@@ -1072,6 +1072,11 @@ private let statementsOfDecisions: [Statement] = {
             sql: WebhookEndpointRow.replaceSecret(of: use, version: nil, by: [9], until: later),
             isHot: false
         ),
+        Statement(
+            name: "WebhookEndpointRow.secrets",
+            sql: WebhookEndpointRow.secrets(of: use, at: origin).sql,
+            isHot: false
+        ),
         Statement(name: "WebhookEndpointRow.withID", sql: WebhookEndpointRow.withID(use).sql, isHot: false),
         Statement(
             name: "WebhookMessageRow.claim",

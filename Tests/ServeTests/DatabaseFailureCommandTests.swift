@@ -44,7 +44,7 @@ struct DatabaseFailureCommandTests {
             ("account sign-out", ["ada", "--yes"]), ("account delete", ["ada", "--yes"]), ("project show", []),
             ("policy diff", ["1"]), ("outbox show", [merge]), ("webhook list", []),
             ("webhook add", ["https://receiver.example"]), ("webhook enable", [merge]),
-            ("webhook delete", [merge, "--yes"]),
+            ("webhook delete", [merge, "--yes"]), ("webhook test", [merge]),
             ("account import", ["--format", "json", folder.path("users.json")]),
             ("account export", ["--format", "ndjson"]), ("account merge run", ["a", "b", "--dry-run"]),
             ("account merge show", [merge]), ("account merge undo", [merge]), ("account merge abort", [merge]),

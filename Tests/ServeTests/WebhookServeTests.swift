@@ -225,4 +225,107 @@ import Testing
             }
         }
     }
+
+    /// The result of `concord webhook test` with `arguments`, and the secret of the endpoint that it uses.
+    private func test(
+        _ receiver: LocalReceiver,
+        _ database: TestDatabase,
+        _ arguments: [String] = [],
+        timeout: String = "60s"
+    ) async throws -> (ending: ConcordCommand.Ending, secret: Data) {
+        let settings: [Environment.Key: String] = [
+            "CONCORD_LIMITS_PROVIDER_CALL_TIMEOUT": timeout, "CONCORD_PROVIDERS_ALLOW_PRIVATE_NETWORKS": "true",
+            "CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": receiver.certificatePath,
+        ]
+        let added = try await ConcordCommand.run(
+            ["webhook", "add", receiver.url, "--format", "json"],
+            database,
+            settings
+        )
+        #expect(added.status == .exited(0), "\(added.error)")
+        let made = try JSONValue(parsing: Array(added.output.utf8))
+        let secret = try #require(made["secret"]?.string?.dropFirst("whsec_".count))
+        let id = try #require(made["id"]?.string)
+        let ending = try await ConcordCommand.run(["webhook", "test", id] + arguments, database, settings)
+        #expect(try await database.count("SELECT count(*) FROM webhook_messages") == 0, "nothing is stored")
+        return (ending, try #require(Data(base64Encoded: String(secret))))
+    }
+
+    @Test(arguments: ["webhook.test", "method.linked"])
+    func `a test event is signed and sent at once, and names no account`(_ type: String) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let options = ["--format", "json"] + (type == "webhook.test" ? [] : ["--event", type])
+                let (ending, secret) = try await test(receiver, database, options)
+                #expect(ending.status == .exited(0), "\(ending.error)")
+                let request = try #require(receiver.requests.first)
+                #expect(receiver.requests.count == 1)
+                #expect(request.json["type"]?.string == type && request.json["data"] == ["test": true])
+                #expect(request.json["timestamp"]?.string?.hasSuffix("Z") == true)
+                let id = try #require(request.headers.first(name: "webhook-id"))
+                let time = try #require(request.headers.first(name: "webhook-timestamp"))
+                let code = HMAC<SHA256>.authenticationCode(
+                    for: Array("\(id).\(time).".utf8) + request.body,
+                    using: SymmetricKey(data: secret)
+                )
+                #expect(request.headers.first(name: "webhook-signature") == "v1," + Data(code).base64EncodedString())
+                let output = try JSONValue(parsing: Array(ending.output.utf8))
+                #expect(output["status"] == 200 && output["accepted"] == true && output["id"]?.string == id)
+                #expect(output["durationMilliseconds"]?.integer != nil && output["url"]?.string == receiver.url)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (401, "verifies with the secret"), (404, "path of the URL"), (410, "turns an endpoint off"),
+        (500, "log of the receiver"),
+    ])
+    func `a test event that is refused fails the command, which says what to check`(
+        _ status: Int,
+        _ advice: String
+    ) async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                receiver.reply { _, _ in .status(status) }
+                let ending = try await test(receiver, database).ending
+                #expect(ending.status == .exited(69))
+                #expect(ending.output.contains("\(status)") && ending.error.contains(advice), "\(ending.error)")
+                #expect(
+                    try await database.count("SELECT count(*) FROM webhook_endpoints WHERE disabled_at IS NULL") == 1
+                )
+            }
+        }
+    }
+
+    @Test func `a test event follows no redirect, and waits no longer than the limit for an answer`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await LocalReceiver.run { receiver in
+                let elsewhere = receiver.url
+                receiver.reply { _, _ in .redirect(elsewhere) }
+                let redirected = try await test(receiver, database).ending
+                #expect(redirected.status == .exited(69) && redirected.error.contains("follows no redirect"))
+                #expect(receiver.requests.count == 1)
+
+                receiver.reply { _, _ in .silence }
+                let silent = try await test(receiver, database, ["--format", "json"], timeout: "1s").ending
+                #expect(silent.status == .exited(69) && silent.error.contains("no answer in time"), "\(silent.error)")
+                let output = try JSONValue(parsing: Array(silent.output.utf8))
+                #expect(output["failure"] == "timed-out" && output["accepted"] == false && output["status"] == nil)
+            }
+        }
+    }
+
+    @Test func `a test event needs an endpoint and a known type`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            let id = "00000000-0000-4000-8000-000000000009"
+            let unknown = try await ConcordCommand.run(["webhook", "test", id], database)
+            #expect(unknown.status == .exited(1) && unknown.error.contains("concord webhook list"))
+            let odd = try await ConcordCommand.run(["webhook", "test", id, "--event", "user.born"], database)
+            #expect(odd.status == .exited(64) && odd.error.contains("webhook.test, conflict.opened"), "\(odd.error)")
+        }
+    }
 }

@@ -58,6 +58,14 @@ struct WebhookEndpointRow: RowDecodable {
         FROM \(table: "webhook_endpoints") AS e
         """
 
+    /// The sealed secrets that sign at `now`.
+    static func secrets(of id: PostgresUUID, at now: Timestamp) -> Query<WebhookSecretsRow> {
+        """
+        SELECT sealed_secret, CASE WHEN older_secret_until > \(now) THEN sealed_older_secret END
+        FROM \(table: "webhook_endpoints") WHERE endpoint_id = \(id)
+        """
+    }
+
     static let enabledCount: Query<Int64> = """
         SELECT count(*) FROM \(table: "webhook_endpoints") WHERE disabled_at IS NULL
         """
@@ -124,6 +132,15 @@ struct WebhookEndpointRow: RowDecodable {
     }
 }
 
+struct WebhookSecretsRow: RowDecodable {
+    let sealed: [[UInt8]]
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        let (secret, older): ([UInt8], [UInt8]?) = (try row.next(), try row.next())
+        sealed = [secret, older].compactMap(\.self)
+    }
+}
+
 extension AccountStore {
     /// Every endpoint, the oldest first.
     package func webhookEndpoints() async throws(PostgresError) -> [WebhookEndpointRecord] {
@@ -133,6 +150,11 @@ extension AccountStore {
     /// An endpoint; `nil` if there is none with the id.
     package func webhookEndpoint(_ id: PostgresUUID) async throws(PostgresError) -> WebhookEndpointRecord? {
         try await client.read(WebhookEndpointRow.withID(id)).first?.record
+    }
+
+    /// The sealed secrets that sign events to an endpoint at `now`; `nil` if there is none with the id.
+    package func webhookSecrets(of id: PostgresUUID, at now: Timestamp) async throws(PostgresError) -> [[UInt8]]? {
+        try await client.read(WebhookEndpointRow.secrets(of: id, at: now)).first?.sealed
     }
 
     /// Reads and remembers if any endpoint is enabled. Without one, and before this read, no event is written.

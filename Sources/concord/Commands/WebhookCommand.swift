@@ -6,12 +6,12 @@ import JSON
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhook",
-        abstract: "List, add, enable or delete the endpoints that receive events.",
-        subcommands: [List.self, Add.self, Enable.self, Delete.self]
+        abstract: "List, add, test, enable or delete the endpoints that receive events.",
+        subcommands: [List.self, Add.self, Test.self, Enable.self, Delete.self]
     )
 
     /// Runs `body` with the operations of administrators.
-    fileprivate static func withOperations(
+    static func withOperations(
         _ options: ConfigurationOptions,
         _ body: @escaping @Sendable (AccountOperations) async throws -> Void
     ) async throws {
