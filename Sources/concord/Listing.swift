@@ -44,20 +44,34 @@ struct Listing<Row> {
     /// The text of an empty list.
     private let none: String?
     private let hasHeading: Bool
+    private let whole: Set<Int>
+    private let document: ((Row) -> String)?
 
-    /// - `none`: the text of an empty list; `nil` prints no text.
-    /// - `hasHeading`: true if the table begins with the headings.
-    init(_ columns: [Column], none: String? = nil, hasHeading: Bool = true) {
+    /// - Parameters:
+    ///   - columns: the columns, in their order.
+    ///   - none: the text of an empty list; `nil` prints no text.
+    ///   - hasHeading: true if the table begins with the headings.
+    ///   - whole: the columns of the table that are never cut, counted from 0.
+    ///   - document: the JSON object of a row, if a route has defined it; `nil` makes it from the columns.
+    init(
+        _ columns: [Column],
+        none: String? = nil,
+        hasHeading: Bool = true,
+        whole: Set<Int> = [0],
+        document: ((Row) -> String)? = nil
+    ) {
         self.columns = columns
         self.none = none
         self.hasHeading = hasHeading
+        self.whole = whole
+        self.document = document
     }
 
     func write(_ rows: [Row], as format: ListFormat) throws {
         switch format {
         case .text: if let text = table(rows, fitting: Terminal.width) { try say(text) }
         case .json: try say(json(rows))
-        case .ndjson: for row in rows { try say(object(row).text) }
+        case .ndjson: for row in rows { try say(text(row)) }
         }
     }
 
@@ -68,11 +82,13 @@ struct Listing<Row> {
         guard !rows.isEmpty else { return none }
         let shown = columns.filter { $0.heading != nil }
         let heading = hasHeading ? [shown.compactMap(\.heading)] : []
-        return TextTable.text(heading + rows.map { row in shown.map { $0.text(row) } }, fitting: width)
+        return TextTable.text(heading + rows.map { row in shown.map { $0.text(row) } }, fitting: width, whole: whole)
     }
 
     /// An array of objects.
-    func json(_ rows: [Row]) -> String { JSONValue.array(rows.map(object)).text }
+    func json(_ rows: [Row]) -> String { "[\(rows.map(text).joined(separator: ","))]" }
+
+    private func text(_ row: Row) -> String { document?(row) ?? object(row).text }
 
     func object(_ row: Row) -> JSONValue {
         var members: [String: JSONValue] = [:]

@@ -82,6 +82,19 @@ struct AuditCommandTests {
         }
     }
 
+    @Test func `rules are listed as an array and one a line`() async throws {
+        try await Self.withAccounts { database in
+            let array = try JSONValue(
+                parsing: Array(try await Self.concord(["rules", "--format", "json"], database).output.utf8)
+            )
+            let lines = try await Self.concord(["rules", "--format", "ndjson"], database).output
+                .split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+            #expect(JSONValue.array(lines) == array && lines.count == AuditRule.all.count)
+            let one = try await Self.concord(["rules", "weak-password-hash", "--format", "ndjson"], database).output
+            #expect(try JSONValue(parsing: Array(one.utf8))["id"] == "weak-password-hash")
+        }
+    }
+
     @Test func `a mistyped rule or command gets a suggestion`() async throws {
         try await Self.withAccounts { database in
             let rule = try await Self.concord(["run", "--rule", "weak-pasword-hash"], database)

@@ -114,6 +114,12 @@ struct AuditPlanCommandTests {
             }
             try await run(["plans"], as: "plans", status: .exited(0))
             try golden.expect(transcript, matches: "audit-plan.txt")
+            let all = try await ConcordCommand.run(["audit", "plans", "--format", "json"], database).output
+            let lines = try await ConcordCommand.run(["audit", "plans", "--format", "ndjson"], database).output
+            let plans = try lines.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+            let array = try JSONValue(parsing: Array(all.utf8))
+            #expect(JSONValue.array(plans) == array && !plans.isEmpty)
+            #expect(plans.allSatisfy { $0["plan"]?.string != nil && $0["steps"]?.integer != nil })
             let show = try await ConcordCommand.run(["account", "show", "user-3"], database)
             #expect(show.output.contains("account-repaired") && show.output.contains("identifier-without-claim"))
         }

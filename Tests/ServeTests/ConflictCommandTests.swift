@@ -42,6 +42,10 @@ struct ConflictCommandTests {
             let all = try await Self.concord(["list", "--format", "json"], database)
             let ids = try Self.conflicts(all).compactMap { $0["id"]?.string }
             #expect(all.status == .exited(0) && ids.count == 3, "\(all)")
+            let lined = try await Self.concord(["list", "--max", "2", "--format", "ndjson"], database)
+            let objects = try lined.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+            #expect(objects == Array(try Self.conflicts(all).prefix(2)), "the objects of the route")
+            #expect(lined.error.contains("there are more: --after "), "\(lined.error)")
             let table = try await Self.concord(["list", "--max", "2"], database)
             let lines = table.output.split(separator: "\n")
             #expect(lines.count == 3 && lines[0].hasPrefix("ID") && lines[1].contains("user-1"), "\(table.output)")

@@ -25,6 +25,12 @@ struct ListingTests {
         #expect(Self.listing.object(rows[0]).text == #"{"age":36,"isAdult":true,"name":"Ada"}"#)
     }
 
+    @Test func `a row can have the JSON of a route`() {
+        let listing = Listing<Int>([.init("number", "NUMBER") { .integer(Int64($0)) }], document: { #"{"n":\#($0)}"# })
+        #expect(listing.table([7]) == "NUMBER\n7")
+        #expect(listing.json([7, 8]) == #"[{"n":7},{"n":8}]"#)
+    }
+
     @Test func `an empty list is a sentence for people and an empty array for programs`() {
         #expect(Self.listing.table([]) == "there is no one")
         #expect(Self.listing.json([]) == "[]")

@@ -3,11 +3,17 @@ import JSON
 
 /// The texts of audit rules.
 enum AuditRuleText {
-    /// Three columns with a heading.
-    static func list(_ rules: [AuditRule]) -> String {
-        TextTable.text(
-            [["SEVERITY", "RULE", "WHAT IT FINDS"]] + rules.map { [$0.severity.rawValue, $0.id, $0.summary] },
-            fitting: Terminal.width,
+    static var listing: Listing<AuditRule> {
+        Listing(
+            [
+                .init("severity", "SEVERITY") { .string($0.severity.rawValue) },
+                .init("id", "RULE") { .string($0.id) },
+                .init("summary", "WHAT IT FINDS") { .string($0.summary) },
+                .init("reason", nil) { .string($0.reason) },
+                .init("repair", nil) { .string($0.repair) },
+                .init("aboutSeveral", nil) { .bool($0.isAboutSeveral) },
+                .init("aboutProject", nil) { .bool($0.isAboutProject) },
+            ],
             whole: [0, 1]
         )
     }
@@ -25,18 +31,6 @@ enum AuditRuleText {
     private static func subject(of rule: AuditRule) -> String {
         if rule.isAboutProject { return ", about the project's configuration" }
         return rule.isAboutSeveral ? ", about several accounts" : ""
-    }
-
-    static func json(_ rules: [AuditRule]) -> String {
-        JSONValue.array(
-            rules.map { rule in
-                .object([
-                    "id": .string(rule.id), "severity": .string(rule.severity.rawValue),
-                    "summary": .string(rule.summary), "reason": .string(rule.reason), "repair": .string(rule.repair),
-                    "aboutSeveral": .bool(rule.isAboutSeveral), "aboutProject": .bool(rule.isAboutProject),
-                ])
-            }
-        ).text
     }
 
     /// Wraps text at 100 characters, and indents further lines.

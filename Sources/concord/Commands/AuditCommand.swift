@@ -167,7 +167,7 @@ extension AuditCommand {
         var id: String?
 
         @Option(help: "Output format.")
-        var format: OutputFormat = .text
+        var format: ListFormat = .text
 
         func validate() throws {
             if let id, AuditRule.named(id) == nil {
@@ -179,10 +179,11 @@ extension AuditCommand {
         }
 
         func perform() async throws {
-            let rules = id.flatMap(AuditRule.named).map { [$0] } ?? AuditRule.all
-            switch format {
-            case .text: try say(id == nil ? AuditRuleText.list(rules) : AuditRuleText.explanation(rules[0]))
-            case .json: try say(AuditRuleText.json(rules))
+            let rule = id.flatMap(AuditRule.named)
+            if let rule, format == .text {
+                try say(AuditRuleText.explanation(rule))
+            } else {
+                try AuditRuleText.listing.write(rule.map { [$0] } ?? AuditRule.all, as: format)
             }
         }
     }

@@ -167,7 +167,7 @@ struct AuditPlansCommand: ReportingCommand {
     @OptionGroup var configuration: ConfigurationOptions
 
     @Option(help: "Output format.")
-    var format: OutputFormat = .text
+    var format: ListFormat = .text
 
     /// Maximum number of listed plans.
     private static let countMax = 100
@@ -177,36 +177,28 @@ struct AuditPlansCommand: ReportingCommand {
         let plans = try await withClient(configuration.postgres) { client in
             try await AccountStore(client: client).plans(countMax: Self.countMax)
         }
-        switch format {
-        case .text: try say(Self.text(plans))
-        case .json: try say(Self.json(plans))
-        }
+        try Self.listing.write(plans, as: format)
     }
 
-    private static func text(_ plans: [AppliedPlan]) -> String {
-        guard !plans.isEmpty else { return "no plan was applied" }
-        let rows = plans.map { plan in
+    private static var listing: Listing<AppliedPlan> {
+        func count(_ number: Int64?) -> JSONValue? { number.map { .integer($0) } }
+        return Listing(
             [
-                plan.id.text, RFC3339.text(plan.beganAt), plan.finishedAt.map(RFC3339.text) ?? "no",
-                grouped(plan.steps), grouped(plan.applied), plan.skipped.map(grouped) ?? "", grouped(plan.undone),
-            ]
-        }
-        let heading = ["PLAN", "BEGUN", "FINISHED", "STEPS", "APPLIED", "SKIPPED", "UNDONE"]
-        return TextTable.text([heading] + rows, fitting: Terminal.width)
-    }
-
-    private static func json(_ plans: [AppliedPlan]) -> String {
-        JSONValue.array(
-            plans.map { plan in
-                var fields: [String: JSONValue] = [
-                    "plan": .string(plan.id.text), "madeAt": .string(RFC3339.text(plan.madeAt)),
-                    "begunAt": .string(RFC3339.text(plan.beganAt)), "steps": .integer(plan.steps),
-                    "applied": .integer(plan.applied), "undone": .integer(plan.undone),
-                ]
-                fields["finishedAt"] = plan.finishedAt.map { .string(RFC3339.text($0)) }
-                fields["skipped"] = plan.skipped.map { .integer($0) }
-                return .object(fields)
-            }
-        ).text
+                .init("plan", "PLAN") { .string($0.id.text) },
+                .init("madeAt", nil) { .string(RFC3339.text($0.madeAt)) },
+                .init("begunAt", "BEGUN") { .string(RFC3339.text($0.beganAt)) },
+                .init(
+                    "finishedAt",
+                    "FINISHED",
+                    { $0.finishedAt.map { .string(RFC3339.text($0)) } },
+                    text: { $0.finishedAt.map(RFC3339.text) ?? "no" }
+                ),
+                .init("steps", "STEPS", { count($0.steps) }, text: { grouped($0.steps) }),
+                .init("applied", "APPLIED", { count($0.applied) }, text: { grouped($0.applied) }),
+                .init("skipped", "SKIPPED", { count($0.skipped) }, text: { $0.skipped.map(grouped) ?? "" }),
+                .init("undone", "UNDONE", { count($0.undone) }, text: { grouped($0.undone) }),
+            ],
+            none: "no plan was applied"
+        )
     }
 }

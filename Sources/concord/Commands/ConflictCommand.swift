@@ -27,12 +27,20 @@ struct ConflictCommand: AsyncParsableCommand {
         func withConflicts(
             _ body: @escaping @Sendable (ConflictAdministration, AccountStore) async throws -> Void
         ) async throws {
-            let configuration = try OutboxConfiguration(try configuration.sources())
-            let sealer = try configuration.keys.map { try Sealer($0) }
-            try await withClient(configuration.database.postgres) { client in
-                let store = AccountStore(client: client)
-                try await body(ConflictAdministration(store: store, sealer: sealer, effects: .system), store)
-            }
+            try await ConflictCommand.withConflicts(configuration, body)
+        }
+    }
+
+    /// Runs `body` on the database of the configuration.
+    fileprivate static func withConflicts(
+        _ options: ConfigurationOptions,
+        _ body: @escaping @Sendable (ConflictAdministration, AccountStore) async throws -> Void
+    ) async throws {
+        let configuration = try OutboxConfiguration(try options.sources())
+        let sealer = try configuration.keys.map { try Sealer($0) }
+        try await withClient(configuration.database.postgres) { client in
+            let store = AccountStore(client: client)
+            try await body(ConflictAdministration(store: store, sealer: sealer, effects: .system), store)
         }
     }
 }
@@ -54,7 +62,10 @@ extension ConflictCommand {
                 """
         )
 
-        @OptionGroup var options: Options
+        @OptionGroup var configuration: ConfigurationOptions
+
+        @Option(help: "Output format.")
+        var format: ListFormat = .text
 
         @Option(help: "Only conflicts in this state.")
         var state: ConflictFacts.ShownState?
@@ -117,13 +128,17 @@ extension ConflictCommand {
             filter.kind = kind
             filter.openedSince = openedSince.flatMap { SnapshotOptions.instant($0, before: now) }
             filter.openedBefore = openedBefore.flatMap { SnapshotOptions.instant($0, before: now) }
-            let (wanted, format) = (filter, options.format)
+            let (wanted, format) = (filter, format)
             let (cursor, count) = (after, max)
-            try await options.withConflicts { conflicts, _ in
+            try await ConflictCommand.withConflicts(configuration) { conflicts, _ in
                 let page = try await conflicts.conflicts(wanted, after: cursor, count: count, tenant: .project)
                 guard let page else { throw ValidationError("--after: not a cursor that an earlier list printed") }
-                try say(format == .json ? ConflictText.json(page) : ConflictText.table(page.conflicts, at: now))
-                if let next = page.next, format == .text { complain("there are more: --after \(next)") }
+                if format == .json {
+                    try say(ConflictText.json(page))
+                } else {
+                    try ConflictText.listing(at: now).write(page.conflicts, as: format)
+                }
+                if let next = page.next, format != .json { complain("there are more: --after \(next)") }
             }
         }
     }
@@ -220,20 +235,24 @@ extension ConflictAdministration {
 
 /// The output formats of conflicts.
 enum ConflictText {
-    /// A table of 7 columns with a heading, or a line if there is no conflict.
-    static func table(_ conflicts: [ReportedConflict], at now: Timestamp) -> String {
-        guard !conflicts.isEmpty else { return "no conflict matches" }
-        let rows =
-            [["ID", "STATE", "AGE", "PROVIDER", "AS", "USER", "KIND"]]
-            + conflicts.map { conflict in
-                [
-                    conflict.id, conflict.state.rawValue,
-                    OutboxCommand.age(now.secondsSinceEpoch - conflict.openedAt.secondsSinceEpoch),
-                    conflict.provider.rawValue, conflict.maskedEmail ?? "-", conflict.user.rawValue,
-                    conflict.kind.rawValue,
-                ]
-            }
-        return TextTable.text(rows, fitting: Terminal.width, whole: [0, 5])
+    /// The table, and the objects of the route.
+    static func listing(at now: Timestamp) -> Listing<ReportedConflict> {
+        Listing(
+            [
+                .init("id", "ID") { .string($0.id) },
+                .init("state", "STATE") { .string($0.state.rawValue) },
+                .init("age", "AGE") {
+                    .string(OutboxCommand.age(now.secondsSinceEpoch - $0.openedAt.secondsSinceEpoch))
+                },
+                .init("provider", "PROVIDER") { .string($0.provider.rawValue) },
+                .init("as", "AS") { $0.maskedEmail.map(JSONValue.string) },
+                .init("user", "USER") { .string($0.user.rawValue) },
+                .init("kind", "KIND") { .string($0.kind.rawValue) },
+            ],
+            none: "no conflict matches",
+            whole: [0, 5],
+            document: { conflict in text(of: conflict, .json) }
+        )
     }
 
     /// The JSON object of the route.
