@@ -64,6 +64,9 @@ struct GuideTests {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()
+                // Makes the signing keys, which the drill opens.
+                try await ServeProcess.run(database: database.url) { _ in }
+                try folder.write("keys", ServeProcess.keyEncryptionKey + "\n")
                 let name = try #require(database.url.firstMatch(of: #/\/(test_[0-9a-f]+)/#)?.1)
                 let imported = try await ConcordCommand.run(
                     ["account", "import", "--format", "ndjson", "-"],
@@ -73,17 +76,18 @@ struct GuideTests {
                 #expect(imported.status == .exited(0), "\(imported.error)")
                 let drill = "drill_\(name)"
                 let commands = try Self.commands(of: "backup.md").replacing("concord_drill", with: drill)
+                    .replacing("/media/backup/keys", with: folder.path("keys"))
                 let output = try await Self.run(
                     commands,
                     in: folder,
                     [
                         "CONCORD_DATABASE_URL": database.url,
                         "DRILL_URL": database.url.replacing("/\(name)", with: "/\(drill)"),
-                        "CONCORD_KEYS_ENCRYPTION": ServeProcess.keyEncryptionKey,
                     ]
                 )
                 let counts = output.split(separator: "\n").filter { $0.hasPrefix("1|") }
                 #expect(counts.count == 2 && Set(counts).count == 1, "\(output)")
+                #expect(output.contains("the signing keys can be opened"), "\(output)")
                 #expect(
                     try await database.count("SELECT count(*) FROM pg_database WHERE datname = \(drill)") == 0
                 )
