@@ -179,17 +179,17 @@ struct KeyRotationTests {
             #expect(try published(second) == [oldID, key.id])
             #expect(try keyID(try await second.signIn(email).value.tokens.idToken) == oldID)
             #expect(try await second.signingKeys.rotate(.idToken) == .waiting(key), "one key a day")
-            #expect(try await states(first) == [.next, .signs])
+            #expect(try await states(first) == [.next, .signing])
 
             first.clock.advance(seconds: KeySchedule.leadSeconds)
             try await refresh(first, second)
             #expect(try keyID(try await second.signIn(email).value.tokens.idToken) == key.id)
             #expect(try published(first) == [oldID, key.id])
-            #expect(try await states(first) == [.signs, .published])
+            #expect(try await states(first) == [.signing, .retired])
             first.clock.advance(seconds: Lifetimes.idTokenSeconds + KeySchedule.marginSeconds)
             try await refresh(first, second)
             #expect(try published(first) == [key.id])
-            #expect(try await states(first) == [.signs, .expired])
+            #expect(try await states(first) == [.signing, .expired])
         }
     }
 

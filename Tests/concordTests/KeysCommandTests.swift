@@ -61,11 +61,28 @@ struct KeysCommandTests {
             let keys = try await ListedSigningKey.all(service.operations.store, at: now)
             let listing = KeyListing(configured: ["1"], uses: [], signingKeys: keys)
             let lines = listing.text(at: now).split(separator: "\n")
-            #expect(lines.contains { $0.contains("id-token") && $0.contains("  next  ") && $0.contains("  2h  ") })
-            #expect(lines.contains { $0.contains("session-cookie") && $0.contains("  signs  ") })
+            #expect(
+                lines.contains { $0.contains("id-token") && $0.contains("  2h   next (signs from 2") }
+                    && lines.contains { $0.contains("session-cookie") && $0.hasSuffix("  signing") },
+                "\(lines)"
+            )
             let json = listing.json["signingKeys"]?.array ?? []
-            #expect(json.map { $0["state"]?.string } == ["next", "signs", "signs"])
+            #expect(json.map { $0["state"]?.string } == ["next", "signing", "signing"])
             #expect(json.map { $0["publishedUntil"] == nil } == [true, false, true])
+
+            // A day after its making, the next key signs.
+            service.clock.advance(seconds: 86_400 - 7300)
+            let later = service.clock.now
+            let rotated = KeyListing(
+                configured: ["1"],
+                uses: [],
+                signingKeys: try await ListedSigningKey.all(service.operations.store, at: later)
+            )
+            #expect(
+                rotated.json["signingKeys"]?.array?.map { $0["state"]?.string } == ["signing", "retired", "signing"]
+            )
+            let text = rotated.text(at: later)
+            #expect(text.contains("  retired (verifies until 2"), "\(text)")
         }
     }
 

@@ -6,9 +6,9 @@ package struct ListedSigningKey: Sendable, Hashable {
     package enum State: String, Sendable {
         /// Published, and does not sign yet.
         case next
-        case signs
-        /// Its tokens are still valid.
-        case published
+        case signing
+        /// Signs no more, and verifies the tokens that it signed.
+        case retired
         /// No token of it is valid. The purge deletes it.
         case expired
     }
@@ -40,11 +40,11 @@ package struct ListedSigningKey: Sendable, Hashable {
         algorithm = record.algorithm
         state =
             if record.generation == plan.signing {
-                .signs
+                .signing
             } else if !plan.published.contains(record.generation) {
                 .expired
             } else {
-                record.signsFrom > now ? .next : .published
+                record.signsFrom > now ? .next : .retired
             }
         createdAt = record.createdAt
         signsFrom = record.signsFrom

@@ -96,12 +96,11 @@ struct KeyListing {
             [["SEALED COLUMN", "KEY", "VALUES"]]
             + uses.map { [$0.column.rawValue, $0.keyID ?? "-", grouped($0.count)] }
         let ofSigningKeys =
-            [["SIGNING KEY", "OF", "ALGORITHM", "STATE", "AGE", "SIGNS FROM", "PUBLISHED UNTIL"]]
+            [["SIGNING KEY", "OF", "ALGORITHM", "AGE", "STATE"]]
             + signingKeys.map { key in
                 [
-                    String(key.id.prefix(12)), key.purpose.rawValue, key.algorithm, key.state.rawValue,
-                    OutboxCommand.age(now.secondsSinceEpoch - key.createdAt.secondsSinceEpoch),
-                    RFC3339.text(key.signsFrom), key.publishedUntil.map { RFC3339.text($0) } ?? "-",
+                    String(key.id.prefix(12)), key.purpose.rawValue, key.algorithm,
+                    OutboxCommand.age(now.secondsSinceEpoch - key.createdAt.secondsSinceEpoch), key.stateText,
                 ]
             }
         var parts = [TextTable.text(ofKeys)]
@@ -155,6 +154,17 @@ struct KeyListing {
                 }
             ),
         ])
+    }
+}
+
+extension ListedSigningKey {
+    /// The state with the time at which it ends.
+    fileprivate var stateText: String {
+        switch state {
+        case .next: "next (signs from \(RFC3339.text(signsFrom)))"
+        case .retired: publishedUntil.map { "retired (verifies until \(RFC3339.text($0)))" } ?? "retired"
+        case .signing, .expired: state.rawValue
+        }
     }
 }
 
