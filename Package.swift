@@ -21,7 +21,6 @@ let packages: [(url: String, version: Version, products: [String])] = [
     ("https://github.com/apple/swift-certificates", "1.21.1", ["X509"]),
     ("https://github.com/apple/swift-asn1", "1.7.4", ["SwiftASN1"]),
     ("https://github.com/vapor/jwt-kit", "5.7.1", ["JWTKit"]),
-    ("https://github.com/swift-server/async-http-client", "1.37.0", ["AsyncHTTPClient"]),
     ("https://github.com/swift-server/swift-service-lifecycle", "2.13.0", ["ServiceLifecycle", "UnixSignals"]),
     ("https://github.com/apple/swift-argument-parser", "1.8.2", ["ArgumentParser"]),
     ("https://github.com/apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
@@ -41,6 +40,7 @@ let imports = [
 
     // Infrastructure that knows no accounts.
     "EmbeddedFiles": ["CEmbeddedFiles"],
+    "HTTPClient": ["CCurl"],
     "JSON": [],
     "NameResolution": [],
     "Postgres": ["CLibpq", "DequeModule", "Metrics", "NameResolution"],
@@ -52,13 +52,12 @@ let imports = [
     // The service, from the database up.
     "AccountStore": ["AccountLinking", "JSON", "Postgres"],
     "IdentityProviders": [
-        "AccountLinking", "AsyncHTTPClient", "Crypto", "CryptoExtras", "JSON", "Logging", "NIOCore", "NIOHTTP1",
-        "NIOPosix", "NIOSSL", "NameResolution",
+        "AccountLinking", "Crypto", "CryptoExtras", "HTTPClient", "JSON", "Logging", "NIOCore", "NIOPosix",
+        "NameResolution",
     ],
     "Delivery": [
-        "AccountLinking", "AsyncHTTPClient", "CCurl", "Crypto", "EmbeddedFiles", "IdentityProviders", "JSON",
-        "Mustache", "NIOCore",
-        "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "AccountLinking", "CCurl", "Crypto", "EmbeddedFiles", "HTTPClient", "IdentityProviders", "JSON", "Mustache",
+        "NIOPosix",
     ],
     "AccountOperations": [
         "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Crypto", "CryptoExtras", "Delivery",
@@ -72,16 +71,15 @@ let imports = [
         "JSON", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
     ],
     "concord": [
-        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "AsyncHTTPClient",
-        "Crypto", "Delivery", "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore",
-        "NIOHTTP1", "NIOPosix", "NIOSSL", "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics",
-        "ServiceLifecycle", "UnixSignals", "Yams",
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "Delivery",
+        "HTTPClient", "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore",
+        "NIOPosix", "NIOSSL", "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle",
+        "UnixSignals", "Yams",
     ],
 
     // The demonstration: an issuer and a client, which use the service only over HTTP.
     "concord-demo": [
-        "ArgumentParser", "AsyncHTTPClient", "Crypto", "HTTPServer", "HTTPTypes", "JSON", "NIOCore", "NIOHTTP1",
-        "NIOPosix",
+        "ArgumentParser", "Crypto", "HTTPClient", "HTTPServer", "HTTPTypes", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix",
     ],
 
     // The benchmarks: a cluster with many accounts, a load generator, and a comparison with `pgbench`.
@@ -96,6 +94,7 @@ let imports = [
         "IdentityProviders", "JSON", "Logging", "Migrations", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOPosix", "NIOSSL",
         "Postgres", "PostgresCluster", "Subprocess", "SwiftASN1", "SystemPackage", "X509",
     ],
+    "HTTPClientTests": ["AccountTestSupport", "HTTPClient", "NIOHTTP1"],
     "HTTPServerTests": ["HTTPServer", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1"],
     "JSONTests": ["JSON"],
     "DeliveryTests": ["AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "JSON", "NIOHTTP1"],
@@ -130,13 +129,13 @@ let imports = [
     // These tests run the programs, so they depend on them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
     "ServeTests": [
-        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "AsyncHTTPClient",
-        "Crypto", "CryptoExtras", "HTTPTypes", "IdentityProviders", "JSON", "Migrations", "NIOCore", "NIOHTTP1",
+        "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
+        "CryptoExtras", "HTTPClient", "HTTPTypes", "IdentityProviders", "JSON", "Migrations", "NIOCore", "NIOHTTP1",
         "NIOPosix", "NIOSSL", "Postgres", "PostgresCluster", "Subprocess", "SystemPackage", "concord",
     ],
     "PageTests": [
-        "AccountTestSupport", "AsyncHTTPClient", "IdentityProviders", "JSON", "NIOCore", "NIOHTTP1", "NIOPosix",
-        "Subprocess", "SystemPackage", "concord",
+        "AccountTestSupport", "HTTPClient", "IdentityProviders", "JSON", "NIOHTTP1", "Subprocess", "SystemPackage",
+        "concord",
     ],
     // The next target goes here.
 ]

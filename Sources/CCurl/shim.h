@@ -1,4 +1,5 @@
 #include <curl/curl.h>
+#include <sys/eventfd.h>
 
 // Swift cannot import the variadic functions `curl_easy_setopt` and `curl_easy_getinfo`. These functions call them, one
 // for each type that Concord uses.
@@ -42,3 +43,37 @@ static inline CURLcode ccurl_get_socket(CURL *handle, curl_socket_t *value) {
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
+
+static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+static inline CURLcode ccurl_set_write(CURL *handle, CURLoption option, curl_write_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+// libcurl copies the bytes.
+static inline CURLcode ccurl_set_bytes(CURL *handle, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, option, &blob);
+}
+
+static inline CURLcode ccurl_allow_only_http(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// Options that older releases of libcurl do not have, and that only save time: a transfer that ends during the look-up
+// of a name does not wait for it, and the system's authorities are parsed once in this time.
+static inline void ccurl_set_shortcuts(CURL *handle, long authorities_seconds) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt(handle, CURLOPT_CA_CACHE_TIMEOUT, authorities_seconds);
+#endif
+}
+
+static inline CURLcode ccurl_result(const CURLMsg *message) { return message->data.result; }

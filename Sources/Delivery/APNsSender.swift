@@ -1,20 +1,16 @@
-import AsyncHTTPClient
 package import Crypto
 import FoundationEssentials
+import HTTPClient
 import IdentityProviders
 import JSON
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-package import NIOSSL
 import Synchronization
 
 /// The credential of the developer account for Apple's push service ("Establishing a connection to APNs").
 package enum APNsCredential: Sendable {
     /// A key of a team, for all of its apps.
     case key(id: String, team: String, P256.Signing.PrivateKey)
-    /// A certificate of one app, and its key.
-    case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
+    /// A certificate of one app with its chain and its key, in PEM.
+    case certificate([UInt8])
 }
 
 /// The hosts of Apple's push service: origins, without a slash at the end.
@@ -51,21 +47,18 @@ package final class APNsSender: PushSending {
     private let clients: [ReusedClient]
     private let hosts: APNsHosts
 
-    ///
-    /// - `apps`: by bundle identifier.
-    /// - `authorities`: additional certificate authorities for the hosts.
-    package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [NIOSSLCertificate] = []) {
-        func client(_ identity: ([NIOSSLCertificate], NIOSSLPrivateKey)?) -> ReusedClient {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
-            if let identity {
-                tls.certificateChain = identity.0.map { .certificate($0) }
-                tls.privateKey = .privateKey(identity.1)
-            }
-            var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-            configuration.httpVersion = .automatic
-            configuration.connectionPool.retryConnectionEstablishment = false
-            return ReusedClient(configuration)
+    /// - Parameters:
+    ///   - apps: the credentials, by bundle identifier.
+    ///   - hosts: the hosts to send to.
+    ///   - authorities: additional certificate authorities for the hosts, in PEM.
+    package init(apps: [String: APNsCredential], hosts: APNsHosts, authorities: [UInt8] = []) {
+        func client(_ identity: [UInt8]) -> ReusedClient {
+            var connection = HTTPTransport.Connection()
+            connection.version = .http2
+            connection.isReused = true
+            connection.trust = .system(additional: authorities)
+            connection.identity = identity
+            return ReusedClient(connection)
         }
         var routes: [String: Route] = [:]
         var clients: [ReusedClient] = []
@@ -73,12 +66,12 @@ package final class APNsSender: PushSending {
         var tokens: [String: ProviderTokens] = [:]
         for (topic, credential) in apps {
             switch credential {
-            case .certificate(let chain, let key):
-                let client = client((chain, key))
+            case .certificate(let identity):
+                let client = client(identity)
                 clients.append(client)
                 routes[topic] = Route(client: client, tokens: nil)
             case .key(let id, let team, let key):
-                let shared = withTokens ?? client(nil)
+                let shared = withTokens ?? client([])
                 withTokens = shared
                 // Apps of one team share tokens, because Apple limits how often a team creates one.
                 let name = "\(team) \(id)"
@@ -94,38 +87,41 @@ package final class APNsSender: PushSending {
 
     package func send(_ push: SilentPush, at seconds: Int64, timeout: Duration) async -> DeliveryOutcome {
         guard let route = routes[push.topic] else { return .refused(reason: "unknown app") }
-        var request = HTTPClientRequest(
-            url: (push.usesSandbox ? hosts.sandbox : hosts.production) + "/3/device/" + push.deviceToken
-        )
-        request.method = .POST
-        request.headers = [
-            "apns-id": push.id, "apns-topic": push.topic, "apns-push-type": "background", "apns-priority": "5",
-            "apns-expiration": String(push.expiresAt), "content-type": "application/json",
+        var fields = [
+            (name: "apns-id", value: push.id), ("apns-topic", push.topic), ("apns-push-type", "background"),
+            ("apns-priority", "5"), ("apns-expiration", String(push.expiresAt)), ("content-type", "application/json"),
         ]
         let token = route.tokens.map { $0.current(at: seconds) }
         if let token {
             guard let token else { return .unavailable(reason: "unusable key") }
-            request.headers.add(name: "authorization", value: "bearer " + token)
+            fields.append(("authorization", "bearer " + token))
         }
-        request.body = .bytes(ByteBuffer(bytes: push.payload))
         let line = route.client.enter()
         defer { line.leave() }
+        let request = HTTPTransport.Request(
+            "POST",
+            (push.usesSandbox ? hosts.sandbox : hosts.production) + "/3/device/" + push.deviceToken,
+            fields: fields,
+            body: push.payload,
+            connection: route.client.connection,
+            responseBody: .collected(bytesMax: Self.answerBytesMax),
+            deadline: .now + timeout
+        )
         do {
-            let response = try await line.client.execute(request, timeout: TimeAmount(timeout))
-            let body = try await response.body.collect(upTo: Self.answerBytesMax)
-            let answer = try? JSONValue(parsing: Array(body.readableBytesView), depthMax: 4)
-            let outcome = DeliveryOutcome(response.status, reason: answer?["reason"]?.string)
+            let response = try await line.transport.response(to: request)
+            let answer = try? JSONValue(parsing: response.body, depthMax: 4)
+            let outcome = DeliveryOutcome(status: response.status, reason: answer?["reason"]?.string)
             if outcome == .deferred(reason: Self.expiredToken) { route.tokens?.forget(token) }
             return outcome
         } catch {
-            if error as? HTTPClientError == .deadlineExceeded { route.client.replace(line) }
+            if error == .timedOut { route.client.replace(line) }
             return .deferred(reason: "unreachable")
         }
     }
 
     /// Closes the connections. No push can be sent afterwards.
     package func shutDown() async {
-        for client in clients { await client.shutDown() }
+        for client in clients { client.shutDown() }
     }
 
     fileprivate static let expiredToken = "ExpiredProviderToken"
@@ -167,12 +163,12 @@ extension DeliveryOutcome {
     /// The outcome of a push, from Apple's answer ("Handling notification responses from APNs").
     ///
     /// A failure that the requester of a push can cause ends that push, and no other.
-    fileprivate init(_ status: HTTPResponseStatus, reason: String?) {
+    fileprivate init(status: Int, reason: String?) {
         let isName =
             reason.map { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } } ?? false
-        let reason = isName ? reason ?? "" : "status \(status.code)"
+        let reason = isName ? reason ?? "" : "status \(status)"
         self =
-            switch (status.code, reason) {
+            switch (status, reason) {
             case (200, _): .delivered
             case (_, APNsSender.expiredToken): .deferred(reason: reason)
             // A failure of the configuration: no push would succeed.
@@ -188,22 +184,15 @@ extension DeliveryOutcome {
 
 /// A client with reused connections, which it replaces if no answer arrives.
 private final class ReusedClient: Sendable {
-    /// A client with the number of its requests in flight.
+    /// A transport with the number of its requests in flight.
     final class Line: Sendable {
         private struct State {
             var users = 0
             var isRetired = false
         }
 
-        let client: HTTPClient
+        let transport = HTTPTransport()
         private let state = Mutex(State())
-
-        init(_ configuration: HTTPClient.Configuration) {
-            client = HTTPClient(
-                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration
-            )
-        }
 
         fileprivate func enter() {
             state.withLock { $0.users += 1 }
@@ -216,7 +205,7 @@ private final class ReusedClient: Sendable {
                 state.users -= 1
                 return state.isRetired && state.users == 0
             }
-            if isOver { _ = client.shutdown() as EventLoopFuture<Void> }
+            if isOver { transport.shutDown() }
         }
 
         fileprivate func retire() {
@@ -224,12 +213,11 @@ private final class ReusedClient: Sendable {
         }
     }
 
-    private let configuration: HTTPClient.Configuration
-    private let line: Mutex<Line>
+    let connection: HTTPTransport.Connection
+    private let line = Mutex(Line())
 
-    init(_ configuration: HTTPClient.Configuration) {
-        self.configuration = configuration
-        line = Mutex(Line(configuration))
+    init(_ connection: HTTPTransport.Connection) {
+        self.connection = connection
     }
 
     /// The line for the next request. Call `leave` afterwards.
@@ -244,13 +232,12 @@ private final class ReusedClient: Sendable {
     func replace(_ dead: Line) {
         line.withLock { line in
             guard line === dead else { return }
-            line = Line(configuration)
+            line = Line()
             dead.retire()
         }
     }
 
-    func shutDown() async {
-        let client = line.withLock { $0.client }
-        try? await client.shutdown()
+    func shutDown() {
+        line.withLock { $0 }.transport.shutDown()
     }
 }

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import HTTPClient
 import Synchronization
 
 /// A connection to a relay for one mail at a time. libcurl reuses the connection for the next mail.
@@ -38,7 +39,7 @@ private struct EasyHandle: ~Copyable {
     private static let isReady: Bool = {
         // With CURLOPT_NOSIGNAL, libcurl leaves this signal to the program.
         signal(SIGPIPE, SIG_IGN)
-        return curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+        return CurlLibrary.isReady
     }()
 
     init(_ configuration: SMTPConfiguration) {

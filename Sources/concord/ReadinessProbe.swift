@@ -1,11 +1,6 @@
 import AccountAPI
-import AsyncHTTPClient
 import FoundationEssentials
-import Glibc
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import NIOSSL
+import HTTPClient
 
 /// A request for `/readyz` of one server.
 struct ReadinessProbe: Sendable, Hashable {
@@ -14,6 +9,8 @@ struct ReadinessProbe: Sendable, Hashable {
     let url: String
     /// The host of `url` and the address to connect to, if it differs.
     let connection: [String: String]
+    /// The Unix socket to connect to, if it is one.
+    let socketPath: String?
     /// True if the certificate must be valid for the host of `url`. On loopback there is no attacker in between, and no
     /// certificate names it.
     let verifiesCertificate: Bool
@@ -68,15 +65,22 @@ struct ReadinessProbe: Sendable, Hashable {
             let place = Self.place(address.host, address.port)
             self.init(place: place, url: "http://\(place)/readyz", verifiesCertificate: false)
         case .unixSocket(let path):
-            let url = URL(httpURLWithSocketPath: path, uri: "/readyz")?.absoluteString ?? ""
-            self.init(place: path, url: url, verifiesCertificate: false)
+            // The admin listener refuses other names.
+            self.init(place: path, url: "http://localhost/readyz", socketPath: path, verifiesCertificate: false)
         }
     }
 
-    private init(place: String, url: String, connection: [String: String] = [:], verifiesCertificate: Bool) {
+    private init(
+        place: String,
+        url: String,
+        connection: [String: String] = [:],
+        socketPath: String? = nil,
+        verifiesCertificate: Bool
+    ) {
         self.place = place
         self.url = url
         self.connection = connection
+        self.socketPath = socketPath
         self.verifiesCertificate = verifiesCertificate
     }
 
@@ -91,50 +95,29 @@ struct ReadinessProbe: Sendable, Hashable {
         case .success((status: 503, let body)) where body.hasPrefix("not ready"): "\(place): \(body)"
         case .success(let answer):
             "\(place) answers /readyz with status \(answer.status): it is not Concord, or a proxy in front of it"
-        case nil: silence
-        case .failure(let error) where Self.isTimeout(error): silence
-        case .failure(let error): "cannot ask \(place): \(Self.words(for: error)). Is `concord serve` running there?"
+        case nil, .failure(HTTPTransport.Failure.timedOut): silence
+        case .failure(let error): "cannot ask \(place): \(error). Is `concord serve` running there?"
         }
     }
 
     private var silence: String { "\(place) does not answer within \(Self.timeout.components.seconds) s" }
 
-    private static func isTimeout(_ error: any Error) -> Bool {
-        let error = error as? HTTPClientError
-        return error == .deadlineExceeded || error == .connectTimeout
-    }
-
     private func answer() async throws -> (status: Int, body: String) {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.dnsOverride = connection
-        if !verifiesCertificate {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.certificateVerification = .none
-            configuration.tlsConfiguration = tls
+        var request = HTTPTransport.Request(
+            "GET",
+            url,
+            fields: [("user-agent", "concord healthcheck")],
+            responseBody: .collected(bytesMax: Self.bodyBytesMax),
+            deadline: .now + Self.timeout
+        )
+        if !verifiesCertificate { request.connection.trust = .anything }
+        if let socketPath {
+            request.destination = .unixSocket(path: socketPath)
+        } else if let parts = URL(string: url), let address = parts.host.flatMap({ connection[$0] }) {
+            request.destination = .address(address, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
         }
-        let url = url
-        let isSocket = place.hasPrefix("/")
-        return try await HTTPClient.withHTTPClient(
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            configuration: configuration
-        ) { client in
-            var request = HTTPClientRequest(url: url)
-            request.headers.add(name: "user-agent", value: "concord healthcheck")
-            // The admin listener refuses other names.
-            if isSocket { request.headers.add(name: "host", value: "localhost") }
-            let response = try await client.execute(request, timeout: TimeAmount(Self.timeout))
-            let body = try await response.body.collect(upTo: Self.bodyBytesMax)
-            let text = String(decoding: body.readableBytesView, as: UTF8.self)
-            return (Int(response.status.code), text.split(separator: "\n").first.map(String.init) ?? "")
-        }
-    }
-
-    private static func words(for error: any Error) -> String {
-        let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
-        if let system = cause as? IOError { return String(cString: strerror(system.errnoCode)).lowercased() }
-        if error is NIOConnectionError { return "the name has no address" }
-        return "\(cause)"
+        let response = try await HTTPTransport.shared.response(to: request)
+        let text = String(decoding: response.body, as: UTF8.self)
+        return (response.status, text.split(separator: "\n").first.map(String.init) ?? "")
     }
 }

@@ -1,6 +1,5 @@
-import AsyncHTTPClient
+import HTTPClient
 import JSON
-import NIOCore
 import NIOHTTP1
 
 /// Sends and receives JSON over HTTP.
@@ -28,18 +27,18 @@ struct HTTPCaller: Sendable {
         _ body: [String: JSONValue]? = nil,
         bearer: String? = nil
     ) async throws -> Answer {
-        var request = HTTPClientRequest(url: url + path)
-        request.method = method
-        if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: JSONValue.object(body).text))
-        }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
-        let bytes = try await response.body.collect(upTo: 1 << 20)
-        return Answer(
-            status: Int(response.status.code),
-            json: (try? JSONValue(parsing: Array(bytes.readableBytesView))) ?? .null
+        var fields: [(name: String, value: String)] = []
+        if let bearer { fields.append(("Authorization", "Bearer \(bearer)")) }
+        if body != nil { fields.append(("Content-Type", "application/json")) }
+        let request = HTTPTransport.Request(
+            method.rawValue,
+            url + path,
+            fields: fields,
+            body: body.map { Array(JSONValue.object($0).text.utf8) } ?? [],
+            responseBody: .collected(bytesMax: 1 << 20),
+            deadline: .now + .seconds(20)
         )
+        let response = try await HTTPTransport.shared.response(to: request)
+        return Answer(status: response.status, json: (try? JSONValue(parsing: response.body)) ?? .null)
     }
 }

@@ -41,7 +41,7 @@ struct APNsSenderTests {
             let sender = APNsSender(
                 apps: apps,
                 hosts: APNsHosts(production: server.address(""), sandbox: server.address("/sandbox")),
-                authorities: [try identity.certificate]
+                authorities: Array(identity.pem.utf8)
             )
             do {
                 try await body(sender, server)
@@ -121,8 +121,8 @@ struct APNsSenderTests {
         let own = try TLSIdentity()
         let other = try TLSIdentity()
         let apps: [String: APNsCredential] = [
-            Self.topic: .certificate([try own.certificate], try own.key),
-            "com.example.other": .certificate([try other.certificate], try other.key),
+            Self.topic: .certificate(Array((own.pem + "\n" + own.keyPEM).utf8)),
+            "com.example.other": .certificate(Array((other.pem + "\n" + other.keyPEM).utf8)),
         ]
         try await with(apps, clients: [own]) { _ in
             .text("")

@@ -347,6 +347,8 @@ extension SourceRule {
         "Sources/AccountOperations/Phones/NumberingPlan.swift",
         "Sources/Delivery/SMTPConnection.swift",
         "Sources/EmbeddedFiles/EmbeddedFile.swift",
+        "Sources/HTTPClient/Transfer.swift",
+        "Sources/HTTPClient/TransferDriver.swift",
         "Sources/IdentityProviders/Issuers/NetworkPolicy.swift",
         "Sources/NameResolution/SystemLookUp.swift",
         "Sources/Postgres/Connection.swift",

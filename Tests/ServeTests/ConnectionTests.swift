@@ -1,5 +1,4 @@
 import AccountTestSupport
-import AsyncHTTPClient
 import Foundation
 import JSON
 import NIOCore
@@ -33,10 +32,7 @@ import Testing
                     #expect(try #require(shown.value("concord_http_connections", ["listener": "public"])) <= 8 + 16)
                     let shortage = ["listener": "public", "reason": "limit"]
                     #expect(shown.value("concord_http_connection_shortages_total", shortage) == 1)
-                    let path = try #require(socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
-                    var request = HTTPClientRequest(url: "http+unix://\(path)/healthz")
-                    request.headers.add(name: "Host", value: "localhost")
-                    #expect(try await HTTPClient.shared.execute(request, timeout: .minutes(5)).status == .ok)
+                    #expect(try await server.status(of: "/healthz", overSocket: socket) == 200)
 
                     for channel in silent { try? await channel.close() }
                     #expect(await server.log.line(saying: Self.plenty)?["listener"]?.string == "public")

@@ -1,7 +1,7 @@
 import AccountTestSupport
-import AsyncHTTPClient
 import Foundation
 import Glibc
+import HTTPClient
 import JSON
 import NIOCore
 import NIOHTTP1
@@ -54,15 +54,14 @@ import Testing
     /// Fails where the server shows another certificate.
     private func expectShown(_ identity: TLSIdentity, by server: ServeProcess) async throws {
         let port = try #require(server.url.split(separator: ":").last)
-        var configuration = HTTPClient.Configuration()
-        configuration.tlsConfiguration = .makeClientConfiguration()
-        configuration.tlsConfiguration?.trustRoots = .certificates([try identity.certificate])
-        configuration.connectionPool.retryConnectionEstablishment = false
-        let client = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
-        let request = HTTPClientRequest(url: "https://127.0.0.1:\(port)/healthz")
-        let answer = await Result { try await client.execute(request, timeout: .minutes(1)) }
-        try await client.shutdown()
-        #expect(try answer.get().status == .ok)
+        var request = HTTPTransport.Request(
+            "GET",
+            "https://127.0.0.1:\(port)/healthz",
+            responseBody: .ignored,
+            deadline: .now + .seconds(60)
+        )
+        request.connection.trust = .only(Array(identity.pem.utf8))
+        #expect(try await HTTPTransport.shared.response(to: request).status == 200)
     }
 
     @Test func `an address in use is reported, and the process ends with a configuration error`() async throws {
@@ -114,7 +113,6 @@ import Testing
         try await Folder.with { folder in
             let socket = folder.path("admin.sock")
             let settings = ["CONCORD_LISTEN_ADMIN_SOCKET": socket]
-            let path = try #require(socket.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
             try await TestDatabase.with { database in
                 try await database.makeProject()
                 try await ServeProcess.run(database: database.url, settings) { first in
@@ -123,9 +121,7 @@ import Testing
                         await #expect(throws: (any Error).self) { _ = try await second.ready() }
                         #expect(second.log.text.contains("cannot listen at \(socket): Address already in use"))
                     }
-                    var request = HTTPClientRequest(url: "http+unix://\(path)/metrics")
-                    request.headers.add(name: "Host", value: "localhost")
-                    #expect(try await HTTPClient.shared.execute(request, timeout: .minutes(1)).status == .ok)
+                    #expect(try await first.status(of: "/metrics", overSocket: socket) == 200)
                 }
             }
         }
@@ -211,16 +207,6 @@ import Testing
                 await #expect(throws: (any Error).self) { try await server.send(.GET, "/healthz", key: nil) }
                 #expect(try await database.rowCounts()["sessions"] == 1)
             }
-        }
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
         }
     }
 }

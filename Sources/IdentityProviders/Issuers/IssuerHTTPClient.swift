@@ -1,9 +1,6 @@
-import AsyncHTTPClient
 import FoundationEssentials
+import HTTPClient
 import NIOCore
-import NIOHTTP1
-import NIOPosix
-package import NIOSSL
 package import NameResolution
 
 /// Fetches issuers' documents within `NetworkPolicy` and limits on size, time and redirects.
@@ -20,24 +17,28 @@ package struct IssuerHTTPClient: HTTPFetching {
         package init() {}
     }
 
+    private static let acceptsJSON = (name: "accept", value: "application/json")
+
     private let policy: NetworkPolicy
-    private let authorities: [NIOSSLCertificate]
+    private let connection: HTTPTransport.Connection
     private let limits: Limits
     private let resolver: HostResolver
 
     /// - Parameters:
     ///   - policy: the allowed networks.
-    ///   - authorities: additional certificate authorities, for issuers with certificates of an organisation.
+    ///   - authorities: additional certificate authorities in PEM, for issuers with certificates of an organisation.
     ///   - limits: the limits of an answer.
     ///   - resolver: the resolver, which several clients may share.
     package init(
         policy: NetworkPolicy,
-        authorities: [NIOSSLCertificate] = [],
+        authorities: [UInt8] = [],
         limits: Limits = Limits(),
         resolver: HostResolver = .providers
     ) {
         self.policy = policy
-        self.authorities = authorities
+        var connection = HTTPTransport.Connection()
+        connection.trust = .system(additional: authorities)
+        self.connection = connection
         self.limits = limits
         self.resolver = resolver
     }
@@ -60,16 +61,17 @@ package struct IssuerHTTPClient: HTTPFetching {
         to request: ProviderRequest,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable) -> ProviderAnswer {
-        var outgoing = HTTPClientRequest(url: request.address)
-        outgoing.method = request.method == .post ? .POST : .GET
-        outgoing.headers.add(name: "accept", value: "application/json")
-        for field in request.fields { outgoing.headers.replaceOrAdd(name: field.name, value: field.value) }
-        if request.method == .post { outgoing.body = .bytes(ByteBuffer(bytes: request.body)) }
-        let bodyBytesMax = limits.bodyBytesMax
-        return try await exchange(outgoing, with: try Target(request.address), deadline: deadline) { response in
-            let body = try await response.body.collect(upTo: bodyBytesMax)
-            return ProviderAnswer(status: Int(response.status.code), body: Array(body.readableBytesView))
-        }
+        let fields = request.fields.map { (name: $0.name, value: $0.value) }
+        let namesType = fields.contains { $0.name.lowercased() == Self.acceptsJSON.name }
+        let response = try await exchange(
+            with: try Target(request.address),
+            request.method,
+            fields: namesType ? fields : [Self.acceptsJSON] + fields,
+            body: request.method == .post ? request.body : [],
+            read: .collected(bytesMax: limits.bodyBytesMax),
+            deadline: deadline
+        )
+        return ProviderAnswer(status: response.status, body: response.body)
     }
 
     /// Posts `body` within the same rules. Follows no redirect, and does not read the body of the answer.
@@ -81,11 +83,14 @@ package struct IssuerHTTPClient: HTTPFetching {
         to address: String,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable) -> Int {
-        var request = HTTPClientRequest(url: address)
-        request.method = .POST
-        for (name, value) in fields { request.headers.add(name: name, value: value) }
-        request.body = .bytes(ByteBuffer(bytes: body))
-        return try await exchange(request, with: try Target(address), deadline: deadline) { Int($0.status.code) }
+        try await exchange(
+            with: try Target(address),
+            .post,
+            fields: fields,
+            body: body,
+            read: .ignored,
+            deadline: deadline
+        ).status
     }
 
     /// Returns true if the text of `address` allows a request: without TLS, it must name this machine.
@@ -105,96 +110,74 @@ package struct IssuerHTTPClient: HTTPFetching {
         from target: Target,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable) -> Answer {
-        var request = HTTPClientRequest(url: target.url.absoluteString)
-        request.headers.add(name: "accept", value: "application/json")
-        let bodyBytesMax = limits.bodyBytesMax
-        return try await exchange(request, with: target, deadline: deadline) { response in
-            switch response.status {
-            case .ok: break
-            case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
-                guard let location = response.headers.first(name: "location") else {
-                    throw ProviderUnavailable.unexpectedStatus
-                }
-                return .redirect(location)
-            default: throw ProviderUnavailable.unexpectedStatus
-            }
-            let body = try await response.body.collect(upTo: bodyBytesMax)
-            return .document(
-                HTTPDocument(
-                    body: Array(body.readableBytesView),
-                    maxAgeSeconds: HTTPDocument.maxAgeSeconds(cacheControl: response.headers["cache-control"])
-                )
-            )
+        let response = try await exchange(
+            with: target,
+            .get,
+            fields: [Self.acceptsJSON],
+            read: .collected(bytesMax: limits.bodyBytesMax, statuses: 200...200),
+            deadline: deadline
+        )
+        switch response.status {
+        case 200:
+            let maxAge = HTTPDocument.maxAgeSeconds(cacheControl: response.values(of: "cache-control"))
+            return .document(HTTPDocument(body: response.body, maxAgeSeconds: maxAge))
+        case 301, 302, 303, 307, 308:
+            guard let location = response.values(of: "location").first else { throw .unexpectedStatus }
+            return .redirect(location)
+        default: throw .unexpectedStatus
         }
     }
 
-    /// Sends one request to an address that the policy allows, and reads the answer.
-    private func exchange<Output: Sendable>(
-        _ request: HTTPClientRequest,
+    /// Sends one request to an address that the policy allows, and reads the response.
+    ///
+    /// No retry: the caller has a fallback, or refuses and tries again soon.
+    private func exchange(
         with target: Target,
-        deadline: ContinuousClock.Instant,
-        _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Output
-    ) async throws(ProviderUnavailable) -> Output {
+        _ method: ProviderRequest.Method,
+        fields: [(name: String, value: String)] = [],
+        body: [UInt8] = [],
+        read: HTTPTransport.ResponseBody,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> HTTPTransport.Response {
         guard allows(target) else { throw .addressNotAllowed }
+        let address = try await resolved(target, deadline: deadline)
+        guard policy.allows(address, overTLS: target.usesTLS), let pinned = address.ipAddress else {
+            throw .networkNotAllowed
+        }
+        var request = HTTPTransport.Request(
+            method.rawValue,
+            target.url.absoluteString,
+            fields: fields + [("user-agent", "concord")],
+            body: body,
+            connection: connection,
+            responseBody: read,
+            deadline: deadline
+        )
+        request.destination = .address(pinned, port: target.port)
         do {
-            let address = try await resolved(target, deadline: deadline)
-            guard policy.allows(address, overTLS: target.usesTLS) else {
-                throw ProviderUnavailable.networkNotAllowed
+            return try await HTTPTransport.shared.response(to: request)
+        } catch {
+            switch error {
+            case .timedOut: throw .timedOut
+            case .responseTooLarge: throw .answerTooLarge
+            case .cancelled, .closed, .tooManyRequests, .invalidRequest, .unresolved, .unreachable, .insecure:
+                throw deadline <= .now ? .timedOut : .unreachable
             }
-            return try await withThrowingTaskGroup(of: Output.self) { group in
-                group.addTask { try await exchange(request, with: target, at: address, deadline: deadline, read) }
-                group.addTask {
-                    try await Task.sleep(until: deadline, clock: .continuous)
-                    throw ProviderUnavailable.timedOut
-                }
-                defer { group.cancelAll() }
-                guard let first = try await group.next() else { throw ProviderUnavailable.timedOut }
-                return first
-            }
+        }
+    }
+
+    private func resolved(
+        _ target: Target,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> SocketAddress {
+        if let literal = target.literal { return literal }
+        do {
+            return try await resolver.address(of: target.host, port: target.port, deadline: deadline)
         } catch let failure as ProviderUnavailable {
             throw failure
-        } catch is NIOTooManyBytesError {
-            throw .answerTooLarge
         } catch {
             throw deadline <= .now ? .timedOut : .unreachable
         }
-    }
-
-    private func resolved(_ target: Target, deadline: ContinuousClock.Instant) async throws -> SocketAddress {
-        if let literal = target.literal { return literal }
-        return try await resolver.address(of: target.host, port: target.port, deadline: deadline)
-    }
-
-    private func exchange<Output: Sendable>(
-        _ request: HTTPClientRequest,
-        with target: Target,
-        at address: SocketAddress,
-        deadline: ContinuousClock.Instant,
-        _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Output
-    ) async throws -> Output {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.httpVersion = .http1Only
-        // No retry: the caller has a fallback, or refuses and tries again soon.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = timeLeft(until: deadline)
-        if let pinned = address.ipAddress, pinned != target.host { configuration.dnsOverride[target.host] = pinned }
-        if !authorities.isEmpty {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(authorities)]
-            configuration.tlsConfiguration = tls
-        }
-        return try await HTTPClient.withHTTPClient(
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            configuration: configuration
-        ) { client in
-            var request = request
-            request.headers.add(name: "user-agent", value: "concord")
-            return try await read(try await client.execute(request, deadline: .now() + timeLeft(until: deadline)))
-        }
-    }
-
-    private func timeLeft(until deadline: ContinuousClock.Instant) -> TimeAmount {
-        TimeAmount(ContinuousClock.now.duration(to: deadline))
     }
 
     /// The parsed URL of a request.

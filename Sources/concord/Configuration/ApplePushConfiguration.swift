@@ -1,6 +1,7 @@
 import AccountOperations
 import Crypto
 import Delivery
+import HTTPClient
 import NIOSSL
 
 /// The settings of silent pushes to apps for iOS.
@@ -8,8 +9,8 @@ struct ApplePushConfiguration: Sendable {
     /// The credentials by bundle identifier; empty if no app gets pushes.
     let apps: [String: APNsCredential]
     let hosts: APNsHosts
-    /// Additional certificate authorities for the hosts.
-    let certificateAuthorities: [NIOSSLCertificate]
+    /// Additional certificate authorities for the hosts, in PEM.
+    let certificateAuthorities: [UInt8]
     let timeout: Duration
     let connectionsMax: Int
 }
@@ -109,12 +110,18 @@ extension ApplePushConfiguration {
             }
             guard let pem = reader.contents(of: parts[1], named: Self.certificatesKey) else { continue }
             guard let chain = try? NIOSSLCertificate.fromPEMBytes(pem), !chain.isEmpty,
-                let key = try? NIOSSLPrivateKey(bytes: pem, format: .pem)
+                (try? NIOSSLPrivateKey(bytes: pem, format: .pem)) != nil
             else {
                 reader.refuse(Self.certificatesKey, "the file of \(parts[0]) holds no certificate with its key, in PEM")
                 continue
             }
-            apps[parts[0]] = .certificate(chain, key)
+            apps[parts[0]] = .certificate(pem)
+        }
+        if !apps.isEmpty, !CurlLibrary.hasHTTP2 {
+            reader.refuse(
+                bundleIDs.isEmpty ? Self.certificatesKey : Self.bundleIDsKey,
+                "this machine's libcurl has no HTTP/2, which Apple's push service needs; install one with nghttp2"
+            )
         }
         self.apps = apps
     }

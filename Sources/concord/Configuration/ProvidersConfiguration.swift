@@ -3,8 +3,8 @@ import NIOSSL
 /// The networks in which issuers may be, and the certificate authorities to trust for them.
 struct ProvidersConfiguration: Sendable, Hashable {
     let allowsPrivateNetworks: Bool
-    /// Additional certificate authorities.
-    let certificateAuthorities: [NIOSSLCertificate]
+    /// Additional certificate authorities, in PEM.
+    let certificateAuthorities: [UInt8]
 }
 
 extension ProvidersConfiguration {
@@ -30,13 +30,13 @@ extension ProvidersConfiguration {
 }
 
 extension ConfigurationReader {
-    /// Reads the certificates in the file that a setting names. Records a mistake if there are none.
-    mutating func certificates(_ key: ConfigurationKey<String?>) -> [NIOSSLCertificate] {
+    /// Reads the PEM certificates in the file that a setting names. Records a mistake if there are none.
+    mutating func certificates(_ key: ConfigurationKey<String?>) -> [UInt8] {
         guard let path = value(key), let bytes = contents(of: path, named: key) else { return [] }
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
             refuse(key, "the file holds no PEM certificate")
             return []
         }
-        return certificates
+        return bytes
     }
 }

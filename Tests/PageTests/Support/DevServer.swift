@@ -1,10 +1,8 @@
 import AccountTestSupport
-import AsyncHTTPClient
 import Foundation
+import HTTPClient
 import JSON
-import NIOCore
 import NIOHTTP1
-import NIOPosix
 import Subprocess
 import SystemPackage
 import Testing
@@ -140,24 +138,23 @@ enum HTTP {
         _ body: JSONValue? = nil,
         bearer: String? = nil
     ) async throws -> (status: Int, headers: HTTPHeaders, json: JSONValue) {
-        var request = HTTPClientRequest(url: url)
-        request.method = method
-        if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: body.text))
-        }
-        let response = try await client.execute(request, timeout: .minutes(10))
-        let bytes = Array(try await response.body.collect(upTo: 32 << 20).readableBytesView)
-        return (Int(response.status.code), response.headers, (try? JSONValue(parsing: bytes)) ?? .null)
+        var fields: [(name: String, value: String)] = []
+        if let bearer { fields.append(("Authorization", "Bearer \(bearer)")) }
+        if body != nil { fields.append(("Content-Type", "application/json")) }
+        let response = try await HTTPTransport.shared.response(
+            to: HTTPTransport.Request(
+                method.rawValue,
+                url,
+                fields: fields,
+                body: body.map { Array($0.text.utf8) } ?? [],
+                responseBody: .collected(bytesMax: 32 << 20),
+                deadline: .now + .seconds(600)
+            )
+        )
+        return (
+            response.status,
+            HTTPHeaders(response.fields.map { ($0.name, $0.value) }),
+            (try? JSONValue(parsing: response.body)) ?? .null
+        )
     }
-
-    /// Lives as long as the tests.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        configuration.httpVersion = .http1Only
-        // Less than the idle timeout of the server.
-        configuration.connectionPool.idleTimeout = .seconds(5)
-        return HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
-    }()
 }

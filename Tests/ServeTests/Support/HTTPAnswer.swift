@@ -1,8 +1,6 @@
-import AsyncHTTPClient
+import HTTPClient
 import JSON
-import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 /// The answer that came back over the socket.
 struct HTTPAnswer: Sendable {
@@ -41,32 +39,36 @@ extension ServeProcess {
         headers: HTTPHeaders = [:]
     ) async throws -> HTTPAnswer {
         let query = key.map { "\(path.contains("?") ? "&" : "?")key=\($0)" } ?? ""
-        var request = HTTPClientRequest(url: url + path + query)
-        request.method = method
-        request.headers = headers
-        if let authorization { request.headers.add(name: "Authorization", value: authorization) }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: body.text))
-        }
-        let response = try await httpClient.execute(request, timeout: .minutes(10))
-        let bytes = Array(try await response.body.collect(upTo: 1 << 20).readableBytesView)
+        var headers = headers
+        if let authorization { headers.add(name: "Authorization", value: authorization) }
+        if body != nil { headers.add(name: "Content-Type", value: "application/json") }
+        let response = try await HTTPTransport.shared.response(
+            to: HTTPTransport.Request(
+                method.rawValue,
+                url + path + query,
+                fields: headers.map { ($0.name, $0.value) },
+                body: body.map { Array($0.text.utf8) } ?? [],
+                responseBody: .collected(bytesMax: 1 << 20),
+                deadline: .now + .seconds(600)
+            )
+        )
         return HTTPAnswer(
-            status: Int(response.status.code),
-            headers: response.headers,
-            text: String(decoding: bytes, as: UTF8.self),
-            json: (try? JSONValue(parsing: bytes)) ?? .null
+            status: response.status,
+            headers: HTTPHeaders(response.fields.map { ($0.name, $0.value) }),
+            text: String(decoding: response.body, as: UTF8.self),
+            json: (try? JSONValue(parsing: response.body)) ?? .null
         )
     }
-}
 
-/// Lives as long as the tests. As many connections as there are callers: none waits for another's answer.
-private let httpClient: HTTPClient = {
-    var configuration = HTTPClient.Configuration()
-    configuration.httpVersion = .http1Only
-    // Earlier than the server closes idle connections.
-    configuration.connectionPool.idleTimeout = .seconds(5)
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
-    configuration.connectionPool.retryConnectionEstablishment = false
-    return HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
-}()
+    /// The status of the answer to a GET request over a Unix socket.
+    func status(of path: String, overSocket socket: String) async throws -> Int {
+        var request = HTTPTransport.Request(
+            "GET",
+            "http://localhost\(path)",
+            responseBody: .ignored,
+            deadline: .now + .seconds(600)
+        )
+        request.destination = .unixSocket(path: socket)
+        return try await HTTPTransport.shared.response(to: request).status
+    }
+}

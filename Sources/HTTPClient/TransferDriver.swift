@@ -1,0 +1,189 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// The queue of requests, and the thread that drives their transfers.
+///
+/// Only the thread uses libcurl: its multi handle and all easy handles are local to `run`. Callers put requests and
+/// cancellations into `state` and wake the thread by an eventfd, which libcurl waits for together with its sockets. The
+/// thread retains the driver, so that the eventfd stays open until nobody can signal it.
+final class TransferDriver: Sendable {
+    private struct State {
+        /// Requests that the thread has not taken.
+        var added: [Job] = []
+        /// Cancelled requests in progress.
+        var cancelled: Set<Int> = []
+        /// Numbers of all requests in progress.
+        var reserved: Set<Int> = []
+        var requestsEver = 0
+        var hasThread = false
+        var isClosed = false
+    }
+
+    private let transfersMax: Int
+    private let wakeup: Int32
+    private let state = Mutex(State())
+
+    init(transfersMax: Int) {
+        self.transfersMax = transfersMax
+        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        precondition(wakeup >= 0, "no file descriptor left")
+    }
+
+    deinit {
+        Glibc.close(wakeup)
+    }
+
+    /// Returns the number of a new request, which must be added.
+    func reserve() throws(HTTPTransport.Failure) -> Int {
+        let number = state.withLock { state -> Int? in
+            guard state.reserved.count < transfersMax else { return nil }
+            state.requestsEver += 1
+            state.reserved.insert(state.requestsEver)
+            return state.requestsEver
+        }
+        guard let number else { throw .tooManyRequests }
+        return number
+    }
+
+    func add(_ job: Job) {
+        enum Step {
+            case start, signal
+            case fail(HTTPTransport.Failure)
+        }
+        let step = state.withLock { state -> Step in
+            if state.isClosed || state.cancelled.contains(job.number) {
+                state.reserved.remove(job.number)
+                state.cancelled.remove(job.number)
+                return .fail(state.isClosed ? .closed : .cancelled)
+            }
+            state.added.append(job)
+            defer { state.hasThread = true }
+            return state.hasThread ? .signal : .start
+        }
+        switch step {
+        case .start: startThread(self)
+        case .signal: signal()
+        case .fail(let failure): job.continuation.resume(returning: .failure(failure))
+        }
+    }
+
+    /// Does nothing if the request is no longer in progress. It may come before `add`.
+    func cancel(_ number: Int) {
+        let isInProgress = state.withLock { state in
+            guard state.reserved.contains(number) else { return false }
+            state.cancelled.insert(number)
+            return true
+        }
+        if isInProgress { signal() }
+    }
+
+    /// Fails all requests and ends the thread.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        signal()
+    }
+
+    private func signal() {
+        eventfd_write(wakeup, 1)
+    }
+
+    // MARK: The thread
+
+    fileprivate func run() {
+        // A write to a closed connection would end the process. libcurl leaves this to the program.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+        guard CurlLibrary.isReady, let multi = curl_multi_init() else {
+            state.withLock { $0.isClosed = true }
+            for job in takeWork().added { settle(job, .failure(.closed)) }
+            return
+        }
+        /// By easy handle. An entry leaves when the multi handle has forgotten the easy handle.
+        var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+        func end(_ transfer: Transfer, _ result: Result<HTTPTransport.Response, HTTPTransport.Failure>) {
+            curl_multi_remove_handle(multi, transfer.handle)
+            transfers[transfer.handle] = nil
+            settle(transfer.job, result)
+        }
+        let refused = HTTPTransport.Failure.unreachable(reason: "libcurl does not accept the request")
+        while true {
+            let (added, cancelled, isClosed) = takeWork()
+            if isClosed {
+                for transfer in Array(transfers.values) { end(transfer, .failure(.closed)) }
+                for job in added { settle(job, .failure(.closed)) }
+                break
+            }
+            for job in added {
+                guard let transfer = Transfer(job) else {
+                    settle(job, .failure(refused))
+                    continue
+                }
+                transfers[transfer.handle] = transfer
+                if curl_multi_add_handle(multi, transfer.handle) != CURLM_OK { end(transfer, .failure(refused)) }
+            }
+            if !cancelled.isEmpty {
+                for transfer in transfers.values.filter({ cancelled.contains($0.job.number) }) {
+                    end(transfer, .failure(.cancelled))
+                }
+            }
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+            var left: Int32 = 0
+            while let message = curl_multi_info_read(multi, &left) {
+                guard let handle = message.pointee.easy_handle, let transfer = transfers[handle] else { continue }
+                end(transfer, transfer.result(of: ccurl_result(message)))
+            }
+            wait(multi)
+        }
+        curl_multi_cleanup(multi)
+    }
+
+    private func takeWork() -> (added: [Job], cancelled: Set<Int>, isClosed: Bool) {
+        state.withLock { state in
+            let work = (state.added, state.cancelled, state.isClosed)
+            state.added = []
+            return work
+        }
+    }
+
+    /// Waits for a socket, a timer of libcurl, or a signal.
+    private func wait(_ multi: UnsafeMutableRawPointer) {
+        var wakeups = [curl_waitfd(fd: wakeup, events: Int16(CURL_WAIT_POLLIN), revents: 0)]
+        if curl_multi_poll(multi, &wakeups, 1, Int32.max, nil) != CURLM_OK {
+            // Memory is exhausted: do not make it worse by spinning.
+            usleep(10_000)
+        }
+        var count: eventfd_t = 0
+        eventfd_read(wakeup, &count)
+    }
+
+    private func settle(_ job: Job, _ result: Result<HTTPTransport.Response, HTTPTransport.Failure>) {
+        state.withLock { state in
+            state.reserved.remove(job.number)
+            state.cancelled.remove(job.number)
+        }
+        job.continuation.resume(returning: result)
+    }
+}
+
+/// Runs `driver` on a new thread, which retains it.
+private func startThread(_ driver: TransferDriver) {
+    var thread = pthread_t()
+    let argument = Unmanaged.passRetained(driver)
+    let outcome = pthread_create(
+        &thread,
+        nil,
+        { argument in
+            guard let argument else { return nil }
+            Unmanaged<TransferDriver>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        },
+        argument.toOpaque()
+    )
+    precondition(outcome == 0, "no thread can be made")
+    pthread_detach(thread)
+}
