@@ -101,15 +101,17 @@ package final class LocalServer: Sendable {
     ///
     /// - `http2`: the server's identity; it then speaks only HTTP/2 over TLS.
     /// - `clients`: if not empty, the server accepts only clients with a certificate from one of these.
+    /// - `socketPath`: a Unix socket to listen at, instead of a port.
     @discardableResult
     package static func run<Output>(
         http2: TLSIdentity? = nil,
         clients: [TLSIdentity] = [],
+        socketPath: String? = nil,
         answer: @escaping Answer,
         _ body: (LocalServer) async throws -> Output
     ) async throws -> Output {
         let server = LocalServer(tls: try http2.map { try $0.http2Context(clients: clients) }, answer: answer)
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -133,8 +135,12 @@ package final class LocalServer: Sendable {
                     }
                 }
             }
-            .bind(host: "127.0.0.1", port: 0)
-            .get()
+        let channel =
+            if let socketPath {
+                try await bootstrap.bind(unixDomainSocketPath: socketPath).get()
+            } else {
+                try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
+            }
         server.boundPort.withLock { $0 = channel.localAddress?.port ?? 0 }
         do {
             let output = try await body(server)

@@ -61,6 +61,22 @@ struct HealthcheckTests {
         }
     }
 
+    @Test func `proxies that the environment names are not used`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                // No process listens there.
+                let proxy = "http://127.0.0.1:1"
+                let ending = try await ConcordCommand.run(
+                    ["healthcheck", "--url", server.url],
+                    database,
+                    ["http_proxy": proxy, "HTTP_PROXY": proxy, "all_proxy": proxy, "ALL_PROXY": proxy]
+                )
+                #expect(ending.status == .exited(0) && ending.output == "ready\n", "\(ending)")
+            }
+        }
+    }
+
     @Test func `a server whose schema is gone is not ready, and the reason is one line`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
