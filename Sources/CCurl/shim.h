@@ -1,5 +1,7 @@
 #include <curl/curl.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // Swift cannot import the variadic functions `curl_easy_setopt` and `curl_easy_getinfo`. These functions call them, one
 // for each type that Concord uses.
@@ -77,3 +79,10 @@ static inline void ccurl_set_shortcuts(CURL *handle, long authorities_seconds) {
 }
 
 static inline CURLcode ccurl_result(const CURLMsg *message) { return message->data.result; }
+
+// A file in memory, for authorities that libcurl reads by a path. The C library declares its function only to programs
+// that ask for the extensions of GNU.
+static inline int ccurl_memory_file(const char *name) {
+    const unsigned int close_on_exec = 1;
+    return (int)syscall(SYS_memfd_create, name, close_on_exec);
+}

@@ -1,5 +1,4 @@
 import CCurl
-import FoundationEssentials
 import Glibc
 
 /// libcurl as it is installed.
@@ -19,9 +18,4 @@ package enum CurlLibrary {
         }
         return access(path, R_OK) == 0 ? String(cString: path) : nil
     }()
-
-    /// The system's authorities as they are now, in PEM.
-    static var authorities: [UInt8] {
-        authoritiesPath.flatMap { try? Array(Data(contentsOf: URL(filePath: $0))) } ?? []
-    }
 }

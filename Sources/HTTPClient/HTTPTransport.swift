@@ -3,7 +3,7 @@
 /// The environment and the files of the user have no effect: no proxy, no `.netrc`, no cookies. Redirects are not
 /// followed, and only `http` and `https` are allowed.
 package final class HTTPTransport: Sendable {
-    /// The transport for requests that need no connections of their own. Its thread starts with the first request.
+    /// The transport for requests that need no separate connections. Its thread starts with the first request.
     package static let shared = HTTPTransport()
 
     private let driver: TransferDriver
@@ -94,7 +94,7 @@ extension HTTPTransport {
     package enum Destination: Sendable, Hashable {
         /// The host of the URL, which libcurl resolves.
         case named
-        /// A numeric address, whatever host the URL names. No name is resolved.
+        /// A numeric address. No name is resolved, and the host and port of the URL do not count.
         case address(String, port: Int)
         case unixSocket(path: String)
     }

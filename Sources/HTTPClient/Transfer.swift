@@ -11,8 +11,6 @@ final class Transfer {
     private static let headBytesMax = 64 * 1024
     /// libcurl refuses timeouts beyond 2³¹ ms.
     private static let millisecondsMax: Int64 = 24 * 60 * 60 * 1000
-    /// Time for which the parsed authorities of the system are cached.
-    private static let authoritiesSeconds = 60
 
     let job: Job
     let handle: UnsafeMutableRawPointer
@@ -33,7 +31,7 @@ final class Transfer {
     private var isTooLarge = false
 
     /// Returns `nil` if libcurl does not accept an option. Then nothing is sent: each of them may be a protection.
-    init?(_ job: Job) {
+    init?(_ job: Job, _ files: inout AuthorityFiles) {
         guard let handle = curl_easy_init() else { return nil }
         self.job = job
         self.handle = handle
@@ -42,7 +40,7 @@ final class Transfer {
         setLimits()
         setCallbacks()
         setDestination()
-        setTLS()
+        setTLS(&files)
         setRequest()
         guard !isRefused else { return nil }
     }
@@ -86,7 +84,7 @@ final class Transfer {
 
     private func setLimits() {
         check(ccurl_allow_only_http(handle))
-        ccurl_set_shortcuts(handle, Self.authoritiesSeconds)
+        ccurl_set_shortcuts(handle, AuthorityFiles.lifetimeSeconds)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -143,7 +141,7 @@ final class Transfer {
         set(CURLOPT_FORBID_REUSE, connection.isReused ? 0 : 1)
     }
 
-    private func setTLS() {
+    private func setTLS(_ files: inout AuthorityFiles) {
         let connection = job.request.connection
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         let verifies = connection.trust != .anything
@@ -158,8 +156,13 @@ final class Transfer {
                 set(CURLOPT_CAPATH, nil)
             }
         case .system(let additional):
-            // The bytes replace the system's file, but not its folder.
-            set(CURLOPT_CAINFO_BLOB, pem: CurlLibrary.authorities + [UInt8(ascii: "\n")] + additional)
+            if CurlLibrary.authoritiesPath != nil, let path = files.path(adding: additional) {
+                set(CURLOPT_CAINFO, path)
+                set(CURLOPT_CAPATH, nil)
+            } else {
+                // The bytes replace the system's file, but not its folder.
+                set(CURLOPT_CAINFO_BLOB, pem: AuthorityFiles.authorities(adding: additional))
+            }
         case .only(let authorities):
             set(CURLOPT_CAINFO_BLOB, pem: authorities)
             set(CURLOPT_CAPATH, nil)

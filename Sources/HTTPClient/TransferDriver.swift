@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Only the thread uses libcurl: its multi handle and all easy handles are local to `run`. Callers put requests and
 /// cancellations into `state` and wake the thread by an eventfd, which libcurl waits for together with its sockets. The
-/// thread retains the driver, so that the eventfd stays open until nobody can signal it.
+/// thread and the transport retain the driver, which closes the eventfd last.
 final class TransferDriver: Sendable {
     private struct State {
         /// Requests that the thread has not taken.
@@ -109,6 +109,7 @@ final class TransferDriver: Sendable {
             transfers[transfer.handle] = nil
             settle(transfer.job, result)
         }
+        var files = AuthorityFiles()
         let refused = HTTPTransport.Failure.unreachable(reason: "libcurl does not accept the request")
         while true {
             let (added, cancelled, isClosed) = takeWork()
@@ -118,7 +119,7 @@ final class TransferDriver: Sendable {
                 break
             }
             for job in added {
-                guard let transfer = Transfer(job) else {
+                guard let transfer = Transfer(job, &files) else {
                     settle(job, .failure(refused))
                     continue
                 }

@@ -97,7 +97,7 @@ struct HTTPTransportTests {
         }
     }
 
-    @Test func `a pinned address is used, whatever host and port the URL names`() async throws {
+    @Test func `a pinned address is used instead of the host and port of the URL`() async throws {
         try await LocalServer.run { _, _ in
             .text("")
         } _: { server async throws in
