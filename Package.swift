@@ -25,6 +25,7 @@ let packages: [(url: String, version: Version, products: [String])] = [
     ("https://github.com/apple/swift-argument-parser", "1.8.2", ["ArgumentParser"]),
     ("https://github.com/apple/swift-http-types", "1.8.0", ["HTTPTypes"]),
     ("https://github.com/apple/swift-log", "1.16.2", ["Logging"]),
+    ("https://github.com/apple/swift-distributed-tracing", "1.7.3", ["Instrumentation", "Tracing"]),
     ("https://github.com/apple/swift-metrics", "2.13.0", ["CoreMetrics", "Metrics", "MetricsTestKit"]),
     ("https://github.com/apple/swift-collections", "1.6.0", ["DequeModule", "HeapModule"]),
     ("https://github.com/swiftlang/swift-subprocess", "1.0.2", ["Subprocess"]),
@@ -43,8 +44,10 @@ let imports = [
     "HTTPClient": ["CCurl"],
     "JSON": [],
     "NameResolution": [],
-    "Postgres": ["CLibpq", "DequeModule", "Metrics", "NameResolution"],
+    "Spans": ["Tracing"],
+    "Postgres": ["CLibpq", "DequeModule", "Metrics", "NameResolution", "Spans", "Tracing"],
     "PrometheusMetrics": ["CoreMetrics"],
+    "OpenTelemetry": ["JSON", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing"],
     "PostgresCluster": ["Subprocess", "SystemPackage"],
     "Migrations": ["Crypto", "EmbeddedFiles", "Postgres"],
     "HTTPServer": ["HTTPTypes", "NIOCore", "NIOExtras", "NIOHTTP1", "NIOPosix", "NIOSSL", "ServiceLifecycle"],
@@ -53,28 +56,26 @@ let imports = [
     "AccountStore": ["AccountLinking", "JSON", "Postgres"],
     "IdentityProviders": [
         "AccountLinking", "Crypto", "CryptoExtras", "HTTPClient", "JSON", "Logging", "NIOCore", "NIOPosix",
-        "NameResolution",
+        "NameResolution", "Spans", "Tracing",
     ],
     "Delivery": [
         "AccountLinking", "CCurl", "Crypto", "EmbeddedFiles", "HTTPClient", "IdentityProviders", "JSON", "Mustache",
-        "NIOPosix",
+        "NIOPosix", "Spans", "Tracing",
     ],
     "AccountOperations": [
         "AccountLinking", "AccountStore", "CArgon2", "CCrypt", "CPhoneNumber", "Crypto", "CryptoExtras", "Delivery",
         "EmbeddedFiles", "HeapModule", "IdentityProviders", "JSON", "Metrics", "NIOPosix", "Postgres",
-        "ServiceLifecycle", "SwiftASN1",
-        "X509",
+        "ServiceLifecycle", "Spans", "SwiftASN1", "Tracing", "X509",
     ],
     "AccountAPI": [
         "AccountLinking", "AccountOperations", "Crypto", "EmbeddedFiles", "HTTPServer", "HTTPTypes",
-        "IdentityProviders",
-        "JSON", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+        "IdentityProviders", "JSON", "Logging", "Metrics", "NIOCore", "NIOHTTP1", "Spans", "Tracing",
     ],
     "concord": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "ArgumentParser", "Crypto", "Delivery",
         "HTTPClient", "HTTPServer", "IdentityProviders", "JSON", "Logging", "Metrics", "Migrations", "NIOCore",
-        "NIOPosix", "NIOSSL", "NameResolution", "Postgres", "PostgresCluster", "PrometheusMetrics", "ServiceLifecycle",
-        "UnixSignals", "Yams",
+        "NIOPosix", "NIOSSL", "NameResolution", "OpenTelemetry", "Postgres", "PostgresCluster", "PrometheusMetrics",
+        "ServiceLifecycle", "Spans", "Tracing", "UnixSignals", "Yams",
     ],
 
     // The demonstration: an issuer and a client, which use the service only over HTTP.
@@ -102,8 +103,8 @@ let imports = [
     "AccountStoreTests": ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
     "AccountOperationsTests": [
         "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto", "Delivery",
-        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster",
-        "SwiftASN1", "X509",
+        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster", "SwiftASN1",
+        "X509",
     ],
     "AccountAPITests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
@@ -119,6 +120,9 @@ let imports = [
         "NIOCore", "NIOHTTP1", "Postgres", "PostgresCluster", "PrometheusMetrics", "concord",
     ],
     "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres"],
+    "OpenTelemetryTests": [
+        "JSON", "Metrics", "OpenTelemetry", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing",
+    ],
     "PrometheusMetricsTests": ["AccountTestSupport", "Metrics", "PrometheusMetrics"],
     "PostgresClusterTests": ["PostgresCluster"],
     "RepositoryTests": [],

@@ -10,7 +10,7 @@ package final class PrometheusRegistry: MetricsFactory {
     /// The content type of `text`.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    private enum Series: Sendable {
+    enum Series: Sendable {
         case counter(CounterSeries)
         case gauge(GaugeSeries)
         case histogram(HistogramSeries)
@@ -26,9 +26,11 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     /// A series and how its lines begin.
-    private struct Line: Sendable {
+    struct Line: Sendable {
         /// `name{a="b"}`; of a histogram the one for each bucket, of its sum and of its count.
         let heads: [String]
+        /// The values of the family's labels.
+        let values: [String]
         let series: Series
     }
 
@@ -57,7 +59,7 @@ package final class PrometheusRegistry: MetricsFactory {
         self.seriesByKey = seriesByKey
     }
 
-    /// Lets `read` set values that are known only when they are read. It runs before each `text`, so it must not wait.
+    /// Lets `read` set values that are known only when they are read. It runs before each `text` and `snapshots`, so it must not wait.
     package func beforeReading(_ read: @escaping @Sendable () -> Void) {
         readings.withLock { $0.append(read) }
     }
@@ -67,16 +69,22 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// Every shown series, as it stands now. A family without a shown series is absent.
     package func text() -> String {
-        for read in readings.withLock(\.self) { read() }
         var text = ""
-        for (family, lines) in families {
-            let shown = family.appearance == .atStart ? lines : lines.filter(\.series.isUsed)
-            guard !shown.isEmpty else { continue }
+        for (family, shown) in read() {
             text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
             text += "# TYPE \(family.name) \(family.kind.name)\n"
             for line in shown { Self.append(line, to: &text) }
         }
         return text
+    }
+
+    /// The families that have shown series, with these series.
+    func read() -> [(declared: MetricFamily, lines: [Line])] {
+        for read in readings.withLock(\.self) { read() }
+        return families.compactMap { family, lines in
+            let shown = family.appearance == .atStart ? lines : lines.filter(\.series.isUsed)
+            return shown.isEmpty ? nil : (family, shown)
+        }
     }
 
     // MARK: Writing
@@ -88,12 +96,14 @@ package final class PrometheusRegistry: MetricsFactory {
             return family.name + suffix + (all.isEmpty ? " " : "{\(all.joined(separator: ","))} ")
         }
         switch family.kind {
-        case .counter: return Line(heads: [head()], series: .counter(CounterSeries()))
-        case .gauge, .observedCounter: return Line(heads: [head()], series: .gauge(GaugeSeries()))
+        case .counter: return Line(heads: [head()], values: values, series: .counter(CounterSeries()))
+        case .gauge, .observedCounter:
+            return Line(heads: [head()], values: values, series: .gauge(GaugeSeries()))
         case .histogram(let bounds):
             let buckets = (bounds.map(number) + ["+Inf"]).map { head("_bucket", ["le=\"\($0)\""]) }
             return Line(
                 heads: buckets + [head("_sum"), head("_count")],
+                values: values,
                 series: .histogram(HistogramSeries(boundsSeconds: bounds))
             )
         }

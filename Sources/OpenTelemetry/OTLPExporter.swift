@@ -1,0 +1,269 @@
+package import PrometheusMetrics
+import ServiceLifecycle
+import Synchronization
+import Tracing
+
+/// Sends spans and metrics to a collector (OTLP/HTTP with JSON), in the background. A collector that is slow or away
+/// costs spans, which are counted, and never time: no request waits for it.
+package struct OTLPExporter: Service, CustomStringConvertible {
+    /// Sends one request. Throws if there is no answer; the error's text is logged.
+    /// - Returns: the status.
+    package typealias Send = @Sendable (_ path: String, _ body: [UInt8], _ contentType: String) async throws -> Int
+
+    package struct Limits: Sendable, Hashable {
+        /// The longest time that a span waits for its batch.
+        package var batchInterval = Duration.seconds(1)
+        /// The interval between two exports of metrics; `nil` exports none.
+        package var metricsInterval: Duration? = .seconds(60)
+        /// The time in which the collector has to answer.
+        package var sendTimeout = Duration.seconds(10)
+        /// The attempts to send one batch.
+        package var attemptsMax = 5
+        /// The pause after the first failed attempt. It doubles with each, with a jitter of ±25 %.
+        package var retryPause = Duration.seconds(1)
+        /// The time in which the last spans and metrics are sent when the service stops.
+        package var flushTimeout = Duration.seconds(5)
+
+        package init() {}
+    }
+
+    /// The answer of the collector, or its absence, that made an export fail.
+    package enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
+        case status(Int)
+        case timedOut
+        case unreachable(String)
+
+        package var description: String {
+            switch self {
+            case .status(let status): "the collector answered with status \(status)"
+            case .timedOut: "the collector did not answer in time"
+            case .unreachable(let reason): "the collector cannot be reached: \(reason)"
+            }
+        }
+
+        /// True if the same request may succeed later (OTLP specification, "Failures").
+        var isTransient: Bool {
+            switch self {
+            case .status(let status): [429, 502, 503, 504].contains(status)
+            case .timedOut, .unreachable: true
+            }
+        }
+    }
+
+    /// The counts of what was lost, and the reports of outages. Shared with tests and metrics.
+    package final class Losses: Sendable {
+        private let unsent = Atomic<Int64>(0)
+
+        package init() {}
+
+        /// The number of spans that no attempt delivered.
+        package var unsentCount: Int64 { unsent.load(ordering: .relaxed) }
+
+        func add(_ count: Int) { unsent.add(Int64(count), ordering: .relaxed) }
+    }
+
+    package static let contentType = "application/json"
+    static let tracesPath = "/v1/traces"
+    static let metricsPath = "/v1/metrics"
+
+    package let description = "OpenTelemetry exporter"
+    private let resource: OTLPResource
+    private let queue: SpanQueue
+    private let registry: PrometheusRegistry?
+    private let limits: Limits
+    private let losses: Losses
+    private let send: Send
+    private let failed: @Sendable (Failure) -> Void
+    private let succeeded: @Sendable () -> Void
+    private let startNanoseconds = DefaultTracerClock.now.nanosecondsSinceEpoch
+
+    /// - Parameters:
+    ///   - resource: the process that sends.
+    ///   - queue: the spans to send.
+    ///   - registry: the metrics to send; `nil` sends none.
+    ///   - limits: intervals and timeouts.
+    ///   - losses: counts the spans that cannot be delivered.
+    ///   - send: sends a request to the collector.
+    ///   - failed: called after each failed attempt.
+    ///   - succeeded: called after each export.
+    package init(
+        resource: OTLPResource,
+        queue: SpanQueue,
+        registry: PrometheusRegistry?,
+        limits: Limits = Limits(),
+        losses: Losses = Losses(),
+        send: @escaping Send,
+        failed: @escaping @Sendable (Failure) -> Void = { _ in },
+        succeeded: @escaping @Sendable () -> Void = {}
+    ) {
+        self.resource = resource
+        self.queue = queue
+        self.registry = registry
+        self.limits = limits
+        self.losses = losses
+        self.send = send
+        self.failed = failed
+        self.succeeded = succeeded
+    }
+
+    /// Exports until shutdown, then sends what is left.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { await exportSpans() }
+            group.addTask { await wakeRegularly() }
+            if let interval = limits.metricsInterval, registry != nil {
+                group.addTask { await exportMetrics(every: interval) }
+            }
+        }
+        await flush()
+    }
+
+    // MARK: Loops, each until shutdown
+
+    private func exportSpans() async {
+        for await _ in queue.wakeups {
+            while true {
+                let batch = queue.takeBatch()
+                guard !batch.isEmpty, await export(batch) else { break }
+            }
+        }
+    }
+
+    private func wakeRegularly() async {
+        while await pause(limits.batchInterval) { queue.wake() }
+        queue.finishWakeups()
+    }
+
+    private func exportMetrics(every interval: Duration) async {
+        while await pause(interval) {
+            // The next export holds the same totals, so no attempt is repeated.
+            if let body = metricsBody() { _ = await attempt(Self.metricsPath, body) }
+        }
+    }
+
+    /// - Returns: false if the service stops.
+    private func pause(_ duration: Duration) async -> Bool {
+        do {
+            try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: Exports
+
+    /// Sends a batch, repeatedly if need be.
+    /// - Returns: false if the service stops. The batch is back in the queue.
+    private func export(_ batch: [SpanRecord]) async -> Bool {
+        let body = OTLPSpans(resource: resource, spans: batch).body
+        var pauseLength = limits.retryPause
+        for number in 1...limits.attemptsMax {
+            switch await attempt(Self.tracesPath, body) {
+            case .delivered: return true
+            case .failed(let failure):
+                guard failure.isTransient, number < limits.attemptsMax else {
+                    losses.add(batch.count)
+                    return true
+                }
+                guard await pause(pauseLength * Double.random(in: 0.75...1.25)) else {
+                    queue.putBack(batch)
+                    return false
+                }
+                pauseLength *= 2
+            case .stopped:
+                queue.putBack(batch)
+                return false
+            }
+        }
+        return true
+    }
+
+    private enum Outcome {
+        case delivered
+        case failed(Failure)
+        /// The service stops, and it is unknown what the collector received.
+        case stopped
+    }
+
+    /// Sends once. A shutdown cancels it.
+    private func attempt(_ path: String, _ body: [UInt8]) async -> Outcome {
+        do throws(Failure) {
+            try await sendOnce(path, body, within: limits.sendTimeout, untilShutdown: true)
+            succeeded()
+            return .delivered
+        } catch {
+            if Task.isCancelled || Task.isShuttingDownGracefully { return .stopped }
+            failed(error)
+            return .failed(error)
+        }
+    }
+
+    private func sendOnce(
+        _ path: String,
+        _ body: [UInt8],
+        within timeout: Duration,
+        untilShutdown: Bool
+    ) async throws(Failure) {
+        let sendAll: @Sendable () async throws -> Int = {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask { try await send(path, body, Self.contentType) }
+                group.addTask {
+                    try await Task.sleep(for: timeout)
+                    throw Failure.timedOut
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? 0
+            }
+        }
+        let status: Int
+        do {
+            status = untilShutdown ? try await cancelWhenGracefulShutdown(sendAll) : try await sendAll()
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw .unreachable("\(error)")
+        }
+        guard (200..<300).contains(status) else { throw .status(status) }
+    }
+
+    private func metricsBody() -> [UInt8]? {
+        guard let snapshots = registry?.snapshots(), !snapshots.isEmpty else { return nil }
+        return OTLPMetrics(
+            resource: resource,
+            snapshots: snapshots,
+            startNanoseconds: startNanoseconds,
+            nowNanoseconds: max(startNanoseconds, DefaultTracerClock.now.nanosecondsSinceEpoch)
+        ).body
+    }
+
+    // MARK: The end
+
+    /// Sends the last spans and metrics, each once, within `flushTimeout`.
+    private func flush() async {
+        let deadline = ContinuousClock.now + limits.flushTimeout
+        while !Task.isCancelled {
+            let batch = queue.takeBatch()
+            guard !batch.isEmpty else { break }
+            guard await sendLast(Self.tracesPath, OTLPSpans(resource: resource, spans: batch).body, deadline) else {
+                losses.add(batch.count + queue.count)
+                return
+            }
+        }
+        if limits.metricsInterval != nil, let body = metricsBody() {
+            _ = await sendLast(Self.metricsPath, body, deadline)
+        }
+    }
+
+    private func sendLast(_ path: String, _ body: [UInt8], _ deadline: ContinuousClock.Instant) async -> Bool {
+        let timeLeft = min(limits.sendTimeout, ContinuousClock.now.duration(to: deadline))
+        guard timeLeft > .zero else { return false }
+        do throws(Failure) {
+            try await sendOnce(path, body, within: timeLeft, untilShutdown: false)
+            return true
+        } catch {
+            failed(error)
+            return false
+        }
+    }
+}
