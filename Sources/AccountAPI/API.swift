@@ -4,6 +4,7 @@ import HTTPServer
 import HTTPTypes
 package import Logging
 import Metrics
+package import Spans
 
 /// The HTTP API: its routes, and the edge around them.
 package struct API: Sendable {
@@ -29,6 +30,7 @@ package struct API: Sendable {
     let trustedProxies: [IPNetwork]
     let logger: Logger
     let requests: RequestLog
+    let spans: Spans
     let metrics: HTTPMetrics
     let exposition: MetricsExposition?
     /// The challenge that people solve to prove that a person uses the app.
@@ -49,6 +51,7 @@ package struct API: Sendable {
         trustedProxies: [IPNetwork],
         logger: Logger,
         requests: RequestLog = .off,
+        spans: Spans = .off,
         metrics: HTTPMetrics? = nil,
         exposition: MetricsExposition? = nil,
         challenge: AppChallenge? = nil
@@ -66,6 +69,7 @@ package struct API: Sendable {
         self.trustedProxies = trustedProxies
         self.logger = logger
         self.requests = requests
+        self.spans = spans
     }
 
     /// Every endpoint. A file under `Routes/` describes each.
@@ -195,6 +199,7 @@ package struct API: Sendable {
             trustedProxies: trustedProxies,
             logger: logger,
             requests: requests,
+            tracing: RequestTracing(spans: spans, scheme: scheme, publicURL: publicURL),
             metrics: metrics,
             isDevelopment: development != nil,
             isSecure: audience == .everyone && (scheme == "https" || publicURL?.hasPrefix("https://") == true)

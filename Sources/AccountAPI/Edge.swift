@@ -46,6 +46,7 @@ package struct Edge: Responder {
     let trustedProxies: [IPNetwork]
     let logger: Logger
     let requests: RequestLog
+    var tracing = RequestTracing.off
     let metrics: HTTPMetrics
     let isDevelopment: Bool
     /// True if clients reach the service over TLS, which the service or a proxy ends.
@@ -55,25 +56,33 @@ package struct Edge: Responder {
 
     package func respond(to request: ServerRequest) async -> ServerResponse {
         await RequestID.$current.withValue(request.id) {
-            let start = ContinuousClock.now
-            var match = Match(series: metrics.unmatched, path: RequestLog.unmatched)
-            var response = await respond(to: request, &match)
-            // Browsers must not read JSON as a page (Fetch, "should response be blocked due to nosniff").
-            response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
-            // One year, for this host alone (RFC 6797 §6.1).
-            if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
-            response.headers.add(name: RequestID.fieldName, value: request.id.text)
-            match.series.record(response.status, since: start)
-            requests.record(
-                request,
-                response,
-                method: request.meantMethod,
-                route: match.path,
-                isQuiet: match.isQuiet,
-                since: start
-            )
-            return response
+            guard tracing.traces(request) else { return await answer(request, in: nil) }
+            return await tracing.trace(request) { span in await answer(request, in: span) }
         }
+    }
+
+    /// `span`: the span of the request; `nil` if tracing is off.
+    private func answer(_ request: ServerRequest, in span: RequestSpan?) async -> ServerResponse {
+        let start = ContinuousClock.now
+        var match = Match(series: metrics.unmatched, path: RequestLog.unmatched)
+        var response = await respond(to: request, &match)
+        // Browsers must not read JSON as a page (Fetch, "should response be blocked due to nosniff").
+        response.headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        // One year, for this host alone (RFC 6797 §6.1).
+        if isSecure { response.headers.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
+        response.headers.add(name: RequestID.fieldName, value: request.id.text)
+        match.series.record(response.status, since: start)
+        requests.record(
+            request,
+            response,
+            method: request.meantMethod,
+            route: match.path,
+            isQuiet: match.isQuiet,
+            traceID: span?.traceID,
+            since: start
+        )
+        span?.record(request, response, method: request.meantMethod, route: match.path)
+        return response
     }
 
     /// `match`: receives the route that answers.
@@ -276,7 +285,7 @@ extension ServerRequest {
     }
 
     /// The path, and the part after the first question mark.
-    fileprivate var pathAndQuery: (path: String, query: Substring) {
+    var pathAndQuery: (path: String, query: Substring) {
         var target = target[...]
         // A proxy's client may send the whole URL (RFC 9112 §3.2.2).
         if !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") {

@@ -2,6 +2,8 @@ import HTTPServer
 import HTTPTypes
 package import Logging
 import NIOHTTP1
+import Spans
+import Tracing
 
 /// The log of requests: one line for each answer, without any value that a person sent, except the request id.
 package struct RequestLog: Sendable {
@@ -85,13 +87,16 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// - `isQuiet`: true if only a failure of the route is logged.
+    /// - Parameters:
+    ///   - isQuiet: true if only a failure of the route is logged.
+    ///   - traceID: the trace of the request's span; `nil` if tracing is off.
     func record(
         _ request: ServerRequest,
         _ response: ServerResponse,
         method: HTTPRequest.Method,
         route: String,
         isQuiet: Bool,
+        traceID: String? = nil,
         since start: ContinuousClock.Instant
     ) {
         let status = response.status.code
@@ -100,13 +105,13 @@ package struct RequestLog: Sendable {
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         write(
             Entry(
-                method: Self.methods.contains(method) ? method.rawValue : "other",
+                method: Self.knownName(of: method) ?? "other",
                 route: route,
                 status: status,
                 milliseconds: Double(microseconds) / 1000,
                 requestID: request.id.text,
                 decisionID: response.headers.first(name: "Concord-Decision"),
-                traceID: Self.traceID(request.headers["traceparent"])
+                traceID: traceID ?? Self.traceID(request.headers[TraceContext.parentField])
             )
         )
     }
@@ -132,34 +137,22 @@ package struct RequestLog: Sendable {
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
     ]
 
-    /// The trace id of a valid `traceparent` (W3C Trace Context §3.2); `nil` for any other.
-    static func traceID(_ values: [String]) -> String? {
-        guard values.count == 1 else { return nil }
-        let text = Array(values[0].utf8)
-        guard text.count >= 55, text[2] == hyphen, text[35] == hyphen, text[52] == hyphen else { return nil }
-        let (version, trace, parent, flags) = (text[0..<2], text[3..<35], text[36..<52], text[53..<55])
-        guard [version, trace, parent, flags].allSatisfy({ $0.allSatisfy(isDigit) }),
-            trace.contains(where: { $0 != zero }), parent.contains(where: { $0 != zero })
-        else { return nil }
-        // Version 00 ends here, 255 is invalid, and later versions may add parts.
-        if version.allSatisfy({ $0 == UInt8(ascii: "f") }) { return nil }
-        let isVersion00 = version.allSatisfy { $0 == zero }
-        guard text.count == 55 || !isVersion00 && text[55] == hyphen else { return nil }
-        return String(decoding: trace, as: UTF8.self)
+    /// The method's name; `nil` for an unknown one.
+    static func knownName(of method: HTTPRequest.Method) -> String? {
+        methods.contains(method) ? method.rawValue : nil
     }
 
-    private static let hyphen = UInt8(ascii: "-")
-    private static let zero = UInt8(ascii: "0")
-
-    /// Returns true for a hexadecimal digit in lower case.
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (zero...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    /// The trace id of a valid `traceparent` (W3C Trace Context §3.2); `nil` for any other.
+    static func traceID(_ values: [String]) -> String? {
+        TraceContext(parents: values)?.trace.text
     }
 }
 
 extension RequestID {
-    /// Adds the id of the current request to the metadata of a log line.
+    /// Adds the ids of the current request and trace to the metadata of a log line.
     package static let metadataProvider = Logger.MetadataProvider {
-        current.map { ["request_id": .string($0.text)] } ?? [:]
+        var metadata: Logger.Metadata = current.map { ["request_id": .string($0.text)] } ?? [:]
+        if let trace = ServiceContext.current?.trace { metadata["trace_id"] = .string(trace.trace.text) }
+        return metadata
     }
 }

@@ -2,6 +2,7 @@ import AccountLinking
 package import AccountStore
 package import Delivery
 package import IdentityProviders
+package import Spans
 
 /// The use cases, one file each. This type holds what they share.
 ///
@@ -25,6 +26,7 @@ package struct AccountOperations: Sendable {
     /// `User-Agent` of the calling client, as sent. Stored with the session that it opens.
     package var userAgent: String?
     let metrics: OperationMetrics
+    let spans: Spans
     /// `nil` in production, where codes cannot be listed.
     let answeredLinks: ReturnedLinks?
 
@@ -42,7 +44,8 @@ package struct AccountOperations: Sendable {
         webhooks: any WebhookSending,
         apps: AppVerifiers,
         developmentNumbers: DevelopmentNumbers? = nil,
-        metrics: OperationMetrics
+        metrics: OperationMetrics,
+        spans: Spans = .off
     ) {
         self.store = store
         self.project = project
@@ -58,6 +61,7 @@ package struct AccountOperations: Sendable {
         self.apps = apps
         self.developmentNumbers = developmentNumbers
         self.metrics = metrics
+        self.spans = spans
         self.answeredLinks = providers.isForDevelopment ? ReturnedLinks() : nil
     }
 

@@ -1,5 +1,7 @@
 import FoundationEssentials
 package import IdentityProviders
+import Spans
+import Tracing
 
 /// Sends webhooks. Tests replace it.
 package protocol WebhookSending: Sendable {
@@ -50,9 +52,12 @@ package struct HTTPWebhookSender: WebhookSending {
         at seconds: Int64,
         secrets: [WebhookSecret]
     ) async throws(ProviderUnavailable) -> Int {
-        try await http.post(
+        var fields = webhook.fields(at: seconds, secrets: secrets)
+        // A receiver is the operator's, so its spans may join the trace.
+        if let trace = ServiceContext.current?.trace { fields.append((TraceContext.parentField, trace.parent)) }
+        return try await http.post(
             webhook.body,
-            fields: webhook.fields(at: seconds, secrets: secrets),
+            fields: fields,
             to: url,
             deadline: .now + timeout
         )

@@ -1,5 +1,7 @@
 import Metrics
+package import Spans
 import Synchronization
+import Tracing
 
 /// The program's access to PostgreSQL: a few connections, shared by all callers.
 ///
@@ -19,16 +21,19 @@ package final class PostgresClient: Sendable {
     package let configuration: PostgresConfiguration
     private let core: ClientCore
     private let metrics: PostgresMetrics?
+    private let spans: Spans
     private let lifecycle = Mutex(Lifecycle.notStarted)
 
     /// Starts nothing: callers wait until `run` is called.
     package init(
         configuration: PostgresConfiguration,
         observer: (any PostgresObserver)? = nil,
-        metrics: PostgresMetrics? = nil
+        metrics: PostgresMetrics? = nil,
+        spans: Spans = .off
     ) {
         self.configuration = configuration
         self.metrics = metrics
+        self.spans = spans
         core = ClientCore(configuration, observer: observer, metrics: metrics)
     }
 
@@ -128,10 +133,13 @@ package final class PostgresClient: Sendable {
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
         let statements = batch.statements.map(named)
         let job = Job(statements, merging: batch.isShared ? Merging(statements, order: batch.order) : nil)
+        let span = spans.call(batch.name, statementCount: statements.count)
+        defer { span?.end() }
         let results: [ResultSet]
         do throws(PostgresError) {
             results = try await submit([job], to: .write)
         } catch {
+            span?.fail(error)
             core.writeFailed(error)
             throw error
         }
@@ -153,6 +161,8 @@ package final class PostgresClient: Sendable {
         case .refused(let code):
             throw refusal(code)
         }
+        let readSpans = name == .read && spans.areOn ? jobs.map(spans.reads) : []
+        defer { for span in readSpans.joined() { span.end() } }
         var results: [ResultSet] = []
         for (index, job) in jobs.enumerated() {
             let answer = await job.reply.value(cancelled: { .failure(lane.cancelled(isStarted: $0)) })
@@ -160,7 +170,9 @@ package final class PostgresClient: Sendable {
             switch answer {
             case .success(let answers):
                 results += answers
+                if !readSpans.isEmpty { for span in readSpans[index] { span.end() } }
             case .failure(let error):
+                for span in readSpans.dropFirst(index).joined() { span.fail(error) }
                 for other in jobs[(index + 1)...] { other.fail(error) }
                 throw error
             }
@@ -214,9 +226,15 @@ package final class PostgresClient: Sendable {
     ) async throws(PostgresError) -> Output {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: name.description).record(since: start) }
+        let span = spans.call(name)
+        defer { span?.end() }
         var attempt = 1
         while true {
-            if core.lane(.write).state.withLock({ $0.unreachableSince != nil }) { throw refusal(.unavailable) }
+            if core.lane(.write).state.withLock({ $0.unreachableSince != nil }) {
+                let error = refusal(.unavailable)
+                span?.fail(error)
+                throw error
+            }
             let outcome = try await core.leases.withWorker(waits: core.wake) { await $0.transaction(body) }
             switch outcome.result {
             case .success(let output):
@@ -225,6 +243,7 @@ package final class PostgresClient: Sendable {
                 core.writeFailed(error)
                 let mayRunAgain = outcome.hadStalePreparation || isTransient(error)
                 guard mayRunAgain, attempt < configuration.transactionAttemptsMax, !Task.isCancelled else {
+                    span?.fail(error)
                     throw error
                 }
                 core.observe(.transactionRepeated(name: name.description, error))

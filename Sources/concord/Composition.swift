@@ -12,6 +12,7 @@ import NIOPosix
 import Postgres
 import PrometheusMetrics
 import ServiceLifecycle
+import Spans
 import UnixSignals
 
 /// Builds and connects all parts of the service. No other code does that.
@@ -69,6 +70,10 @@ struct Composition {
     /// The writer of the lines of `logger` and `requests`.
     var logWriter: LogWriter
     var requests: RequestLog
+    /// The export of traces and metrics; `nil` if nothing is exported.
+    var telemetry: Telemetry?
+
+    var spans: Spans { telemetry?.spans ?? .off }
 
     /// Serves until SIGTERM or SIGINT, then drains.
     /// - Throws: `StartupFailure` if the service cannot start, or the error of a part while it ran.
@@ -131,10 +136,12 @@ struct Composition {
         // The last one learns first of a shutdown.
         others.append(StopObserver(whenStopping: mode.whenStopping))
         others.append(ShutdownLog(logger: logger))
+        let exporter = telemetry.map { $0.exporter(measurements, logger) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // Stopped from the last to the first: no new requests, then the last writes, then the database.
-                services: [
+                // Stopped from the last to the first: no new requests, then the last writes, then the database, then the
+                // last spans.
+                services: (exporter.map { [.init(service: $0)] } ?? []) + [
                     .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup)
                 ] + others.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
@@ -170,6 +177,7 @@ struct Composition {
             trustedProxies: listen.trustedProxies,
             logger: logger,
             requests: requests,
+            spans: spans,
             metrics: measurements.http,
             exposition: isShown ? measurements.exposition : nil,
             challenge: mode.apps.challenge

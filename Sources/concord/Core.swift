@@ -72,7 +72,12 @@ struct Core: Service, CustomStringConvertible {
         do {
             let postgres = try await cancelWhenGracefulShutdown { try await composition.database.prepare() }
             let log = DatabaseLog(logger: composition.logger)
-            let client = PostgresClient(configuration: postgres, observer: log, metrics: measurements.postgres)
+            let client = PostgresClient(
+                configuration: postgres,
+                observer: log,
+                metrics: measurements.postgres,
+                spans: composition.spans
+            )
             measurements.registry.beforeReading { client.report() }
             try await serve(from: client, postgres)
         } catch is CancellationError {
@@ -213,7 +218,8 @@ struct Core: Service, CustomStringConvertible {
             threadCount: composition.limits.passwordHashingThreads,
             queueMax: composition.limits.passwordHashingQueueLengthMax,
             randomBytes: effects.randomBytes,
-            metrics: measurements.registry
+            metrics: measurements.registry,
+            spans: composition.spans
         )
         measurements.registry.beforeReading { passwords.report() }
         let operations = AccountOperations(
@@ -230,7 +236,8 @@ struct Core: Service, CustomStringConvertible {
             webhooks: composition.mode.webhooks,
             apps: composition.mode.apps,
             developmentNumbers: composition.mode.developmentNumbers,
-            metrics: measurements.operations
+            metrics: measurements.operations,
+            spans: composition.spans
         )
         reportConfiguration(project, at: effects.now())
         return (operations, keys)

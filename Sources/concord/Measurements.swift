@@ -16,6 +16,7 @@ struct Measurements: Sendable {
     let clocks: ClockMetrics
     let upkeep: UpkeepMetrics
     let log: LogMetrics
+    let telemetry: TelemetryMetrics
 
     /// `development`: the routes of development, if they are served.
     init(_ development: DevelopmentRoutes?) {
@@ -28,6 +29,7 @@ struct Measurements: Sendable {
         clocks = ClockMetrics(registry)
         upkeep = UpkeepMetrics(registry)
         log = LogMetrics(registry)
+        telemetry = TelemetryMetrics(registry)
         BuildMetric.current.report(registry)
         let process = ProcessReadings(registry)
         registry.beforeReading { process.read() }

@@ -11,7 +11,7 @@ enum MetricsTable {
     ///
     /// `development`: the routes of development, if they are served.
     static func families(_ development: DevelopmentRoutes?) -> [MetricFamily] {
-        http(development) + accounts + database + passwords + upkeep + process
+        http(development) + accounts + database + passwords + upkeep + telemetry + process
         // The next one goes here.
     }
 
@@ -235,6 +235,16 @@ enum MetricsTable {
             shown: .atFirstUse,
             "Expiry of the TLS certificate of the public listener, in seconds since 1970; absent without TLS"
         ),
+    ]
+
+    private static let telemetry: [MetricFamily] = [
+        MetricFamily(
+            Telemetry.dropped,
+            .observedCounter,
+            [.init("reason", Telemetry.Reason.self, "the queue was full, or no attempt reached the collector")],
+            shown: .atFirstUse,
+            "Spans that were not exported"
+        )
     ]
 
     private static let process: [MetricFamily] = [

@@ -2,7 +2,9 @@ package import AccountLinking
 package import AccountStore
 package import Delivery
 import ServiceLifecycle
+import Spans
 import Synchronization
+import Tracing
 
 /// Sends messages of one kind from the outbox.
 package protocol OutboxChannel: Sendable {
@@ -44,6 +46,7 @@ package final class OutboxDeliveries: Sendable {
     private let sealer: Sealer
     private let effects: Effects
     private let metrics: OperationMetrics
+    private let spans: Spans
     private let state = Mutex(State())
 
     private struct State {
@@ -64,6 +67,7 @@ package final class OutboxDeliveries: Sendable {
         sealer = operations.sealer
         effects = operations.effects
         metrics = operations.metrics
+        spans = operations.spans
     }
 
     /// Lifetime of a claim. If a server dies while it sends a message, another sends the message only after this time.
@@ -101,6 +105,27 @@ package final class OutboxDeliveries: Sendable {
 
     /// - Returns: the end and the reason of the pause, if the channel is closed and this message was not tried.
     private func send(_ message: ClaimedMessage) async throws -> (until: Timestamp, reason: String)? {
+        try await spans.trace("send \(channel.kind.rawValue)", .producer) { span in
+            if let span {
+                span.attributes["concord.outbox.kind"] = channel.kind.rawValue
+                span.attributes["concord.outbox.attempt"] = Int(message.attempts)
+            }
+            return try await send(message) { outcome in
+                switch outcome {
+                case .delivered: break
+                case .deferred: span?.fail("deferred")
+                case .refused: span?.fail("refused")
+                case .unavailable: span?.fail("unavailable")
+                }
+            }
+        }
+    }
+
+    /// `tried`: called with the outcome of an attempt, if there is one.
+    private func send(
+        _ message: ClaimedMessage,
+        tried: (DeliveryOutcome) -> Void
+    ) async throws -> (until: Timestamp, reason: String)? {
         // A withheld message counts as no attempt, and operators need not see it.
         if message.isWithheld {
             try await store.finish(message, .withheld)
@@ -124,6 +149,7 @@ package final class OutboxDeliveries: Sendable {
             } else {
                 DeliveryOutcome.refused(reason: "unreadable")
             }
+        tried(outcome)
         // The result is unknown: another worker takes the message when the claim expires.
         if outcome != .delivered { try Task.checkCancellation() }
         switch outcome {

@@ -1,7 +1,9 @@
 import CArgon2
 package import Metrics
 import NIOPosix
+package import Spans
 import Synchronization
+import Tracing
 
 /// Hashes passwords on separate threads behind a bounded queue, so that a flood of sign-ins does not slow lookups, and
 /// one network's flood does not lock others out (`HashQueue`).
@@ -51,6 +53,7 @@ package final class PasswordHasher: Sendable {
     private let threads: NIOThreadPool
     private let state: Mutex<State>
     private let metrics: PasswordHasherMetrics
+    private let spans: Spans
     private let randomBytes: @Sendable (Int) -> [UInt8]
     /// Verified without a stored hash, so that unknown addresses take as long as known ones.
     private let dummyHash: PasswordHash
@@ -61,10 +64,12 @@ package final class PasswordHasher: Sendable {
         threadCount: Int,
         queueMax: Int,
         randomBytes: @escaping @Sendable (Int) -> [UInt8],
-        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        spans: Spans = .off
     ) throws(HashingFailed) {
         self.state = Mutex(State(queue: HashQueue(threadCount: threadCount, placesMax: queueMax)))
         self.metrics = PasswordHasherMetrics(metrics)
+        self.spans = spans
         self.randomBytes = randomBytes
         self.dummyHash = try Self.readable(try Self.argon2id([], salt: randomBytes(Self.saltBytes)))
         self.threads = NIOThreadPool(numberOfThreads: threadCount)
@@ -87,7 +92,9 @@ package final class PasswordHasher: Sendable {
     /// - Throws: `Overloaded`, `HashingFailed`.
     package func hash(_ password: String, for caller: HashCaller) async throws -> String {
         let salt = randomBytes(Self.saltBytes)
-        return try await run(for: caller) { try Self.argon2id(Array(password.utf8), salt: salt) }
+        let span = spans.child("hash password", .internal)
+        span?.attributes["concord.password.algorithm"] = "argon2"
+        return try await run(for: caller, span) { try Self.argon2id(Array(password.utf8), salt: salt) }
     }
 
     /// Without a hash the result is false after the same work. A hash with other parameters takes at least that work.
@@ -101,7 +108,10 @@ package final class PasswordHasher: Sendable {
         for caller: HashCaller
     ) async throws -> Bool {
         let dummyHash = dummyHash
-        return try await run(for: caller) {
+        let span = spans.child("verify password", .internal)
+        // An unknown address has the algorithm of a new hash, as it takes the same time.
+        span?.attributes["concord.password.algorithm"] = hash.flatMap(PasswordHash.init)?.algorithm ?? "argon2"
+        return try await run(for: caller, span) {
             let bytes = Array(password.utf8)
             if let hash {
                 let hash = try Self.readable(hash)
@@ -132,8 +142,10 @@ package final class PasswordHasher: Sendable {
 
     private func run<Output: Sendable>(
         for caller: HashCaller,
+        _ span: (any Tracing.Span)?,
         _ work: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
+        defer { span?.end() }
         let ticket = state.withLock { $0.newTicket() }
         let start = ContinuousClock.now
         return try await withTaskCancellationHandler {
@@ -141,7 +153,9 @@ package final class PasswordHasher: Sendable {
                 let job = Job(
                     ticket: ticket,
                     run: { [metrics] in
-                        metrics.wait.record(duration: start.duration(to: .now))
+                        let wait = start.duration(to: .now)
+                        metrics.wait.record(duration: wait)
+                        span?.attributes["concord.password.queue_wait_ms"] = wait / .milliseconds(1)
                         let result = Result(catching: work)
                         return { continuation.resume(with: result) }
                     },
@@ -231,5 +245,20 @@ package final class PasswordHasher: Sendable {
         )
         guard outcome == ARGON2_OK.rawValue else { throw HashingFailed(code: outcome) }
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+extension PasswordHash {
+    /// The family, for traces.
+    fileprivate var algorithm: String {
+        switch self {
+        case .argon2: "argon2"
+        case .bcrypt: "bcrypt"
+        case .scrypt: "scrypt"
+        case .firebaseScrypt: "firebase-scrypt"
+        case .pbkdf2: "pbkdf2"
+        case .digest: "digest"
+        case .hmac: "hmac"
+        }
     }
 }

@@ -3,7 +3,9 @@ import AccountStore
 import Delivery
 import JSON
 import ServiceLifecycle
+import Spans
 import Synchronization
+import Tracing
 
 /// Sends the due webhooks. Any number of servers may do so concurrently.
 ///
@@ -27,6 +29,7 @@ package final class WebhookDeliveries: Sendable {
     private let effects: Effects
     private let sender: any WebhookSending
     private let metrics: OperationMetrics
+    private let spans: Spans
     private let state = Mutex(State())
 
     private struct State {
@@ -58,6 +61,7 @@ package final class WebhookDeliveries: Sendable {
         effects = operations.effects
         sender = operations.webhooks
         metrics = operations.metrics
+        spans = operations.spans
     }
 
     /// One turn: sends the due messages, and whenever one is sent, those that have become due.
@@ -110,6 +114,13 @@ package final class WebhookDeliveries: Sendable {
     }
 
     private func send(_ claimed: ClaimedWebhookMessage) async throws {
+        try await spans.trace("send webhook", .producer) { span in
+            span?.attributes["concord.webhook.event"] = claimed.message.kind.rawValue
+            try await send(claimed, span)
+        }
+    }
+
+    private func send(_ claimed: ClaimedWebhookMessage, _ span: (any Tracing.Span)?) async throws {
         let message = claimed.message
         // Without a secret the message cannot be signed: the sealing key is gone. The operator must rotate the secret.
         var status: Int?
@@ -122,6 +133,10 @@ package final class WebhookDeliveries: Sendable {
                 at: effects.now().secondsSinceEpoch,
                 secrets: secrets
             )
+        }
+        if let span {
+            span.attributes["http.response.status_code"] = status
+            if status.map({ !(200..<300).contains($0) }) ?? true { span.fail(status.map(String.init) ?? "unreachable") }
         }
         // The result is unknown: another server takes the message when the claim expires.
         try Task.checkCancellation()

@@ -99,7 +99,7 @@ package struct IssuerHTTPClient: HTTPFetching {
         return target.namedAddress.map { policy.allows($0, overTLS: target.usesTLS) } ?? target.usesTLS
     }
 
-    private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback }
+    private func allows(_ target: Target) -> Bool { target.usesTLS || policy.allowsLoopback || policy.allowsPlainHTTP }
 
     private enum Answer: Sendable {
         case document(HTTPDocument)

@@ -15,18 +15,25 @@ package struct NetworkPolicy: Sendable, Hashable {
     package var allowsPrivateNetworks: Bool
     /// True if this machine may be reached, with or without TLS. Development only.
     package var allowsLoopback: Bool
+    /// True if the allowed networks may be reached without TLS. For an address that the operator configures.
+    package var allowsPlainHTTP: Bool
 
-    package init(allowsPrivateNetworks: Bool = false, allowsLoopback: Bool = false) {
+    package init(
+        allowsPrivateNetworks: Bool = false,
+        allowsLoopback: Bool = false,
+        allowsPlainHTTP: Bool = false
+    ) {
         self.allowsPrivateNetworks = allowsPrivateNetworks
         self.allowsLoopback = allowsLoopback
+        self.allowsPlainHTTP = allowsPlainHTTP
     }
 
     /// Returns true if a connection to `address` may be opened.
     func allows(_ address: SocketAddress, overTLS usesTLS: Bool) -> Bool {
         switch Reach(of: address) {
         case .loopback: allowsLoopback || (allowsPrivateNetworks && usesTLS)
-        case .special: allowsPrivateNetworks && usesTLS
-        case .publicInternet: usesTLS
+        case .special: allowsPrivateNetworks && (usesTLS || allowsPlainHTTP)
+        case .publicInternet: usesTLS || allowsPlainHTTP
         case .nowhere: false
         }
     }

@@ -7,6 +7,7 @@ import FoundationEssentials
 import IdentityProviders
 import Logging
 import NameResolution
+import Spans
 
 /// `concord serve`: production. Constructs no part that only development has.
 struct ServeCommand: ReportingCommand {
@@ -35,6 +36,8 @@ struct ServeCommand: ReportingCommand {
         )
         if let warning = transport.warning { logger.warning("\(warning)") }
         let sealer = try Sealer(configuration.keys)
+        let telemetry = configuration.telemetry.map { Telemetry($0, configuration.providers) }
+        let spans = telemetry?.spans ?? .off
         let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
         let composition = Composition(
             listen: configuration.listen,
@@ -47,12 +50,17 @@ struct ServeCommand: ReportingCommand {
                 callers: RegisteredCallers(),
                 customTokens: { $0 },
                 trust: .preset,
-                providers: ProviderRegistry(configuration.providers, configuration.limits, logger: logger),
+                providers: ProviderRegistry(
+                    configuration.providers,
+                    configuration.limits,
+                    logger: logger,
+                    spans: spans
+                ),
                 webhooks: HTTPWebhookSender(
                     http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),
                     timeout: configuration.limits.providerCallTimeout
                 ),
-                apps: AppVerifiers(configuration, sealer: sealer),
+                apps: AppVerifiers(configuration, sealer: sealer, spans: spans),
                 developmentNumbers: nil,
                 channels: { project in
                     let channels: [(any OutboxChannel)?] = [
@@ -84,7 +92,8 @@ struct ServeCommand: ReportingCommand {
             ),
             logger: logger,
             logWriter: logWriter,
-            requests: RequestLog(configuration.log, to: logWriter)
+            requests: RequestLog(configuration.log, to: logWriter),
+            telemetry: telemetry
         )
         try await composition.run()
     }
@@ -125,12 +134,14 @@ extension ProviderRegistry {
         _ configuration: ProvidersConfiguration,
         _ limits: LimitsConfiguration,
         logger: Logger,
-        isBesideDevelopment: Bool = false
+        isBesideDevelopment: Bool = false,
+        spans: Spans = .off
     ) {
+        let http = TracedFetching(IssuerHTTPClient(configuration), spans)
         self.init(
-            keys: JWKSCache(http: IssuerHTTPClient(configuration), limits, logger: logger),
+            keys: JWKSCache(http: http, limits, logger: logger),
             network: ProviderNetwork(
-                http: ProviderGuard(IssuerHTTPClient(configuration)),
+                http: ProviderGuard(http),
                 timeout: limits.providerCallTimeout
             ),
             isBesideDevelopment: isBesideDevelopment
@@ -149,7 +160,7 @@ extension TokensConfiguration.SigningAlgorithm {
 
 extension JWKSCache {
     /// A key cache with the configured timeout of issuers.
-    init(http: IssuerHTTPClient, _ configuration: LimitsConfiguration, logger: Logger) {
+    init(http: any HTTPFetching, _ configuration: LimitsConfiguration, logger: Logger) {
         var limits = Limits()
         limits.refreshTimeout = configuration.providerCallTimeout
         self.init(http: http, limits: limits, logger: logger)
@@ -158,13 +169,14 @@ extension JWKSCache {
 
 extension AppVerifiers {
     /// The configured verifiers of requests for messages to phones.
-    init(_ configuration: ServeConfiguration, sealer: Sealer) {
+    init(_ configuration: ServeConfiguration, sealer: Sealer, spans: Spans = .off) {
+        let http = TracedFetching(IssuerHTTPClient(configuration.providers), spans)
         self.init(
             recaptcha: configuration.recaptcha.map { recaptcha in
                 RecaptchaVerifier(
                     secret: recaptcha.secret,
                     address: recaptcha.verifyURL,
-                    http: IssuerHTTPClient(configuration.providers),
+                    http: http,
                     timeout: configuration.limits.providerCallTimeout
                 )
             },
@@ -175,7 +187,7 @@ extension AppVerifiers {
                     apiKey: assessments.apiKey,
                     base: assessments.url,
                     scoreMin: assessments.scoreMin,
-                    http: IssuerHTTPClient(configuration.providers),
+                    http: http,
                     timeout: configuration.limits.providerCallTimeout
                 )
             },

@@ -17,6 +17,7 @@ enum ConfigurationTable {
         + ApplePushConfiguration.entries
         + MailConfiguration.entries
         + LogConfiguration.entries
+        + TelemetryConfiguration.entries
     // The next one goes here.
 
     /// One line of `config print`.

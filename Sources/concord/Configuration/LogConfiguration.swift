@@ -59,7 +59,7 @@ extension LogConfiguration {
 }
 
 extension ConfigurationForm where Value == Double {
-    fileprivate static let share = Self(
+    static let share = Self(
         allowed: "a number from 0 to 1, such as 0.1",
         parse: { text in
             text.wholeMatch(of: #/[01]|0\.[0-9]{1,6}|1\.0{1,6}/#).flatMap { Double($0.output) }

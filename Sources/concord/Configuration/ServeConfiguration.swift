@@ -17,6 +17,8 @@ struct ServeConfiguration: Sendable {
     /// `nil` if there is no relay.
     let mail: MailConfiguration?
     let log: LogConfiguration
+    /// `nil` if nothing is exported.
+    let telemetry: TelemetryConfiguration?
 }
 
 extension ServeConfiguration {
@@ -39,7 +41,8 @@ extension ServeConfiguration {
             assessments: reading.assessments,
             applePush: reading.applePush,
             mail: reading.mail,
-            log: reading.log
+            log: reading.log,
+            telemetry: reading.telemetry
         )
     }
 }
@@ -160,6 +163,7 @@ private struct Reading {
     let applePush: ApplePushConfiguration
     let mail: MailConfiguration?
     let log: LogConfiguration
+    let telemetry: TelemetryConfiguration?
 
     init(_ sources: ConfigurationSources, requiresKeys: Bool) {
         var reader = ConfigurationReader(sources)
@@ -176,6 +180,7 @@ private struct Reading {
         applePush = ApplePushConfiguration(reading: &reader)
         mail = MailConfiguration.read(&reader)
         log = LogConfiguration(reading: &reader)
+        telemetry = TelemetryConfiguration.read(&reader)
         self.reader = reader
     }
 
