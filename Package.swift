@@ -121,7 +121,7 @@ let imports = [
     ],
     "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres"],
     "OpenTelemetryTests": [
-        "JSON", "Metrics", "OpenTelemetry", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing",
+        "AccountTestSupport", "Metrics", "OpenTelemetry", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing",
     ],
     "PrometheusMetricsTests": ["AccountTestSupport", "Metrics", "PrometheusMetrics"],
     "PostgresClusterTests": ["PostgresCluster"],

@@ -538,6 +538,7 @@ private func mistake(_ variable: String, _ value: String) -> String {
         _ = ApplePushConfiguration(reading: &reader)
         _ = MailConfiguration.read(&reader)
         _ = LogConfiguration(reading: &reader)
+        _ = TelemetryConfiguration.read(&reader)
         #expect(reader.namesRead == Set(ConfigurationTable.entries.map(\.name)))
     }
 

@@ -25,7 +25,7 @@ extension TelemetryConfiguration {
     private static let endpointKey = ConfigurationKey(
         optional: "telemetry.otlp_endpoint",
         .collectorURL,
-        absent: "none: nothing is exported",
+        absent: "off",
         "OpenTelemetry collector (OTLP/HTTP) that gets traces at `/v1/traces` and metrics at `/v1/metrics`"
     )
     private static let headersKey = ConfigurationKey(
