@@ -93,22 +93,26 @@ let imports = [
     "AccountTestSupport": [
         "AccountLinking", "AccountOperations", "AccountStore", "Crypto", "CryptoExtras", "Delivery",
         "IdentityProviders", "JSON", "Logging", "Migrations", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOPosix", "NIOSSL",
-        "Postgres", "PostgresCluster", "Subprocess", "SwiftASN1", "SystemPackage", "X509",
+        "OpenTelemetry", "Postgres", "PostgresCluster", "Spans", "Subprocess", "SwiftASN1", "SystemPackage", "X509",
     ],
     "HTTPClientTests": ["AccountTestSupport", "HTTPClient", "NIOHTTP1"],
     "HTTPServerTests": ["HTTPServer", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1"],
     "JSONTests": ["JSON"],
-    "DeliveryTests": ["AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "JSON", "NIOHTTP1"],
+    "DeliveryTests": [
+        "AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "IdentityProviders", "JSON", "NIOHTTP1", "Spans",
+        "Tracing",
+    ],
     "AccountLinkingTests": ["AccountLinking", "AccountTestSupport"],
     "AccountStoreTests": ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
     "AccountOperationsTests": [
         "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto", "Delivery",
-        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster", "SwiftASN1",
-        "X509",
+        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster", "Spans",
+        "SwiftASN1", "Tracing", "X509",
     ],
     "AccountAPITests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
-        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "Postgres",
+        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "Postgres", "Spans",
+        "Tracing",
     ],
     "MigrationsTests": [
         "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster", "Subprocess",
@@ -119,7 +123,9 @@ let imports = [
         "Crypto", "Delivery", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "Migrations",
         "NIOCore", "NIOHTTP1", "Postgres", "PostgresCluster", "PrometheusMetrics", "concord",
     ],
-    "PostgresTests": ["AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres"],
+    "PostgresTests": [
+        "AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres", "Spans", "Tracing",
+    ],
     "OpenTelemetryTests": [
         "AccountTestSupport", "Metrics", "OpenTelemetry", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing",
     ],
@@ -128,7 +134,7 @@ let imports = [
     "RepositoryTests": [],
     "IdentityProvidersTests": [
         "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
-        "NIOCore", "NIOHTTP1", "NameResolution",
+        "NIOCore", "NIOHTTP1", "NameResolution", "Spans", "Tracing",
     ],
     // These tests run the programs, so they depend on them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],

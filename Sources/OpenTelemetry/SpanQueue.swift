@@ -42,7 +42,7 @@ package final class SpanQueue: Sendable {
     }
 
     /// Removes and returns the oldest spans, at most one batch.
-    func takeBatch() -> [SpanRecord] {
+    package func takeBatch() -> [SpanRecord] {
         state.withLock { state in
             let batch = Array(state.spans.prefix(batchMax))
             state.spans.removeFirst(batch.count)

@@ -1,20 +1,20 @@
-import Spans
+package import Spans
 import Synchronization
 package import Tracing
 
 /// A span that has ended, as it is exported.
-struct SpanRecord: Sendable {
-    var context: TraceContext
+package struct SpanRecord: Sendable {
+    package var context: TraceContext
     /// `nil` for the first span of a trace.
-    var parent: TraceContext.SpanID?
-    var name: String
-    var kind: SpanKind
-    var startNanoseconds: UInt64
-    var endNanoseconds: UInt64 = 0
-    var attributes = SpanAttributes()
-    var status: SpanStatus?
-    var events: [SpanEvent] = []
-    var links: [SpanLink] = []
+    package var parent: TraceContext.SpanID?
+    package var name: String
+    package var kind: SpanKind
+    package var startNanoseconds: UInt64
+    package var endNanoseconds: UInt64 = 0
+    package var attributes = SpanAttributes()
+    package var status: SpanStatus?
+    package var events: [SpanEvent] = []
+    package var links: [SpanLink] = []
 }
 
 /// A span in work. Safe to use from any thread; ends once.

@@ -38,18 +38,23 @@ struct NetworkPolicyTests {
         let strict = NetworkPolicy()
         let `private` = NetworkPolicy(allowsPrivateNetworks: true)
         let development = NetworkPolicy(allowsLoopback: true)
-        // Address, TLS, then the answers of the three policies.
-        let table: [(String, Bool, Bool, Bool, Bool)] = [
-            ("8.8.8.8", true, true, true, true), ("8.8.8.8", false, false, false, false),
-            ("10.0.0.1", true, false, true, false), ("10.0.0.1", false, false, false, false),
-            ("127.0.0.1", true, false, true, true), ("127.0.0.1", false, false, false, true),
-            ("0.0.0.0", true, false, false, false), ("0.0.0.0", false, false, false, false),
+        let collector = NetworkPolicy(allowsPrivateNetworks: true, allowsLoopback: true, allowsPlainHTTP: true)
+        let plain = NetworkPolicy(allowsPlainHTTP: true)
+        // Address, TLS, then the answers of the policies.
+        let table: [(String, Bool, Bool, Bool, Bool, Bool, Bool)] = [
+            ("8.8.8.8", true, true, true, true, true, true), ("8.8.8.8", false, false, false, false, true, true),
+            ("10.0.0.1", true, false, true, false, true, false), ("10.0.0.1", false, false, false, false, true, false),
+            ("127.0.0.1", true, false, true, true, true, false), ("127.0.0.1", false, false, false, true, true, false),
+            ("0.0.0.0", true, false, false, false, false, false),
+            ("0.0.0.0", false, false, false, false, false, false),
         ]
-        for (text, usesTLS, byStrict, byPrivate, byDevelopment) in table {
+        for (text, usesTLS, byStrict, byPrivate, byDevelopment, byCollector, byPlain) in table {
             let address = try SocketAddress(ipAddress: text, port: 443)
             #expect(strict.allows(address, overTLS: usesTLS) == byStrict, "\(text)")
             #expect(`private`.allows(address, overTLS: usesTLS) == byPrivate, "\(text)")
             #expect(development.allows(address, overTLS: usesTLS) == byDevelopment, "\(text)")
+            #expect(collector.allows(address, overTLS: usesTLS) == byCollector, "\(text)")
+            #expect(plain.allows(address, overTLS: usesTLS) == byPlain, "\(text)")
         }
     }
 

@@ -1,3 +1,4 @@
+import AccountTestSupport
 import Foundation
 import Testing
 
@@ -5,10 +6,12 @@ import Testing
 
 /// The configuration of a collector, and the network that its client may use.
 struct TelemetryConfigurationTests {
+    private static let key = "1:" + Data(repeating: 1, count: 32).base64EncodedString()
+
     private func sources(_ telemetry: [String: String]) -> ConfigurationSources {
         let required = [
             "CONCORD_DATABASE_URL": "postgresql:///concord",
-            "CONCORD_KEYS_ENCRYPTION": "1:" + Data(repeating: 1, count: 32).base64EncodedString(),
+            "CONCORD_KEYS_ENCRYPTION": Self.key,
         ]
         let given = Dictionary(uniqueKeysWithValues: telemetry.map { ("CONCORD_TELEMETRY_" + $0, $1) })
         return configurationSources(nil, required.merging(given) { $1 })
@@ -70,5 +73,22 @@ struct TelemetryConfigurationTests {
     @Test(arguments: [("TRACES_SAMPLE", "1.1"), ("TRACES_SAMPLE", "-1"), ("METRICS_INTERVAL_SECONDS", "0")])
     func `numbers out of range are refused`(_ name: String, _ value: String) {
         #expect(mistakes([name: value]).contains("telemetry.\(name.lowercased())"))
+    }
+
+    @Test func `the configurations in the guide are valid`() throws {
+        let guide = try String(
+            contentsOfFile: Repository.root + "/docs/guides/observability.md",
+            encoding: .utf8
+        )
+        let snippets = guide.matches(of: #/```yaml\n([^`]*)```/#).map { String($0.output.1) }
+        #expect(snippets.count == 2)
+        for snippet in snippets {
+            let sources = configurationSources(
+                snippet,
+                ["CONCORD_DATABASE_URL": "postgresql:///concord", "CONCORD_KEYS_ENCRYPTION": Self.key],
+                files: ["/etc/concord/otlp-headers": "authorization=Bearer KEY\n"]
+            )
+            #expect(try ServeConfiguration(sources).telemetry != nil)
+        }
     }
 }
