@@ -99,20 +99,20 @@ let imports = [
     "HTTPServerTests": ["HTTPServer", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1"],
     "JSONTests": ["JSON"],
     "DeliveryTests": [
-        "AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "IdentityProviders", "JSON", "NIOHTTP1", "Spans",
-        "Tracing",
+        "AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "IdentityProviders", "JSON", "NIOHTTP1",
+        "OpenTelemetry", "Spans", "Tracing",
     ],
     "AccountLinkingTests": ["AccountLinking", "AccountTestSupport"],
     "AccountStoreTests": ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],
     "AccountOperationsTests": [
         "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto", "Delivery",
-        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "Postgres", "PostgresCluster", "Spans",
-        "SwiftASN1", "Tracing", "X509",
+        "IdentityProviders", "JSON", "JWTKit", "MetricsTestKit", "NIOHTTP1", "OpenTelemetry", "Postgres",
+        "PostgresCluster", "Spans", "SwiftASN1", "Tracing", "X509",
     ],
     "AccountAPITests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
-        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "Postgres", "Spans",
-        "Tracing",
+        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "OpenTelemetry",
+        "Postgres", "Spans", "Tracing",
     ],
     "MigrationsTests": [
         "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster", "Subprocess",
@@ -124,7 +124,8 @@ let imports = [
         "NIOCore", "NIOHTTP1", "Postgres", "PostgresCluster", "PrometheusMetrics", "concord",
     ],
     "PostgresTests": [
-        "AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "Postgres", "Spans", "Tracing",
+        "AccountTestSupport", "Metrics", "MetricsTestKit", "NameResolution", "OpenTelemetry", "Postgres", "Spans",
+        "Tracing",
     ],
     "OpenTelemetryTests": [
         "AccountTestSupport", "Metrics", "OpenTelemetry", "PrometheusMetrics", "ServiceLifecycle", "Spans", "Tracing",
@@ -134,7 +135,7 @@ let imports = [
     "RepositoryTests": [],
     "IdentityProvidersTests": [
         "AccountLinking", "AccountTestSupport", "Crypto", "CryptoExtras", "IdentityProviders", "JSON", "Logging",
-        "NIOCore", "NIOHTTP1", "NameResolution", "Spans", "Tracing",
+        "NIOCore", "NIOHTTP1", "NameResolution", "OpenTelemetry", "Spans", "Tracing",
     ],
     // These tests run the programs, so they depend on them.
     "DemoTests": ["AccountTestSupport", "Subprocess", "SystemPackage", "concord", "concord-demo"],
