@@ -26,7 +26,7 @@ package struct AccountOperations: Sendable {
     /// `User-Agent` of the calling client, as sent. Stored with the session that it opens.
     package var userAgent: String?
     let metrics: OperationMetrics
-    let spans: Spans
+    package var spans: Spans
     /// `nil` in production, where codes cannot be listed.
     let answeredLinks: ReturnedLinks?
 

@@ -1,8 +1,8 @@
 import Spans
 import Tracing
 
-/// The spans of calls, named as in metrics. A span covers the wait of its caller: a statement that several callers share
-/// has a span in the trace of each. Spans hold no text of a statement and no value.
+/// The spans of calls, named as in metrics. A span covers the wait of its caller: a statement that several callers
+/// share has a span in the trace of each. Spans hold no text of a statement and no value.
 extension Spans {
     /// A write batch or a transaction.
     func call(_ name: StaticString, statementCount: Int? = nil) -> (any Tracing.Span)? {

@@ -161,7 +161,7 @@ package final class PostgresClient: Sendable {
         case .refused(let code):
             throw refusal(code)
         }
-        let readSpans = name == .read && spans.areOn ? jobs.map(spans.reads) : []
+        let readSpans = name == .read && spans.areRecorded ? jobs.map(spans.reads) : []
         defer { for span in readSpans.joined() { span.end() } }
         var results: [ResultSet] = []
         for (index, job) in jobs.enumerated() {

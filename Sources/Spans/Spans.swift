@@ -1,7 +1,7 @@
 package import Tracing
 
-/// The spans of a part of the service, or none. Without a tracer, and in a trace that is not sampled, `child` checks two
-/// optionals and makes nothing: no name, no attribute, no span.
+/// The spans of a part of the service, or none. Without a tracer, and in a trace that is not sampled, `child` checks
+/// two optionals and makes nothing: no name, no attribute, no span.
 package struct Spans: Sendable {
     package static let off = Spans(nil)
 
@@ -12,6 +12,9 @@ package struct Spans: Sendable {
     }
 
     package var areOn: Bool { tracer != nil }
+
+    /// True inside of a sampled trace: `child` makes a span.
+    package var areRecorded: Bool { tracer != nil && ServiceContext.current?.trace?.isSampled == true }
 
     /// Begins a span below the current one. The caller ends it.
     /// - Returns: `nil` outside of a sampled trace.

@@ -4,9 +4,12 @@ import AccountTestSupport
 import Delivery
 import Foundation
 import JSON
+import OpenTelemetry
 import Postgres
+import Spans
 import Synchronization
 import Testing
+import Tracing
 
 @testable import AccountOperations
 
@@ -83,6 +86,24 @@ struct OutboxTests {
             // It can be retried until it expires.
             service.clock.advance(seconds: 3601)
             #expect(try await store.retryMessages(nil, at: service.clock.now, countMax: 10) == 0)
+        }
+    }
+
+    @Test func `each delivery is a trace, and names no recipient`() async throws {
+        try await TestService.with { service in
+            let recorded = RecordedSpans()
+            var operations = service.operations
+            operations.spans = recorded.spans
+            let channel = FakeChannel { number, _ in number == 2 ? .refused(reason: "550 5.1.1") : .delivered }
+            try await service.enqueueMails(2)
+            #expect(try await OutboxDeliveries(operations, over: channel).sendDue() == 2)
+            let spans = recorded.take()
+            #expect(spans.map(\.name) == ["send \(channel.kind.rawValue)", "send \(channel.kind.rawValue)"])
+            #expect(spans.allSatisfy { $0.parent == nil && $0.kind == .producer })
+            #expect(Set(spans.map(\.context.trace)).count == 2)
+            #expect(spans.map { $0.status?.code == .error } == [false, true])
+            #expect(spans[1].attributes.get("error.type") == .string("refused"))
+            for span in spans { span.attributes.forEach { #expect(!"\($1)".contains("@"), "\($0)") } }
         }
     }
 
