@@ -87,9 +87,8 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - isQuiet: true if only a failure of the route is logged.
-    ///   - traceID: the trace of the request's span; `nil` if tracing is off.
+    /// `isQuiet`: true if only a failure of the route is logged. `traceID`: the trace of the request's span; `nil` if
+    /// tracing is off.
     func record(
         _ request: ServerRequest,
         _ response: ServerResponse,

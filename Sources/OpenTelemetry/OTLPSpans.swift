@@ -1,6 +1,6 @@
 import JSON
 import Spans
-import Tracing
+package import Tracing
 
 /// The body of a request to `/v1/traces`: `ExportTraceServiceRequest` of opentelemetry-proto in its JSON form. Ids are
 /// hexadecimal, 64-bit numbers are decimal strings, enumerations are numbers.
@@ -72,9 +72,7 @@ extension JSONWriter {
     /// Writes `attributes`, sorted by name; nothing if there is none.
     fileprivate mutating func attributes(_ attributes: SpanAttributes) {
         guard !attributes.isEmpty else { return }
-        var sorted: [(String, SpanAttribute)] = []
-        attributes.forEach { sorted.append(($0, $1)) }
-        sorted.sort { $0.0 < $1.0 }
+        let sorted = attributes.pairs.sorted { $0.0 < $1.0 }
         field("attributes", objects: sorted) { writer, attribute in
             writer.attribute(attribute.0) { $0.anyValue(attribute.1) }
         }
@@ -95,5 +93,16 @@ extension JSONWriter {
             }
         default: field("stringValue", "\(attribute)")
         }
+    }
+}
+
+extension SpanAttributes {
+    /// Names and values, in any order.
+    package var pairs: [(String, SpanAttribute)] {
+        var pairs: [(String, SpanAttribute)] = []
+        // `SpanAttributes` is no sequence.
+        func add(_ name: String, _ value: SpanAttribute) { pairs.append((name, value)) }
+        forEach(add)
+        return pairs
     }
 }

@@ -139,8 +139,8 @@ struct Composition {
         let exporter = telemetry.map { $0.exporter(measurements, logger) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // Stopped from the last to the first: no new requests, then the last writes, then the database, then the
-                // last spans.
+                // Stopped from the last to the first: no new requests, then the last writes, then the database, then
+                // the last spans.
                 services: (exporter.map { [.init(service: $0)] } ?? []) + [
                     .init(service: core, failureTerminationBehavior: .gracefullyShutdownGroup)
                 ] + others.map { .init(service: $0) },

@@ -14,7 +14,8 @@ struct WebhookTraceTests {
             http: IssuerHTTPClient(policy: NetworkPolicy(allowsLoopback: true)),
             timeout: .seconds(60)
         )
-        try await LocalServer.run(answer: { _, _ in .text("") }) { server in
+        let answer: LocalServer.Answer = { _, _ in .text("") }
+        try await LocalServer.run(answer: answer) { server in
             let webhook = Webhook(id: "one", body: Array("{}".utf8))
             #expect(await sender.send(webhook, to: server.address("/"), at: 1, secrets: []) == 200)
             await recorded.spans.trace("send webhook", .producer) { _ in

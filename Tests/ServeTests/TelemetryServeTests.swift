@@ -27,7 +27,8 @@ import Testing
         let email = "ada@example.com"
         // No client reads a huge answer.
         let reply = LocalServer.Reply.text(String(repeating: "x", count: 8 << 20))
-        try await LocalServer.run(answer: { _, _ in reply }) { collector in
+        let answer: LocalServer.Answer = { _, _ in reply }
+        try await LocalServer.run(answer: answer) { collector in
             let log = try await TestDatabase.with { database in
                 try await database.makeProject()
                 return try await ServeProcess.run(database: database.url, Self.settings(collector)) { server in
@@ -94,7 +95,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func `a collector that refuses stops nothing, and its outage is logged once`() async throws {
-        try await LocalServer.run(answer: { _, _ in .text("no", status: .badRequest) }) { collector in
+        let answer: LocalServer.Answer = { _, _ in .text("no", status: .badRequest) }
+        try await LocalServer.run(answer: answer) { collector in
             let log = try await TestDatabase.with { database in
                 try await database.makeProject()
                 return try await ServeProcess.run(database: database.url, Self.settings(collector)) { server in
