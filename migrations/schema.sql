@@ -376,6 +376,20 @@ CREATE TABLE public.project_config_versions (
     CONSTRAINT project_config_versions_version_check CHECK ((version > 0))
 );
 
+CREATE TABLE public.project_images (
+    digest text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    width integer NOT NULL,
+    height integer NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone NOT NULL,
+    CONSTRAINT project_images_check CHECK ((digest = encode(sha256(content), 'hex'::text))),
+    CONSTRAINT project_images_content_check CHECK (((octet_length(content) >= 1) AND (octet_length(content) <= 65536))),
+    CONSTRAINT project_images_content_type_check CHECK ((content_type = ANY (ARRAY['image/png'::text, 'image/jpeg'::text, 'image/webp'::text]))),
+    CONSTRAINT project_images_height_check CHECK (((height >= 16) AND (height <= 1024))),
+    CONSTRAINT project_images_width_check CHECK (((width >= 16) AND (width <= 1024)))
+);
+
 CREATE TABLE public.proof_mails (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -729,6 +743,9 @@ ALTER TABLE ONLY public.project_config
 
 ALTER TABLE ONLY public.project_config_versions
     ADD CONSTRAINT project_config_versions_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.project_images
+    ADD CONSTRAINT project_images_pkey PRIMARY KEY (digest);
 
 ALTER TABLE ONLY public.proof_mails
     ADD CONSTRAINT proof_mails_pkey PRIMARY KEY (tenant_id, user_id, place);

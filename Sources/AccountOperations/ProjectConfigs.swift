@@ -5,6 +5,8 @@ package import JSON
 package enum ProjectConfigDenial: Error, Sendable, Hashable {
     /// An account owns the number, so it cannot become a test number.
     case testPhoneNumberInUse(PhoneNumber)
+    /// The settings would name an image that is not stored.
+    case imageMissing(String)
     /// The caller has seen another version than the one in force.
     case versionMismatch
 }
@@ -42,22 +44,44 @@ extension AccountOperations {
         }
     }
 
+    /// Changes the settings to a logo, or to none, like `updateProjectConfig`.
+    /// - `logo`: `nil` removes the logo.
+    /// - Returns: the version in force.
+    package func replaceLogo(
+        _ place: LogoPlace,
+        with logo: LogoImage?,
+        by administrator: Administrator,
+        expectedVersion: Int64? = nil
+    ) async throws -> Result<Int64, ProjectConfigDenial> {
+        let image = logo.map { $0.stored(at: effects.now()) }
+        let change = ProjectConfigChange(field: place.field, value: image.map { .string($0.digest) })
+        return try await write(
+            change,
+            by: administrator,
+            expectedVersion: expectedVersion,
+            images: image.map { [$0] } ?? []
+        ).map(\.version)
+    }
+
     /// - Returns: the project as written.
     private func write(
         _ change: ProjectConfigChange,
         by administrator: Administrator,
-        expectedVersion: Int64?
+        expectedVersion: Int64?,
+        images: [ProjectImage] = []
     ) async throws -> Result<ProjectRecord, ProjectConfigDenial> {
         let outcome = try await store.changeProjectSettings(
             at: effects.now(),
             by: Attribution(author: String(administrator.author.prefix(Attribution.lengthMax))),
-            expectedVersion: expectedVersion
+            expectedVersion: expectedVersion,
+            images: images
         ) { change.change(of: $0) }
         switch outcome {
         // The change names no provider.
         case .missing, .providerNotRegistered: throw MissingProject()
         case .otherVersion: return .failure(.versionMismatch)
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
+        case .imageMissing(let digest): return .failure(.imageMissing(digest))
         case .written(let project), .unchanged(let project):
             await self.project.takeNoteOfStoredChange()
             return .success(project)

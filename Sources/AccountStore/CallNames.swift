@@ -19,6 +19,7 @@ extension AccountStore {
         "read-linked_providers",
         "read-merges", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",
         "read-password_credentials", "read-phone_verifications", "read-project_config", "read-project_config_versions",
+        "read-project_images",
         "read-proof_mails", "read-provider_configs", "read-provider_flows", "read-quarantined_methods",
         "read-second_factors",
         "read-service_accounts", "read-sessions", "read-short_codes", "read-sign_in_methods", "read-sign_in_refusals",

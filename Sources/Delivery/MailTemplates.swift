@@ -25,7 +25,9 @@ package struct MailTemplates: Sendable {
     private static let names: Set<String> = [
         "LINK", "EMAIL", "NEW_EMAIL", "APP_NAME", "DISPLAY_NAME", "CODE", "PROVIDER", "ASKING_NAME", "ASKING_FROM",
         "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF",
-        "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "LANGUAGE", "SUBJECT", ".",
+        "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "ACCENT", "ON_ACCENT", "ACCENT_DARK",
+        "ON_ACCENT_DARK", "LOGO_URL", "FOOTER", "SUPPORT_URL", "SUPPORT_LABEL", "PRIVACY_URL", "PRIVACY_LABEL",
+        "TERMS_URL", "TERMS_LABEL", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// The names that a template must use.
@@ -130,7 +132,19 @@ package struct MailTemplates: Sendable {
         guard let plainText = library.render(plain, withTemplate: "\(type).\(language).txt"),
             let html = library.render(escaped, withTemplate: "\(type).\(language).html")
         else { return nil }
-        return Rendered(language: language, subject: subject, text: plainText, html: html)
+        return Rendered(language: language, subject: subject, text: plainText + Self.ending(text), html: html)
+    }
+
+    /// The project's line and links as lines of plain text, for every template of an operator too.
+    private static func ending(_ text: [String: String]) -> String {
+        let links = ["SUPPORT", "PRIVACY", "TERMS"].compactMap { name in
+            text[name + "_URL"].map { url in
+                // A mail program makes a link of the address itself.
+                let shown = url.lowercased().hasPrefix("mailto:") ? String(url.dropFirst("mailto:".count)) : url
+                return "\(text[name + "_LABEL"] ?? name): \(shown)"
+            }
+        }
+        return ([text["FOOTER"]].compactMap(\.self) + links).map { $0 + "\n" }.joined()
     }
 
     /// The first language that fits by lookup (RFC 4647 §3.4), else any region of the same language, because a reader

@@ -737,6 +737,23 @@ private let statementsOfDecisions: [Statement] = {
             sql: ProjectConfigVersionRow.numbered(1).sql,
             isHot: false
         ),
+        Statement(name: "ProjectImageRow.isStored", sql: ProjectImageRow.isStored("00").sql, isHot: false),
+        Statement(
+            name: "ProjectImageRow.keep",
+            sql: ProjectImageRow.keep(
+                ProjectImage(
+                    digest: "00",
+                    contentType: "image/png",
+                    width: 16,
+                    height: 16,
+                    content: [1],
+                    storedAt: origin
+                )
+            ),
+            isHot: false
+        ),
+        Statement(name: "ProjectImageRow.named", sql: ProjectImageRow.named("00").sql, isHot: false),
+        Statement(name: "ProjectImageRow.prune", sql: ProjectImageRow.prune(inUse: ["00"]), isHot: false),
         Statement(
             name: "ProjectVersionRow.newest",
             sql: ProjectVersionRow.newest(after: 1, countMax: 10).sql,

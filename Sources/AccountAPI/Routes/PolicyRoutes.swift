@@ -38,7 +38,7 @@ extension Route {
                 )
                 switch outcome {
                 case .failure(.versionMismatch): throw Problem(.versionMismatch)
-                case .failure(.testPhoneNumberInUse): throw Problem(.internalError)
+                case .failure(.testPhoneNumberInUse), .failure(.imageMissing): throw Problem(.internalError)
                 case .success(let policy): return .policy(policy)
                 }
             }

@@ -30,6 +30,8 @@ extension Route {
         case .success(let settings): return settings
         case .failure(.versionMismatch):
             throw APIError.invalidArgument("The configuration has changed since it was read")
+        case .failure(.imageMissing(let digest)):
+            throw APIError.invalidArgument("concord.branding: no image \(digest) is stored")
         case .failure(.testPhoneNumberInUse(let number)):
             throw APIError.code(
                 .invalidTestingPhoneNumber,

@@ -51,7 +51,9 @@ extension AccountOperations {
                     return nil
                 }
                 mail.link = mail.link.map(mailLinks.forPeople)
-                guard let said = mail.said(by: templates, in: settings, senderName: nil) else { return nil }
+                guard let said = mail.said(by: templates, in: settings, senderName: nil, logosAt: mailLinks.base) else {
+                    return nil
+                }
                 return InboxMessage(
                     id: message.id.text,
                     kind: OutboxMessage.Kind.mail.rawValue,

@@ -21,12 +21,22 @@ package struct MailChannel: OutboxChannel {
     private let sender: MailSender
     private let templates: MailTemplates
     private let project: ProjectCache
+    private let publicURL: String?
 
-    package init(_ mails: any MailSending, from sender: MailSender, templates: MailTemplates, project: ProjectCache) {
+    /// - `publicURL`: the configured URL of this service, without a slash at the end. Mails show the logo from there if it
+    ///   is `https`.
+    package init(
+        _ mails: any MailSending,
+        from sender: MailSender,
+        templates: MailTemplates,
+        project: ProjectCache,
+        publicURL: String? = nil
+    ) {
         self.mails = mails
         self.sender = sender
         self.templates = templates
         self.project = project
+        self.publicURL = publicURL.flatMap { $0.hasPrefix("https://") ? $0 : nil }
     }
 
     package var kind: OutboxMessage.Kind { .mail }
@@ -48,7 +58,7 @@ package struct MailChannel: OutboxChannel {
     func message(_ mail: Mail, id: OutboxMessage.ID, createdAt: Timestamp) -> MailMessage? {
         let settings = project.settings
         guard let to = EmailAddress(mail.to),
-            let said = mail.said(by: templates, in: settings, senderName: sender.from.name)
+            let said = mail.said(by: templates, in: settings, senderName: sender.from.name, logosAt: publicURL)
         else { return nil }
         return MailMessage(
             id: "\(id.text)@\(sender.idDomain)",
@@ -66,14 +76,19 @@ package struct MailChannel: OutboxChannel {
 
 extension Mail {
     /// Renders the mail in the requested language; `nil` if it has no text.
+    ///
+    /// `base`: the URL below which the logo is; `nil`: mails have no logo.
     func said(
         by templates: MailTemplates,
         in settings: ProjectSettings,
-        senderName: String?
+        senderName: String?,
+        logosAt base: String?
     ) -> MailTemplates.Rendered? {
         let wanted = [locale, settings.defaultLocale]
         let appName = settings.displayName ?? senderName ?? settings.projectID
-        let values = values(appName: appName, language: templates.language(for: wanted))
+        let language = templates.language(for: wanted)
+        var values = values(appName: appName, language: language)
+        values.text.merge(settings.branding.mailValues(in: language, logosAt: base)) { own, _ in own }
         return templates.render(template.name, in: wanted, values)
     }
 
@@ -123,6 +138,32 @@ extension Mail {
             added: named(changed?.added, numberEnding: changed?.addedNumberEnding),
             removed: named(changed?.removed, numberEnding: changed?.removedNumberEnding)
         )
+    }
+}
+
+extension Branding {
+    /// The values of the frame of mails. Without branding there are none.
+    package func mailValues(in language: String, logosAt base: String?) -> [String: String] {
+        var values: [String: String] = [:]
+        if let light = palettes[.light] {
+            values["ACCENT"] = light.accent.text
+            values["ON_ACCENT"] = light.onAccent.text
+        }
+        if let dark = palettes[.dark] {
+            values["ACCENT_DARK"] = dark.accent.text
+            values["ON_ACCENT_DARK"] = dark.onAccent.text
+        }
+        // The digest makes mail programs fetch a new logo. The old mails' address shows the new one too.
+        if let base, let digest = logos[.light] {
+            values["LOGO_URL"] = "\(base)\(LogoPlace.light.path)?v=\(digest.prefix(8))"
+        }
+        values["FOOTER"] = text(.footer, in: language)?.text
+        for (link, name) in [(BrandingLink.support, "SUPPORT"), (.privacy, "PRIVACY"), (.terms, "TERMS")] {
+            guard let url = links[link] else { continue }
+            values[name + "_URL"] = url
+            values[name + "_LABEL"] = link.label(in: language)
+        }
+        return values
     }
 }
 

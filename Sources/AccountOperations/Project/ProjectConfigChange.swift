@@ -34,6 +34,11 @@ package struct ProjectConfigChange: Sendable, Hashable {
         self.values = values
     }
 
+    /// One field and its validated value; `nil` for the default.
+    init(field: ProjectConfigField, value: JSONValue?) {
+        values = [field: value]
+    }
+
     private static func fields(named mask: String?, _ mistakes: inout [ProjectConfigMistake]) -> [ProjectConfigField] {
         guard let mask, !mask.isEmpty else { return ProjectConfigField.all }
         var named: Set<ProjectConfigField> = []

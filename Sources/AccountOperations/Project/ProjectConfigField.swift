@@ -350,9 +350,10 @@ package struct ProjectConfigField: Sendable, Hashable {
         [
             .init(
                 "concord.displayName",
-                .text(bytesMax: 64),
-                "Name of the app in messages. Default: the name in `mail.from`, else the project's id."
-            ),
+                .line(bytesMax: 64),
+                "Name of the app on pages and in messages. Default in messages: the name in `mail.from`, else the project's id."
+            )
+        ] + branding + [
             .init(
                 "concord.recentSignInSeconds",
                 .integer(0...366 * 86_400),
@@ -482,6 +483,51 @@ package struct ProjectConfigField: Sendable, Hashable {
             codeLifetime(.recoverEmail),
             codeLifetime(.revertSecondFactorAddition),
         ]
+
+    private static let branding: [ProjectConfigField] =
+        [
+            LogoPlace.light.field,
+            LogoPlace.dark.field,
+            .init(
+                "concord.branding.accentColor",
+                .accentColor(.light),
+                "Colour of buttons and links on pages and in mails."
+            ),
+            .init(
+                "concord.branding.accentColorDark",
+                .accentColor(.dark),
+                "The same in dark mode. Default: the nearest readable shade of `accentColor`."
+            ),
+            .init(
+                "concord.branding.supportUrl",
+                .link(allowsMail: true),
+                "Support link at the end of pages and mails."
+            ),
+            .init(
+                "concord.branding.privacyUrl",
+                .link(allowsMail: false),
+                "Link to the privacy policy at the end of pages and mails."
+            ),
+            .init(
+                "concord.branding.termsUrl",
+                .link(allowsMail: false),
+                "Link to the terms at the end of pages and mails."
+            ),
+        ]
+        + BrandingText.languages.flatMap { language -> [ProjectConfigField] in
+            [
+                .init(
+                    "concord.branding.texts.\(language).greeting",
+                    .plainText(lengthMax: 200),
+                    "Line above each page. Default: the one in `en`."
+                ),
+                .init(
+                    "concord.branding.texts.\(language).footer",
+                    .plainText(lengthMax: 200),
+                    "Line at the end of pages and mails. Default: the one in `en`."
+                ),
+            ]
+        }
 
     private static let messageLimits =
         limits(MessageLimits.all, "concord.sms", "Texts", recipient: "number")

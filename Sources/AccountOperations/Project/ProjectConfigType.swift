@@ -14,6 +14,16 @@ package indirect enum ProjectConfigType: Sendable, Hashable {
     case longInteger(ClosedRange<Int64>)
     case decimal(ClosedRange<Double>)
     case text(bytesMax: Int)
+    /// A text without control and bidirectional characters.
+    case line(bytesMax: Int)
+    /// A line without `<` and `>`. The length counts Unicode scalars.
+    case plainText(lengthMax: Int)
+    /// A colour that can be read on the backgrounds of the scheme (`AccentPalette`).
+    case accentColor(BrandingScheme)
+    /// An `https` URL, or also a `mailto` address (`BrandingText`).
+    case link(allowsMail: Bool)
+    /// The digest of a stored image (`ProjectImage`).
+    case imageDigest
     /// One of the names, in the order of their numbers. Concord knows the `unavailable` ones but does not implement
     /// them.
     case choice([String], unavailable: Set<String> = [])
@@ -104,6 +114,41 @@ extension ProjectConfigType {
             guard let text = value.string, text.utf8.count <= bytesMax else {
                 return refuse("must be a text of at most \(bytesMax) bytes")
             }
+            return value
+        case .line(let bytesMax):
+            guard let text = value.string, text.utf8.count <= bytesMax, BrandingText.isPlainLine(text) else {
+                return refuse("must be one line of at most \(bytesMax) bytes, without invisible characters")
+            }
+            return value
+        case .plainText(let lengthMax):
+            guard let text = value.string, (1...lengthMax).contains(text.unicodeScalars.count),
+                BrandingText.isPlainText(text)
+            else {
+                return refuse(
+                    "must be one line of 1 to \(lengthMax) characters, without markup or invisible characters"
+                )
+            }
+            return value
+        case .accentColor(let scheme):
+            guard let color = value.string.flatMap(HexColor.init) else {
+                return refuse("must be a colour as #rrggbb")
+            }
+            do {
+                return .string(try AccentPalette(color, in: scheme).accent.text)
+            } catch {
+                return refuse("\(color.text) \(error.text)")
+            }
+        case .link(let allowsMail):
+            guard let text = value.string,
+                BrandingText.isWebLink(text) || allowsMail && BrandingText.isMailLink(text)
+            else {
+                return refuse("must be \(summary) of at most \(BrandingText.linkBytesMax) ASCII characters")
+            }
+            return value
+        case .imageDigest:
+            guard let text = value.string, text.utf8.count == 64,
+                text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+            else { return refuse("must be the SHA-256 of a stored logo, as 64 hexadecimal digits") }
             return value
         case .choice(let names, let unavailable):
             let number = value.integer.flatMap { names.indices.contains(Int(clamping: $0)) ? names[Int($0)] : nil }
@@ -218,6 +263,11 @@ extension ProjectConfigType {
         case .limit(let range): "0, or \(range.lowerBound) to \(range.upperBound)"
         case .decimal(let range): "\(range.lowerBound) to \(range.upperBound)"
         case .text(let bytesMax): "text, at most \(bytesMax) bytes"
+        case .line(let bytesMax): "one line, at most \(bytesMax) bytes"
+        case .plainText(let lengthMax): "one line, at most \(lengthMax) characters"
+        case .accentColor: "`#rrggbb` with a contrast of 4.5:1"
+        case .link(let allowsMail): allowsMail ? "an `https` URL or a `mailto` address" : "an `https` URL"
+        case .imageDigest: "SHA-256 of a stored logo"
         case .choice(let names, let unavailable):
             names.filter { !unavailable.contains($0) }.map { "`\($0)`" }.joined(separator: ", ")
         case .domain: "host name"

@@ -42,6 +42,8 @@ package struct ProjectSettings: Sendable, Hashable {
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
     /// Name of the app; `nil` if it is not set.
     package let displayName: String?
+    /// How pages and mails look.
+    package let branding: Branding
     /// Language of mails if a request has none: a BCP 47 tag.
     package let defaultLocale: String
     /// The stored settings, for answers that show them.
@@ -98,6 +100,7 @@ package struct ProjectSettings: Sendable, Hashable {
             settings.integer("concord", "sms", "windowSeconds") ?? Lifetimes.messageWindowSeconds
         self.messageTemplate = stored["notification"]?["sendSms"]?["smsTemplate"]?["content"]?.string
         self.displayName = settings.value(["concord", "displayName"])?.string.flatMap { $0.isEmpty ? nil : $0 }
+        self.branding = Branding(stored: stored)
         self.defaultLocale = settings.value(["notification", "defaultLocale"])?.string ?? "en"
         // Limits.
         self.messageLimits = settings.limits(MessageLimits.all, "sms")

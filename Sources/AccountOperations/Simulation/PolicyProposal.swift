@@ -192,6 +192,8 @@ package enum PolicyApplication: Sendable, Hashable {
     /// An account owns the number, so it cannot become a test number.
     case testPhoneNumberInUse(PhoneNumber)
     case providerNotRegistered(ProviderID)
+    /// The policy names an image that is not stored.
+    case imageMissing(String)
     case missingProject
 }
 
@@ -225,6 +227,7 @@ extension AccountStore {
         case .unchanged(let project): return .inForce(version: project.version)
         case .otherVersion: return .otherVersion
         case .phoneNumberOwned(let number): return .testPhoneNumberInUse(number)
+        case .imageMissing(let digest): return .imageMissing(digest)
         case .providerNotRegistered(let provider): return .providerNotRegistered(provider)
         case .missing: return .missingProject
         }

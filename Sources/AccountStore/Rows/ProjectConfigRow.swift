@@ -253,6 +253,8 @@ package enum ProjectSettingsChange: Sendable, Hashable {
     case unchanged(ProjectRecord)
     /// An account has the number that would become fictional, for sign-in or as a second factor.
     case phoneNumberOwned(PhoneNumber)
+    /// The settings would name an image that is not stored.
+    case imageMissing(String)
     /// The caller read another version than the current one.
     case otherVersion
     /// A provider to change is not registered.
@@ -281,6 +283,7 @@ extension AccountStore {
     ///   - expectedVersion: the version that the caller read; `nil` for any.
     ///   - expectedProviders: the registrations that the caller read, by provider id; `nil` for any.
     ///   - providers: changes of registrations in the same transaction. If one of them changes, the version also grows.
+    ///   - images: images that the change brings. The settings may name these and the stored ones.
     ///   - change: returns the new settings for the current ones.
     /// - Returns: the change, or the reason why nothing was changed.
     /// - Throws: like `PostgresClient.transaction`.
@@ -290,6 +293,7 @@ extension AccountStore {
         expectedVersion: Int64? = nil,
         expectedProviders: [ProviderConfigRecord]? = nil,
         providers: [ProviderID: ProviderSwitch] = [:],
+        images: [ProjectImage] = [],
         _ change: @escaping @Sendable (JSONValue) -> (settings: JSONValue, numbersToBeFree: Set<PhoneNumber>)
     ) async throws(PostgresError) -> ProjectSettingsChange {
         try await client.transaction("project-settings") { tx throws(PostgresError) in
@@ -305,6 +309,15 @@ extension AccountStore {
                 let isFactor = try tx.fetch(SecondFactorRow.isEnrolled(number, tenant: .project)).first ?? false
                 guard owners.isEmpty, !isFactor else { return .phoneNumberOwned(number) }
             }
+            let digests = ProjectImage.digests(in: settings)
+            let brought = images.filter { digests.contains($0.digest) }
+            if digests != ProjectImage.digests(in: project.settings) {
+                for digest in digests where !brought.contains(where: { $0.digest == digest }) {
+                    guard try tx.fetch(ProjectImageRow.isStored(digest)).first ?? false else {
+                        return .imageMissing(digest)
+                    }
+                }
+            }
             var switched: [SQL] = []
             var changes: [ProviderID: ProviderStateChange] = [:]
             // In one order, so that two changes cannot deadlock.
@@ -317,6 +330,10 @@ extension AccountStore {
             }
             guard settings != project.settings || !switched.isEmpty else { return .unchanged(project) }
             for statement in switched { try tx.execute(statement) }
+            if !brought.isEmpty {
+                for image in brought { try tx.execute(ProjectImageRow.keep(image)) }
+                try tx.execute(ProjectImageRow.prune(inUse: digests))
+            }
             project.settings = settings
             project.version += 1
             try tx.execute(ProjectConfigRow.update(project, at: now))

@@ -345,6 +345,14 @@ extension PolicyCommand {
             case .providerNotRegistered(let provider): throw proposed.mistakes(about: [provider])
             case .otherVersion: throw try await changedMeanwhile(store, since: present.project.version)
             case .testPhoneNumberInUse(let number): throw refusal(of: number)
+            case .imageMissing(let digest):
+                complain(
+                    """
+                    the database has no image \(digest), so it cannot be the logo; nothing was changed. Store it: \
+                    concord branding set --logo FILE
+                    """
+                )
+                throw ExitCode.answerIsNo
             }
         }
 
