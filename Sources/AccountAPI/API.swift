@@ -176,7 +176,7 @@ package struct API: Sendable {
             table.add(.get, path, target)
         }
         for file in PageFile.all + PageFile.challenge(challenge) + (development == nil ? [] : PageFile.development) {
-            addOwn(file.path) { request in file.response(to: request.http) }
+            addOwn(file.path) { request in file.response(to: request.http, service.branding) }
             guard file.path.hasSuffix("/auth/handler") else { continue }
             let target = Edge.Target(
                 handler: { request in try file.response(toPost: request.http) },
@@ -184,6 +184,9 @@ package struct API: Sendable {
                 path: file.path
             )
             table.add(.post, file.path, target)
+        }
+        for file in BrandFile.allCases {
+            addOwn(file.path) { request in try await file.response(to: request.http, service) }
         }
         addOwn(Self.healthPath) { _ in .text("ok\n", status: .ok) }
         addOwn(Self.readinessPath) { _ in

@@ -9,7 +9,8 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// A file of the pages for people: part of the program, the same for every reader, and without secrets. Secrets are
+/// A file of the pages for people: part of the program, the same for every reader, and without secrets. A page shows the
+/// branding of the project (`BrandedPage`). Secrets are
 /// after the `#` of a page's address, or in the browser; only the pages' scripts use them (ADR 0022, ADR 0033).
 ///
 /// The pages also load while the database is down: their scripts then show that, in the reader's language.
@@ -30,6 +31,8 @@ struct PageFile: Sendable {
 
     let path: String
     private let body: ByteBuffer
+    /// The text of a page that shows the project's branding; `nil` for every other file.
+    private let brandedText: String?
     /// An entity tag that changes with the content (RFC 9110 §8.8.3).
     private let entityTag: String
     private let headers: HTTPHeaders
@@ -37,7 +40,10 @@ struct PageFile: Sendable {
     private init(_ path: String, _ contentType: String, _ bytes: [UInt8], _ kind: Kind) {
         self.path = path
         body = ByteBuffer(bytes: bytes)
-        entityTag = "\"\(Base64URL.encode(Array(SHA256.hash(data: bytes))))\""
+        brandedText =
+            contentType.hasPrefix("text/html") && bytes.contains("<!--brand:".utf8)
+            ? String(decoding: bytes, as: UTF8.self) : nil
+        entityTag = Self.entityTag(bytes)
         var headers: HTTPHeaders = [
             "Content-Type": contentType,
             "Content-Security-Policy": Self.contentSecurityPolicy(kind),
@@ -180,13 +186,23 @@ struct PageFile: Sendable {
     private static let postedBytesMax = 16 * 1024
 
     /// The file, or 304 if the client has it already (RFC 9110 §13.1.2).
-    func response(to request: ServerRequest) -> ServerResponse {
-        // A proxy that compresses makes the tag weak.
-        let held = request.headers[canonicalForm: "If-None-Match"]
-        if held.contains(where: { $0 == entityTag || $0 == "W/" + entityTag }) {
-            return ServerResponse(status: .notModified, headers: headers)
+    ///
+    /// - `branding`: `.none` before the database is read for the first time.
+    func response(to request: ServerRequest, _ branding: Branding) -> ServerResponse {
+        guard let brandedText, branding != .none else {
+            if request.holds(entityTag) { return ServerResponse(status: .notModified, headers: headers) }
+            return ServerResponse(status: .ok, headers: headers, body: body)
         }
-        return ServerResponse(status: .ok, headers: headers, body: body)
+        let page = Array(BrandedPage(branding, path: path).html(brandedText).utf8)
+        let tag = Self.entityTag(page)
+        var headers = headers
+        headers.replaceOrAdd(name: "ETag", value: tag)
+        if request.holds(tag) { return ServerResponse(status: .notModified, headers: headers) }
+        return ServerResponse(status: .ok, headers: headers, body: ByteBuffer(bytes: page))
+    }
+
+    private static func entityTag(_ bytes: [UInt8]) -> String {
+        "\"\(Base64URL.encode(Array(SHA256.hash(data: bytes))))\""
     }
 }
 

@@ -22,6 +22,12 @@ package final class ServiceHandle: Sendable {
         set { current.withLock { $0 = newValue } }
     }
 
+    /// The branding of pages; none while the server is not ready.
+    var branding: Branding {
+        guard case .ready(let operations, _) = state else { return .none }
+        return operations.project.settings.branding
+    }
+
     /// The reason why the server is not ready; `nil` if it is ready.
     func reasonNotReady() async -> String? {
         switch state {

@@ -27,6 +27,7 @@ package struct AccountOperations: Sendable {
     package var userAgent: String?
     let metrics: OperationMetrics
     package var spans: Spans
+    let logos = LogoCache()
     /// `nil` in production, where codes cannot be listed.
     let answeredLinks: ReturnedLinks?
 

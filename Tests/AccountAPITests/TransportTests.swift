@@ -29,6 +29,7 @@ struct TransportTests {
             // Providers that answer by a form post it there.
             if file.path.hasSuffix("/auth/handler") { text += "POST \(file.path) (page)\n" }
         }
+        for file in BrandFile.allCases { text += "GET \(file.path) (branding)\n" }
         for path in API.ownPaths { text += "GET \(path) (health)\n" }
         for missing in UnimplementedPath.all {
             text += "POST \(missing.path) (unimplemented)\n"

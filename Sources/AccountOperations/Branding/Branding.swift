@@ -40,6 +40,11 @@ package struct Branding: Sendable, Hashable {
 
     package static let none = Branding(stored: .object([:]))
 
+    /// Digest of the logo of a place; the one of the other place if only that is set.
+    package func logo(_ place: LogoPlace) -> String? {
+        logos[place] ?? logos[place == .light ? .dark : .light]
+    }
+
     /// The line of a kind in `language`, else in English, with the language it is in.
     package func text(_ kind: BrandingLine, in language: String) -> (text: String, language: String)? {
         for candidate in [language, "en"] {
@@ -104,10 +109,7 @@ package enum BrandingLine: String, Sendable, Hashable, CaseIterable {
 extension LogoImage {
     /// SHA-256 of the content, in lower-case hexadecimal digits.
     package var digest: String {
-        SHA256.hash(data: bytes).reduce(into: "") { text, byte in
-            let digits = String(byte, radix: 16)
-            text += digits.utf8.count == 1 ? "0" + digits : digits
-        }
+        Hexadecimal.encode(Array(SHA256.hash(data: bytes)))
     }
 
     package func stored(at now: Timestamp) -> ProjectImage {

@@ -154,7 +154,7 @@ extension Branding {
             values["ON_ACCENT_DARK"] = dark.onAccent.text
         }
         // The digest makes mail programs fetch a new logo. The old mails' address shows the new one too.
-        if let base, let digest = logos[.light] {
+        if let base, let digest = logo(.light) {
             values["LOGO_URL"] = "\(base)\(LogoPlace.light.path)?v=\(digest.prefix(8))"
         }
         values["FOOTER"] = text(.footer, in: language)?.text

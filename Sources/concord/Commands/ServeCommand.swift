@@ -64,7 +64,7 @@ struct ServeCommand: ReportingCommand {
                 developmentNumbers: nil,
                 channels: { project in
                     let channels: [(any OutboxChannel)?] = [
-                        configuration.mail?.channel(project), configuration.messages.channel(),
+                        configuration.mail?.channel(project, publicURL: configuration.listen.publicURL), configuration.messages.channel(),
                         configuration.applePush.channel(),
                     ]
                     return channels.compactMap(\.self)
@@ -113,8 +113,8 @@ extension Sealer {
 }
 
 extension MailConfiguration {
-    func channel(_ project: ProjectCache) -> any OutboxChannel {
-        MailChannel(SMTPRelay(relay), from: sender, templates: templates, project: project)
+    func channel(_ project: ProjectCache, publicURL: String?) -> any OutboxChannel {
+        MailChannel(SMTPRelay(relay), from: sender, templates: templates, project: project, publicURL: publicURL)
     }
 }
 
