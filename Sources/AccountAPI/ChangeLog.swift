@@ -39,9 +39,9 @@ extension Route {
     /// False if the route only reads, signs in, or issues a session cookie.
     fileprivate var changes: Bool { method != .get && !Self.namesWithoutChange.contains(name) }
 
-    /// True if the route changes settings, providers, the policy or webhooks, not accounts.
+    /// True if the route changes settings, providers, the policy, branding or webhooks, not accounts.
     fileprivate var changesProject: Bool {
-        ["config", "Configs", "policy", "webhooks"].contains { path.contains($0) }
+        ["config", "Configs", "policy", "webhooks", "/branding/"].contains { path.contains($0) }
     }
 
     /// The routes for administrators with a method that usually changes something.

@@ -395,6 +395,11 @@ PROJECT = "/v1/projects/{project}"
 FACTORS = "/v2/accounts/mfa"
 RELYING = "/identitytoolkit/v3/relyingparty/"
 CONCORD = "/concord/v1/"
+# A PNG image of 16 × 16 pixels.
+LOGO = (
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mPg"
+    "SvMhCTGMahjVMHw1AACx4bwBwbiMCwAAAABJRU5ErkJggg=="
+)
 
 #: Shapes by method and first path. A route without a shape gets an empty body.
 SHAPES = {
@@ -494,6 +499,10 @@ SHAPES = {
     ),
     f"GET {CONCORD}policy": lambda world: Shape(query=[("version", world.pick("1", "2"))]),
     f"PUT {CONCORD}policy": policy,
+    f"PUT {CONCORD}branding/{{logo}}": lambda world: Shape(
+        {"image": world.pick(LOGO, LOGO[:40], "PHN2Zy8+")}, captures={"logo": world.pick("logo", "logoDark", "other")}
+    ),
+    f"DELETE {CONCORD}branding/{{logo}}": lambda world: Shape(captures={"logo": world.pick("logo", "logoDark")}),
     f"GET {CONCORD}account/methods": of_session(),
     f"DELETE {CONCORD}account/methods/{{method}}": of_session(),
     f"GET {CONCORD}account/sessions": of_session(),

@@ -6,7 +6,7 @@
 // short code in the mail and exchanges it. A sign-in code goes to the app only when the person presses the button that
 // names its host: a mail gateway that runs scripts presses no buttons.
 
-import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
 
 const file = async (path) => (await fetch(new URL(path, import.meta.url))).json();
 const { languages, strings } = await file("action.json");
@@ -365,8 +365,9 @@ function built(name) {
 // The string `name` with its placeholders filled. The name itself may have placeholders.
 function text(name) {
   const places = {
-    // The host as the browser parses it, so that look-alike characters are not shown.
+    app: () => app ?? strings[language].app,
     created: () => shownDate(code.concord.account.createTime, { timeStyle: "short" }),
+    // The host as the browser parses it, so that look-alike characters are not shown.
     destination: () => new URL(link.continueUrl).host,
     email: () => code.email,
     kept: () => shownDate(keptUntil()),
@@ -376,7 +377,7 @@ function text(name) {
     rules: () => rules(),
   };
   const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
-  return name === "{rules}" ? rules() : filled(strings[language][filled(name)]);
+  return name === "{rules}" ? rules() : filled(spaced(strings[language][filled(name)], language));
 }
 
 // The requirements for a new password, from the policy of the project.

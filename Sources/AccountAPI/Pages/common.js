@@ -2,6 +2,16 @@
 
 const byId = (id) => document.getElementById(id);
 
+// The name of the app, which the server writes into the page; null if the project has none.
+export const app = document.body.dataset.app ?? null;
+
+// Puts spaces around the name of the app in languages that write none between words.
+export function spaced(pattern, language) {
+  if (!app || language === "en") return pattern;
+  const before = pattern.replace(/(?<=[\p{L}\p{M}])\{app\}/gu, " {app}");
+  return before.replace(/\{app\}(?=[\p{L}\p{M}])/gu, "{app} ");
+}
+
 // The first wanted language that exists. Any kind of Chinese is closer than English.
 export function preferredLanguage(wanted, known) {
   const primary = (tag) => String(tag ?? "").toLowerCase().split("-")[0];
@@ -42,7 +52,7 @@ export function fill(language, text, problem, status) {
   for (const part of byId("step").querySelectorAll("[data-text]")) part.textContent = text(part.dataset.text);
   byId("problem").textContent = problem ? text(problem) : "";
   byId("status").textContent = status ? text(status) : "";
-  document.title = `${document.querySelector("h1")?.textContent ?? "…"} · ${location.host}`;
+  document.title = `${document.querySelector("h1")?.textContent ?? "…"} · ${app ?? location.host}`;
   byId("languages").setAttribute("aria-label", text("languages"));
   for (const button of byId("languages").children) button.setAttribute("aria-pressed", button.lang === language);
 }

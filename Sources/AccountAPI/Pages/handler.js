@@ -5,7 +5,7 @@
 // Between the two runs, the session storage of this window holds the request of the app. An answer that was not
 // requested in this window finds no request and is dropped.
 
-import { preferredLanguage } from "./common.js";
+import { app, preferredLanguage, spaced } from "./common.js";
 import { appAddress, isApp } from "./native.js";
 
 const kept = "concord:sign-in";
@@ -254,24 +254,28 @@ function ownFrame(request) {
 
 // Display
 
+function text(name, language) {
+  return spaced(strings[language][name], language).replaceAll("{app}", () => app ?? strings[language].app);
+}
+
 function say(name, address) {
   const language = preferredLanguage([query.get("hl"), ...navigator.languages], Object.keys(strings));
   document.documentElement.lang = language;
   const isBusy = name === "busy";
   document.querySelector("main").setAttribute("aria-busy", isBusy);
-  const text = document.createElement("p");
-  text.setAttribute("role", "status");
-  text.textContent = strings[language][name];
+  const paragraph = document.createElement("p");
+  paragraph.setAttribute("role", "status");
+  paragraph.textContent = text(name, language);
   const heading = document.createElement("h1");
   heading.textContent = strings[language].title;
   if (address) {
     const link = document.createElement("a");
     link.href = address;
-    link.textContent = strings[language][name];
-    text.replaceChildren(link);
+    link.textContent = text(name, language);
+    paragraph.replaceChildren(link);
   }
   const isFailure = !["busy", "done", "return"].includes(name);
-  document.getElementById("step").replaceChildren(...(isFailure ? [heading, text] : [text]));
+  document.getElementById("step").replaceChildren(...(isFailure ? [heading, paragraph] : [paragraph]));
 }
 
 // Shows the failure to the person, and reports it to the app if the app is authorized.
@@ -280,7 +284,7 @@ async function fail(error) {
   say(known.text);
   if (!receiver || !known.code || known.text === "no-receiver") return;
   try {
-    await deliver(receiver, { error: { code: known.code, message: strings.en[known.text] } });
+    await deliver(receiver, { error: { code: known.code, message: text(known.text, "en") } });
   } catch {
     say(known.text);
   }

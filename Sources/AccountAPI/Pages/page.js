@@ -10,7 +10,7 @@
 // The page ignores the tokens of the session that resolving creates: people go back to the app and sign in. The page
 // stores the suspended sign-in methods with the secrets, so that a reload shows them again.
 
-import { build, fill, markBusy, offerLanguages, preferredLanguage } from "./common.js";
+import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
 
 const { languages, names, strings } = await (await fetch(new URL("strings.json", import.meta.url))).json();
 const api = new URL("concord/v1/conflict", document.baseURI).href;
@@ -323,6 +323,7 @@ function suspendedItems() {
 // `suspension`: the suspended method that the string describes, or null.
 function text(name, suspension = null) {
   const places = {
+    app: () => app ?? strings[language].app,
     attempts: () => conflict.proof?.attemptsLeft ?? 0,
     email: () => conflict.email,
     kept: () => time((suspension ?? stopping()[0]).expireTime, { dateStyle: "long" }),
@@ -334,7 +335,7 @@ function text(name, suspension = null) {
     until: () => time(conflict.proof.expireTime, { timeStyle: "short" }),
   };
   const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => places[place]());
-  return name.startsWith("{") ? filled(name) : filled(strings[language][filled(name)]);
+  return name.startsWith("{") ? filled(name) : filled(spaced(strings[language][filled(name)], language));
 }
 
 // The display name of a sign-in method. Providers that a project has registered itself have only an id.
