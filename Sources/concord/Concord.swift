@@ -26,6 +26,7 @@ struct Concord: AsyncParsableCommand {
             DoctorCommand.self,
             HealthcheckCommand.self,
             ProjectCommand.self,
+            BrandingCommand.self,
             ProvidersCommand.self,
             ServiceAccountCommand.self,
             OutboxCommand.self,

@@ -148,8 +148,9 @@ private struct PolicyFileReading {
         case .list(let element, _):
             return zip(given.array ?? [], read.array ?? []).lazy
                 .compactMap { member(of: $0, missingFrom: $1, within: element) }.first
-        case .bool, .integer, .limit, .longInteger, .decimal, .text, .choice, .domain, .authorizedDomain, .region,
-            .testPhoneNumbers, .emailTrust, .conflictProofs, .unavailable:
+        case .bool, .integer, .limit, .longInteger, .decimal, .text, .line, .plainText, .accentColor, .link,
+            .imageDigest, .choice, .domain, .authorizedDomain, .region, .testPhoneNumbers, .emailTrust, .conflictProofs,
+            .unavailable:
             return nil
         }
     }

@@ -145,7 +145,8 @@ struct Setup: Sendable {
             switch outcome {
             case .applied, .inForce: return steps
             case .otherVersion: continue
-            case .missingProject, .providerNotRegistered, .testPhoneNumberInUse: throw StartupFailure.noProject
+            case .missingProject, .providerNotRegistered, .testPhoneNumberInUse, .imageMissing:
+                throw StartupFailure.noProject
             }
         }
         throw StartupFailure("the policy changes all the time; run the command again", .answerIsNo)
