@@ -18,6 +18,8 @@ package struct DevelopmentRoutes: Sendable {
         .emulatorConfig,
         .changeEmulatorConfig,
         .deleteAllAccounts,
+        .brandingPreview,
+        .brandingPreviewMail,
         // The next one goes here.
     ]
 

@@ -30,7 +30,7 @@ extension AccountOperations {
     private static let inboxMessagesMax: Int64 = 100
 
     /// The built-in templates.
-    private static let inboxTemplates = Result { try MailTemplates() }
+    static let inboxTemplates = Result { try MailTemplates() }
 
     /// The newest waiting mails and messages, newest first, as they would be sent. Links lead to the pages for people,
     /// even if test suites get other links. For development: it opens sealed messages.

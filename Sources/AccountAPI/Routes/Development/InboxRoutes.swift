@@ -29,7 +29,7 @@ extension Route {
         return .object { _ in }
     }
 
-    /// The HTML of a mail, which runs no scripts and loads nothing. Development only.
+    /// The HTML of a mail, which runs no scripts and loads only the project's logo. Development only.
     static let inboxMail = Route(.get, "/inbox/messages/{message}", access: .anyone) { request in
         let message = try await request.operations.inbox(tenant: request.tenant)
             .first { $0.id == request.captures["message"] }
@@ -39,7 +39,7 @@ extension Route {
         var response = APIResponse(json: Array(page.utf8))
         response.contentType = "text/html; charset=utf-8"
         response.contentSecurityPolicy =
-            "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'self'; "
+            "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'none'; frame-ancestors 'self'; "
             + "sandbox allow-popups allow-popups-to-escape-sandbox"
         return response
     }
