@@ -198,7 +198,7 @@ import Testing
                 #expect(try await api.send(method, "/concord/v1/branding/logo").status == 401)
             }
         }
-        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+        try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             let image: JSONValue = ["image": .string(LogoFixture.png.base64)]
             #expect(try await send(api, .put, "logo", image, ifMatch: #""1""#).headers[.eTag] == #""2""#)
             #expect(try await send(api, .put, "logoDark", image, ifMatch: #""1""#).status == 412)

@@ -86,6 +86,51 @@ struct MailTemplatesTests {
         try golden.expect(mail.html, matches: "conflict-proof.html")
     }
 
+    private static let branding = [
+        "ACCENT": "#0a664c", "ON_ACCENT": "#ffffff", "ACCENT_DARK": "#51927f", "ON_ACCENT_DARK": "#000000",
+        "LOGO_URL": "https://id.example.com/__/auth/logo?v=0f4636c7", "FOOTER": "Acme & Sons, since 1899",
+        "SUPPORT_URL": "mailto:help@acme.example", "SUPPORT_LABEL": "Support",
+        "PRIVACY_URL": "https://acme.example/privacy?a=1&b=2", "PRIVACY_LABEL": "Privacy",
+        "TERMS_URL": "https://acme.example/terms", "TERMS_LABEL": "Terms",
+    ]
+
+    @Test func `a mail with branding matches the golden file`() throws {
+        var values = Self.everything
+        values.text.merge(Self.branding) { $1 }
+        let mail = try #require(try MailTemplates().render("CONFLICT_PROOF", in: ["en"], values))
+        try golden.expect(mail.html + mail.text, matches: "branded.txt")
+    }
+
+    @Test func `an operator's layout may use the branding, and without it every mail ends with the links as text`()
+        throws
+    {
+        var values = Self.everything
+        values.text.merge(Self.branding) { $1 }
+        let layout = "{{#LOGO_URL}}[{{LOGO_URL}}]{{/LOGO_URL}}{{$heading}}{{/heading}}{{$body}}{{/body}}{{FOOTER}}"
+        let own = try MailTemplates(files: [("layout.html", layout)])
+        let old = try MailTemplates(files: [("layout.html", "{{$heading}}{{/heading}}{{$body}}{{/body}}")])
+        for type in MailTemplates.types {
+            let mail = try #require(own.render(type, in: ["en"], values))
+            #expect(mail.html.hasPrefix("[https://id.example.com/__/auth/logo?v=0f4636c7]"))
+            #expect(mail.html.contains("Acme &amp; Sons"))
+            let plain = try #require(old.render(type, in: ["en"], values))
+            #expect(plain.text == mail.text && !plain.html.contains("acme.example"))
+            #expect(
+                plain.text.hasSuffix(
+                    """
+                    Acme & Sons, since 1899
+                    Support: help@acme.example
+                    Privacy: https://acme.example/privacy?a=1&b=2
+                    Terms: https://acme.example/terms
+
+                    """
+                )
+            )
+            let without = try #require(MailTemplates().render(type, in: ["en"], Self.everything))
+            #expect(mail.text.hasPrefix(without.text) && !without.html.contains("<img"))
+        }
+    }
+
     @Test(arguments: ["<script>", "\"\u{301} onclick=x", "'\u{301}", "<\u{301}b", "a & b", "{{LINK}}", "\r\nBcc: x"])
     func `values are escaped in HTML`(_ value: String) throws {
         var values = Self.everything
