@@ -115,6 +115,36 @@ import Testing
         #expect(thai[1] == "มีผู้ขอใช้ที่อยู่อีเมลของคุณที่ M")
     }
 
+    @Test func `a mail shows the logo only from a public https URL, and the language's line and links`() async throws {
+        let branding: JSONValue = [
+            "accentColor": "#0a664c", "logo": .string(String(repeating: "a", count: 64)),
+            "supportUrl": "https://acme.example/help", "texts": ["th": ["footer": "แอคมี"]],
+        ]
+        try await TestService.with(settings: ["concord": ["branding": branding]]) { service in
+            for (publicURL, hasLogo) in [
+                (nil, false), ("http://id.example.com", false), ("https://id.example.com/x", true),
+            ] {
+                let channel = MailChannel(
+                    NoRelay(),
+                    from: MailSender(
+                        from: try #require(Mailbox("m@example.com")),
+                        replyTo: nil,
+                        idDomain: "example.com"
+                    ),
+                    templates: try MailTemplates(),
+                    project: service.operations.project,
+                    publicURL: publicURL
+                )
+                let mail = Mail(template: .addressInUse, to: "a@example.com", email: "a@example.com", locale: "th")
+                let message = try #require(channel.message(mail, id: Self.id, createdAt: service.clock.now))
+                let logo = "src=\"https://id.example.com/x/__/auth/logo?v=aaaaaaaa\""
+                #expect(message.html.contains(logo) == hasLogo && message.html.contains("<img") == hasLogo)
+                #expect(message.html.contains("background: #0a664c") && message.html.contains(">ฝ่ายสนับสนุน</a>"))
+                #expect(message.text.hasSuffix("แอคมี\nฝ่ายสนับสนุน: https://acme.example/help\n"))
+            }
+        }
+    }
+
     @Test func `a message that is not a mail or has no address is refused`() async throws {
         let service = try TestService.shared
         let channel = try service.channel(NoRelay())
