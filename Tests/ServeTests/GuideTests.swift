@@ -169,4 +169,21 @@ struct GuideTests {
             }
         }
     }
+
+    @Test func `the commands of the guide to branding work`() async throws {
+        try await Folder.with { folder in
+            try await TestDatabase.with { database in
+                try await database.makeProject()
+                try Data(LogoFixture.png.bytes).write(to: URL(filePath: folder.path("logo.png")))
+                let output = try await Self.run(
+                    try Self.commands(of: "branding.md"),
+                    in: folder,
+                    ["CONCORD_DATABASE_URL": database.url]
+                )
+                for words in ["name", "Acme Bank", "texts.th.footer", "6.37:1", "#51927f"] {
+                    #expect(output.contains(words), "\(words): \(output)")
+                }
+            }
+        }
+    }
 }
