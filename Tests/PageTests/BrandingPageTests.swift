@@ -82,7 +82,7 @@ import Testing
 
             try await browser.press("ไทย")
             #expect(try await browser.text(".greeting").contains("ยินดีต้อนรับ"))
-            #expect(try await browser.text(".footer").contains("Acme & Sons"), "Thai has no line of its own")
+            #expect(try await browser.text(".footer").contains("Acme & Sons"), "Thai has no footer")
             #expect(try await browser.text(".links").contains("ฝ่ายสนับสนุน"))
             #expect(try await browser.text("main").contains("จาก Acme Bank"))
             try await browser.press("繁體中文")
