@@ -110,7 +110,7 @@ extension BrandingCommand {
 
                 EXAMPLES
                   concord branding set --name "Acme Bank" --logo acme.png --accent "#0a664c"
-                  concord branding set --support-url mailto:help@acme.example --privacy-url https://acme.example/privacy
+                  concord branding set --support-url mailto:help@acme.example --dry-run
                   concord branding set --language th --footer "Acme"
                 """
         )
