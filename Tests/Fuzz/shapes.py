@@ -558,6 +558,9 @@ SHAPES = {
         ("oobCode", world.one("oobCode")), ("apiKey", "any"), ("newPassword", "short"), ("continueUrl", "http://localhost/"),
     ]),
     "GET /inbox/messages/{message}": of_id(),
+    "GET /__/concord/branding/mails/{mail}": lambda world: Shape(
+        captures={"mail": world.pick("PASSWORD_RESET.th", "CONFLICT_PROOF.en", "none")}
+    ),
 }  # fmt: skip
 
 #: Routes that delete the accounts or the messages of all workers.
