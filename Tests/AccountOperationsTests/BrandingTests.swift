@@ -60,6 +60,7 @@ struct BrandingTests {
                     "branding": [
                         "accentColor": "#ffee00", "accentColorDark": "red}body{", "supportUrl": "javascript:alert(1)",
                         "privacyUrl": "mailto:a@acme.example", "termsUrl": 1,
+                        "logo": "\"><script>alert(1)</script>", "logoDark": "../x",
                         "texts": ["en": ["footer": "<script>", "greeting": 1], "th": "x"],
                     ],
                 ]

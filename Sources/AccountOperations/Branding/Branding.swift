@@ -20,7 +20,10 @@ package struct Branding: Sendable, Hashable {
     package init(stored: JSONValue) {
         let branding = stored[["concord", "branding"]]
         name = stored[["concord", "displayName"]]?.string.map(BrandingText.plainLine).flatMap { $0.isEmpty ? nil : $0 }
-        logos = LogoPlace.allCases.reduce(into: [:]) { $0[$1] = stored[$1.field.path]?.string }
+        logos = LogoPlace.allCases.reduce(into: [:]) { logos, place in
+            guard let digest = stored[place.field.path]?.string, BrandingText.isDigest(digest) else { return }
+            logos[place] = digest
+        }
         links = BrandingLink.allCases.reduce(into: [:]) { links, link in
             guard let text = branding?[link.rawValue]?.string else { return }
             if BrandingText.isWebLink(text) || link.allowsMail && BrandingText.isMailLink(text) { links[link] = text }

@@ -46,6 +46,11 @@ package enum BrandingText {
         return !address.utf8.contains { "?&%#,;".utf8.contains($0) } && EmailAddress(String(address)) != nil
     }
 
+    /// Returns true for 64 lower-case hexadecimal digits, which the name of a stored image has.
+    static func isDigest(_ text: String) -> Bool {
+        text.utf8.count == 64 && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+    }
+
     package static let linkBytesMax = 2048
 
     private static func isLinkText(_ text: String) -> Bool {

@@ -146,8 +146,7 @@ extension ProjectConfigType {
             }
             return value
         case .imageDigest:
-            guard let text = value.string, text.utf8.count == 64,
-                text.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+            guard let text = value.string, BrandingText.isDigest(text)
             else { return refuse("must be the SHA-256 of a stored logo, as 64 hexadecimal digits") }
             return value
         case .choice(let names, let unavailable):
