@@ -64,7 +64,8 @@ struct ServeCommand: ReportingCommand {
                 developmentNumbers: nil,
                 channels: { project in
                     let channels: [(any OutboxChannel)?] = [
-                        configuration.mail?.channel(project, publicURL: configuration.listen.publicURL), configuration.messages.channel(),
+                        configuration.mail?.channel(project, publicURL: configuration.listen.publicURL),
+                        configuration.messages.channel(),
                         configuration.applePush.channel(),
                     ]
                     return channels.compactMap(\.self)
