@@ -93,6 +93,30 @@ CREATE TABLE public.code_methods (
     CONSTRAINT code_methods_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
+CREATE TABLE public.conflict_returns (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    conflict_id bytea NOT NULL,
+    continue_url text NOT NULL,
+    state text,
+    code_challenge bytea,
+    session_id bytea,
+    code_hash bytea,
+    code_ends_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    given_session bytea,
+    CONSTRAINT conflict_returns_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT conflict_returns_check CHECK (((code_hash IS NULL) = (code_ends_at IS NULL))),
+    CONSTRAINT conflict_returns_check1 CHECK (((code_hash IS NULL) OR ((code_challenge IS NOT NULL) AND (session_id IS NOT NULL)))),
+    CONSTRAINT conflict_returns_check2 CHECK (((given_session IS NULL) OR (code_hash IS NOT NULL))),
+    CONSTRAINT conflict_returns_code_challenge_check CHECK ((length(code_challenge) = 32)),
+    CONSTRAINT conflict_returns_code_hash_check CHECK ((length(code_hash) = 32)),
+    CONSTRAINT conflict_returns_continue_url_check CHECK (((octet_length(continue_url) >= 1) AND (octet_length(continue_url) <= 2048))),
+    CONSTRAINT conflict_returns_given_session_check CHECK ((length(given_session) = 16)),
+    CONSTRAINT conflict_returns_session_id_check CHECK ((length(session_id) = 16)),
+    CONSTRAINT conflict_returns_state_check CHECK (((octet_length(state) >= 1) AND (octet_length(state) <= 512)))
+);
+
 CREATE TABLE public.conflicts (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -696,6 +720,9 @@ ALTER TABLE ONLY public.audit_steps
 ALTER TABLE ONLY public.code_methods
     ADD CONSTRAINT code_methods_pkey PRIMARY KEY (tenant_id, code_hash, method);
 
+ALTER TABLE ONLY public.conflict_returns
+    ADD CONSTRAINT conflict_returns_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
+
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
 
@@ -823,6 +850,8 @@ CREATE INDEX audit_steps_by_end ON public.audit_steps USING btree (kept_until);
 
 CREATE INDEX audit_steps_by_user ON public.audit_steps USING btree (plan_id, tenant_id, user_id);
 
+CREATE UNIQUE INDEX conflict_returns_by_code ON public.conflict_returns USING btree (tenant_id, code_hash) WHERE (code_hash IS NOT NULL);
+
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
 CREATE INDEX conflicts_by_time ON public.conflicts USING btree (tenant_id, opened_at, user_id, conflict_id);
@@ -910,6 +939,9 @@ ALTER TABLE ONLY public.audit_steps
 
 ALTER TABLE ONLY public.code_methods
     ADD CONSTRAINT code_methods_tenant_id_code_hash_fkey FOREIGN KEY (tenant_id, code_hash) REFERENCES public.one_time_codes(tenant_id, code_hash) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.conflict_returns
+    ADD CONSTRAINT conflict_returns_tenant_id_user_id_conflict_id_fkey FOREIGN KEY (tenant_id, user_id, conflict_id) REFERENCES public.conflicts(tenant_id, user_id, conflict_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

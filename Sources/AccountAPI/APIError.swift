@@ -295,7 +295,7 @@ extension APIError {
     /// The status of a problem document.
     static func status(of type: ProblemType) -> HTTPResponse.Status {
         switch type {
-        case .invalidPolicy, .malformedRequest, .refused: .badRequest
+        case .codeUnusable, .invalidPolicy, .malformedRequest, .refused: .badRequest
         case .insufficientUserAuthentication, .invalidSession: .unauthorized
         case .foreignPage, .proofNotOffered, .proofRequired, .wrongProof, .userDisabled, .providerDisabled,
             .secondFactorRequired:

@@ -12,7 +12,7 @@ extension Denial {
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
         // Only Concord's own routes have these denials, and answer them with problems.
-        case .answeredBefore, .webhook, .merge: .unexpected
+        case .answeredBefore, .sessionCode, .webhook, .merge: .unexpected
         case .idempotencyKeyReused: .invalidArgument("The Idempotency-Key belongs to another request.")
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)

@@ -7,6 +7,7 @@ import JSON
 /// `docs/reference/errors.md` explains each.
 enum ProblemType: String, CaseIterable, Sendable {
     case choicesNeeded = "choices-needed"
+    case codeUnusable = "code-unusable"
     case conflictClosed = "conflict-closed"
     case conflictExpired = "conflict-expired"
     case conflictUnknown = "conflict-unknown"
@@ -44,6 +45,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     var title: String {
         switch self {
         case .choicesNeeded: "The merge needs choices"
+        case .codeUnusable: "The code cannot be used"
         case .conflictClosed: "The conflict is closed"
         case .conflictExpired: "The conflict has expired"
         case .conflictUnknown: "The conflict does not exist"
@@ -184,6 +186,7 @@ extension Denial {
         case .usersLockedOut(let users): Problem(users)
         case .idempotencyKeyReused: Problem(.idempotencyKeyReused)
         case .conflict(let refusal): refusal.problem
+        case .sessionCode(let refusal): refusal.problem
         case .webhook(let denial): denial.problem
         case .merge(let denial): denial.problem
         case .versionMismatch: Problem(.versionMismatch)
@@ -213,6 +216,17 @@ extension ConflictRefusal {
         case .refused(.userDisabled): Problem(.userDisabled)
         case .refused(.federatedIdentityAlreadyLinked): Problem(.identityInUse)
         case .refused(let refusal): Problem(refusal.apiError)
+        }
+    }
+}
+
+extension SessionCodeRefusal {
+    fileprivate var problem: Problem {
+        switch self {
+        case .unusable: Problem(.codeUnusable, "Sign in, or resolve a new conflict.")
+        case .wrongVerifier: Problem(.wrongProof, "`codeVerifier` does not match the challenge.")
+        case .tooManyAttempts: Problem(.tooManyAttempts)
+        case .userDisabled: Problem(.userDisabled)
         }
     }
 }

@@ -201,7 +201,7 @@ extension AccountOperations {
 
     /// - `named`: the session to end, or the one to spare.
     /// - Returns: `true` if there was a session to end.
-    private func end(
+    func end(
         _ sessions: SessionsToEnd,
         _ named: [UInt8]?,
         of user: UserRecord,

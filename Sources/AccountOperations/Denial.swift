@@ -12,6 +12,8 @@ package enum Denial: Error, Sendable, Hashable {
     case invalidPendingToken
     /// The conflict does not allow this action now.
     case conflict(ConflictRefusal)
+    /// The code does not hand a session over. Only on Concord's own routes.
+    case sessionCode(SessionCodeRefusal)
     /// The caller has seen another version of what the request changes.
     case versionMismatch
     /// The session's sign-in is too old for the operation. Only on Concord's own routes.

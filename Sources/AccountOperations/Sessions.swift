@@ -25,7 +25,7 @@ struct SessionOrigin: Sendable, Hashable {
 
 /// A session that an operation is about to open, with its refresh token. Made once per request.
 struct NewSession: Sendable {
-    private let id: [UInt8]
+    let id: [UInt8]
     private let secret: [UInt8]
     private let signInProvider: String
     private let secondFactor: SessionRecord.SecondFactor?

@@ -343,6 +343,19 @@ def policy(world):
     })  # fmt: skip
 
 
+# The verifier and the challenge of RFC 7636, appendix B.
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+
+def way_back(world):
+    return {
+        "continueUrl": world.pick("http://localhost:3000/back", "https://localhost/?a=b#c"),
+        "state": "state",
+        "codeChallenge": CHALLENGE,
+    }
+
+
 def of_conflict(body=None):
     """Returns the shape for a route whose bearer token is the handle of a conflict."""
 
@@ -488,6 +501,11 @@ SHAPES = {
     )),
     f"POST {CONCORD}conflict:resolve": of_conflict(lambda world: {"proofToken": world.one("proofToken")}),
     f"POST {CONCORD}conflict:decline": of_conflict(lambda world: {}),
+    f"POST {CONCORD}conflict/return": of_conflict(way_back),
+    f"POST {CONCORD}conflict/return:issueCode": of_conflict(lambda world: {"idToken": world.one("idToken")}),
+    f"POST {CONCORD}session:exchange": lambda world: Shape(
+        {"code": world.one("concordCode", "x" * 43), "codeVerifier": world.pick(VERIFIER, "v" * 43)}, fields=idempotency(world)
+    ),
     f"POST {CONCORD}emailCode:disown": lambda world: Shape({"oobCode": world.one("oobCode")}),
     f"POST {CONCORD}shortCode:exchange": lambda world: Shape({
         "requestType": world.pick("PASSWORD_RESET", "EMAIL_SIGNIN"), "email": world.email(), "code": world.one("shortCode", "12345678"),
@@ -721,7 +739,14 @@ def story_conflict(world):
     world.learn(listed)
     proof = {"code": world.one("code")} if world.rng.random() < 0.5 else {"linkSecret": world.one("linkSecret")}
     yield f"POST {CONCORD}conflict/proof:complete", Shape(proof, bearer=handle)
+    yield f"POST {CONCORD}conflict/return", Shape(way_back(world), bearer=handle)
     yield f"POST {CONCORD}conflict:resolve", Shape({"proofToken": world.one("proofToken")}, bearer=handle)
+    issued = yield f"POST {CONCORD}conflict/return:issueCode", Shape({"idToken": world.one("idToken")}, bearer=handle)
+    for code in re.findall(r"concordCode=([\w-]+)", json.dumps(issued)):
+        world.kept["concordCode"].append(code)
+    code = {"code": world.one("concordCode", "x" * 43), "codeVerifier": VERIFIER}
+    yield f"POST {CONCORD}session:exchange", Shape(code)
+    yield f"POST {CONCORD}session:exchange", Shape(code)
     yield f"POST {CONCORD}conflict:decline", Shape({}, bearer=handle)
     yield f"GET {CONCORD}account/methods", Shape(bearer=world.one("idToken"))
 

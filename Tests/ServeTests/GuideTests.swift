@@ -186,4 +186,13 @@ struct GuideTests {
             }
         }
     }
+
+    @Test func `the commands of the guide to the conflict page get the session`() async throws {
+        try await Folder.with { folder in
+            let commands = try Self.commands(of: "conflict-page.md").replacing("9099", with: String(try freePort()))
+            let output = try await Self.run("trap 'kill %1; wait' EXIT\n" + commands, in: folder)
+            #expect(output.contains("concordConflict=resolved&state="), "\(output)")
+            #expect(output.contains(#"{"localId":""#) && output.contains(#""expiresIn":"3600"}"#), "\(output)")
+        }
+    }
 }

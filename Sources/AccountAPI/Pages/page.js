@@ -7,8 +7,12 @@
 // - linkSecret: from a mailed link; proves the conflict once the person has agreed;
 // - proofToken: the answer to the proof; resolves the conflict.
 //
-// The page ignores the tokens of the session that resolving creates: people go back to the app and sign in. The page
-// stores the suspended sign-in methods with the secrets, so that a reload shows them again.
+// The app may send where it waits: `#handle=…&continueUrl=…&state=…&codeChallenge=…`. The page gives these to Concord,
+// which checks them and stores them with the conflict, so that the mailed link has them on any device. The page ends
+// with a button that leads there. If the conflict was resolved here, the button requests a code, by which the app gets
+// the session. The session's ID token is never stored (ADR 0103).
+//
+// The page stores the suspended sign-in methods with the secrets, so that a reload shows them again.
 
 import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
 
@@ -35,6 +39,10 @@ let language = kept.language ?? preferredLanguage(navigator.languages, Object.ke
 // The conflict as last read and its entity tag, or null.
 let conflict = null;
 let version = null;
+// The way back to the app, or null.
+let wayBack = null;
+// The ID token of the session that resolving the conflict here has opened, or null.
+let idToken = null;
 // The type of the problem that prevents reading or resolving the conflict.
 let reason = null;
 // The names of the strings for the problem and the status.
@@ -62,12 +70,25 @@ function forgetProof() {
   keep({ linkSecret: undefined, proofToken: undefined });
 }
 
-// Reads `#handle=…&proof=…` of a mailed link, or `#HANDLE` of an app, and removes it from the address.
+// Reads `#handle=…&proof=…` of a mailed link, or `#HANDLE` or `#HANDLE&continueUrl=…` of an app, and removes it from
+// the address.
 function takeFragment() {
   const fragment = location.hash.slice(1);
   if (!fragment) return;
-  const fields = new URLSearchParams(fragment.includes("=") ? fragment : { handle: fragment });
-  keep({ handle: fields.get("handle"), linkSecret: fields.get("proof"), proofToken: undefined });
+  const fields = new URLSearchParams(fragment.split("&", 1)[0].includes("=") ? fragment : `handle=${fragment}`);
+  const continueUrl = fields.get("continueUrl");
+  keep({
+    handle: fields.get("handle"),
+    linkSecret: fields.get("proof"),
+    proofToken: undefined,
+    wayBack: continueUrl
+      ? {
+        continueUrl,
+        state: fields.get("state") ?? undefined,
+        codeChallenge: fields.get("codeChallenge") ?? undefined,
+      }
+      : undefined,
+  });
 }
 
 // The API
@@ -122,13 +143,28 @@ function content(answer, response) {
 function take({ content, version: tag }) {
   conflict = content.conflict ?? content;
   version = tag;
+  // Only a read has the way back.
+  if (!content.conflict) wayBack = conflict.return ?? null;
   reason = ["expired", "superseded"].includes(conflict.state) ? `conflict-${conflict.state}` : null;
   if (content.proofToken) keep({ linkSecret: undefined, proofToken: content.proofToken });
   if (!["open", "proven"].includes(conflict.state)) forgetProof();
 }
 
 async function read() {
+  await sendWayBack();
   take(await call("GET"));
+}
+
+// Stores the page of the app with the conflict. Without it, or if it is refused, people find their own way back.
+async function sendWayBack() {
+  if (!kept.wayBack) return;
+  try {
+    await call("POST", "/return", kept.wayBack);
+  } catch (error) {
+    if (["offline", "unavailable"].includes(typeOf(error))) throw error;
+    console.warn(`continueUrl: ${typeOf(error)}`);
+  }
+  keep({ wayBack: undefined });
 }
 
 // Actions
@@ -157,11 +193,13 @@ const actions = {
     keep({ suspended: conflict.suspended });
     const { content } = await call("POST", ":resolve", { proofToken: kept.proofToken });
     keep({ suspended: content.suspended });
+    idToken = content.idToken;
     await read();
   },
 
   async decline() {
-    take(await call("POST", ":decline", {}));
+    await call("POST", ":decline", {});
+    await read();
   },
 
   retry: read,
@@ -246,12 +284,37 @@ function show() {
   const isFirst = shown === null;
   const isNew = next !== shown;
   shown = next;
-  if (isNew) byId("step").replaceChildren(build(next, (part) => (conditions[part] ?? (() => conflict[part]))(), act));
+  if (isNew) byId("step").replaceChildren(built(next));
   say();
   // Moves the focus to the change, for people who cannot see it.
   if (isNew && !isFirst) document.querySelector("h1").focus();
   markField(["problem.code-incomplete", "problem.wrong-proof.check"].includes(problem));
   if (problem) byId("problem").scrollIntoView({ block: "nearest" });
+}
+
+function built(name) {
+  const view = build(name, (part) => (conditions[part] ?? (() => conflict[part]))(), act);
+  for (const link of view.querySelectorAll("[data-back]")) {
+    link.href = wayBack.url;
+    link.addEventListener("click", goBack);
+  }
+  return view;
+}
+
+// Takes a code for the session along, which expires a minute later: so it is requested now. Without it, people sign in.
+async function goBack(event) {
+  if (!idToken || !wayBack.givesCode) return;
+  event.preventDefault();
+  if (isBusy) return;
+  setBusy(true);
+  let { url } = wayBack;
+  try {
+    ({ url } = (await call("POST", "/return:issueCode", { idToken })).content);
+  } catch (error) {
+    console.warn(`session code: ${typeOf(error)}`);
+  }
+  setBusy(false);
+  location.assign(url);
 }
 
 function markField(isWrong) {
@@ -269,6 +332,8 @@ const conditions = {
   deleting: () => stopping().length > 0 && !stopping()[0].expireTime,
   replacing: () => conflict.replaced?.length > 0,
   suspended: () => kept.suspended?.length > 0,
+  returning: () => wayBack !== null,
+  staying: () => wayBack === null,
 };
 
 // The sign-in methods that connecting suspends.
@@ -325,6 +390,8 @@ function text(name, suspension = null) {
   const places = {
     app: () => app ?? strings[language].app,
     attempts: () => conflict.proof?.attemptsLeft ?? 0,
+    // The host as the browser parses it, so that look-alike characters are not shown.
+    destination: () => new URL(wayBack.url).host,
     email: () => conflict.email,
     kept: () => time((suspension ?? stopping()[0]).expireTime, { dateStyle: "long" }),
     kind: () => conflict.kind,
@@ -387,7 +454,7 @@ async function begin() {
   takeFragment();
   turn += 1;
   looks = 0;
-  version = problem = status = null;
+  version = problem = status = wayBack = idToken = null;
   setBusy(true);
   try {
     await read();

@@ -87,7 +87,47 @@ extension Route {
     }
 }
 
+extension Route {
+    private static let returnPath = "/concord/v1/conflict/return"
+
+    /// `POST /concord/v1/conflict/return`: stores the app's page, to which the page of the conflict returns.
+    static let setConflictReturn = Route(.post, returnPath, access: .anyone) { request in
+        let handle = try request.conflictHandle()
+        let destination = try request.conflictReturn()
+        return try await request.answer(boundTo: handle, as: APIResponse.wayBack) { idempotent in
+            try await request.operations.setReturn(destination, of: handle, request.change(idempotent))
+        }
+    }
+
+    /// `POST /concord/v1/conflict/return:issueCode`: the app's page with a code for the session that resolved the
+    /// conflict.
+    static let issueSessionCode = Route(.post, returnPath + ":issueCode", access: .anyone) { request in
+        let handle = try request.conflictHandle()
+        guard let idToken = try request.body.nonEmptyString("idToken") else {
+            throw Problem(.malformedRequest, "`idToken` is required.")
+        }
+        return try await request.answer(boundTo: handle, as: APIResponse.wayBack) { idempotent in
+            try await request.operations.issueSessionCode(handle, idToken: idToken, request.change(idempotent))
+        }
+    }
+}
+
 extension APIRequest {
+    fileprivate func conflictReturn() throws -> ConflictReturn {
+        guard let continueURL = try body.nonEmptyString("continueUrl") else {
+            throw Problem(.malformedRequest, "`continueUrl` is required.")
+        }
+        do {
+            return try ConflictReturn(
+                continueURL: continueURL,
+                state: try body.nonEmptyString("state"),
+                codeChallenge: try body.nonEmptyString("codeChallenge")
+            )
+        } catch let defect as ConflictReturn.Defect {
+            throw Problem(.malformedRequest, defect.detail)
+        }
+    }
+
     fileprivate func conflictHandle() throws(Problem) -> String {
         guard let bearerToken else {
             throw Problem(.conflictUnknown, "The handle of a conflict is required: Authorization: Bearer HANDLE")
@@ -117,6 +157,10 @@ extension APIResponse {
         .object(version: view.version) { writer in writer.fields(of: view) }
     }
 
+    @Sendable fileprivate static func wayBack(_ view: ConflictReturnView) -> APIResponse {
+        .object { writer in writer.fields(of: view) }
+    }
+
     @Sendable fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
         .object(version: proven.view.version) { writer in
             writer.field("conflict") { writer in writer.fields(of: proven.view) }
@@ -143,5 +187,23 @@ extension JSONWriter {
         if let methods = view.signInMethods { field("signInMethods", methods.map(\.name)) }
         if let suspended = view.suspended { suspensions(suspended) }
         if let replaced = view.replaced { field("replaced", replaced.map(\.rawValue)) }
+        if let wayBack = view.wayBack { field("return") { writer in writer.fields(of: wayBack) } }
+    }
+
+    fileprivate mutating func fields(of view: ConflictReturnView) {
+        field("url", view.url)
+        field("givesCode", view.givesCode)
+    }
+}
+
+extension ConflictReturn.Defect {
+    fileprivate var detail: String {
+        switch self {
+        case .continueURL:
+            "`continueUrl` must be an absolute http or https URL of at most \(ConflictReturn.urlBytesMax) bytes."
+        case .state: "`state` must be at most \(ConflictReturn.stateBytesMax) printable ASCII characters."
+        case .codeChallenge:
+            "`codeChallenge` must be a SHA-256 in base64url: \(ConflictReturn.codeChallengeLength) characters."
+        }
     }
 }

@@ -340,6 +340,21 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case declinedByOperator = "J17"
     case nextSignInLeavesConflict = "J15"
 
+    // Handing the session over (`decideIssueSessionCode`, `decideExchangeSessionCode`).
+    case sessionCodeNotOffered = "T11"
+    case sessionCodeGiven = "T12"
+    case sessionCodePageNotAuthorized = "T13"
+    case sessionCodeIssued = "T14"
+    case sessionCodeUnknown = "T15"
+    case sessionCodeReplayed = "T16"
+    case sessionCodeUsed = "T17"
+    case sessionCodeExpired = "T18"
+    case sessionCodeLocked = "T19"
+    case sessionCodeWrongVerifier = "T20"
+    case sessionCodeAccountDisabled = "T21"
+    case sessionCodeSessionEnded = "T22"
+    case sessionCodeExchanged = "T23"
+
     // Merging accounts (`decideMergeAccounts`, `decideMergeApproval`, `decideUndoMerge`).
     case mergeSameAccount = "E1"
     case mergeAccountGone = "E2"
@@ -1012,6 +1027,31 @@ extension Rule {
                 """,
                 "stays proven for the mailbox's owner (J11), who may be another person"
             )
+        // Handing the session over.
+        case .sessionCodeNotOffered:
+            RuleText(
+                "a code is requested; the app sent no challenge, or another session resolved the conflict",
+                "refused"
+            )
+        case .sessionCodeGiven: RuleText("a code is requested; an earlier code has given a session", "refused")
+        case .sessionCodePageNotAuthorized:
+            RuleText(
+                "the project does not authorize the page of the app now",
+                "refused, for the request and for the exchange of a code"
+            )
+        case .sessionCodeIssued:
+            RuleText("a code is requested; otherwise", "issued, for 60 seconds; an earlier code becomes void")
+        case .sessionCodeUnknown: RuleText("unknown code", "refused")
+        case .sessionCodeReplayed:
+            RuleText("the code has given a session; right verifier", "refused; the session that it gave ends")
+        case .sessionCodeUsed: RuleText("the code has given a session; wrong verifier", "refused")
+        case .sessionCodeExpired: RuleText("the code has expired", "refused")
+        case .sessionCodeLocked: RuleText("five wrong verifiers", "refused: too many attempts, even the right one")
+        case .sessionCodeWrongVerifier: RuleText("wrong verifier", "counted, and refused")
+        case .sessionCodeAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
+        case .sessionCodeSessionEnded:
+            RuleText("the session that resolved the conflict has ended, or its account is gone", "refused")
+        case .sessionCodeExchanged: RuleText("otherwise", "a session that continues the one that resolved the conflict")
         // Merging accounts.
         case .mergeSameAccount: RuleText("both are one account", "refused: same account")
         case .mergeAccountGone: RuleText("one of the accounts does not exist", "refused: account not found")

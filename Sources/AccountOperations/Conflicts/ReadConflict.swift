@@ -32,6 +32,8 @@ package struct ConflictView: Sendable {
     package let suspended: [MethodSuspension]?
     /// The providers whose identity settling the conflict now would replace; `nil` whenever `suspended` is.
     package let replaced: [ProviderID]?
+    /// The way back to the app; `nil` if there is none. Only in the answer to a read.
+    package var wayBack: ConflictReturnView?
 }
 
 /// A conflict with the facts for its decision.
@@ -45,7 +47,7 @@ struct LoadedConflict: Sendable {
 }
 
 extension AccountOperations {
-    /// Returns the conflict as the caller may see it. One round trip; two for the owner of the account.
+    /// Returns the conflict as the caller may see it. Two round trips; three for the owner of the account.
     ///
     /// - `proofToken`: the token of a given proof. Shows more to its holder.
     package func conflict(
@@ -64,8 +66,11 @@ extension AccountOperations {
             now: now
         )
         let credential = try open(loaded.conflict)
+        let wayBack = try await conflictReturn(of: loaded.conflict, at: now)
         guard stranger == nil, let owner = loaded.user else {
-            return view(of: loaded.conflict, credential, now: now)
+            var view = view(of: loaded.conflict, credential, now: now)
+            view.wayBack = wayBack
+            return view
         }
         let claim = try await addressClaim(of: credential, tenant: tenant, at: now)
         let question = resolutionQuestion(
@@ -76,7 +81,9 @@ extension AccountOperations {
             tenant: tenant,
             now: now
         )
-        return view(of: loaded.conflict, credential, provenBy: owner, preview: question, now: now)
+        var view = view(of: loaded.conflict, credential, provenBy: owner, preview: question, now: now)
+        view.wayBack = wayBack
+        return view
     }
 
     /// Loads a handle's conflict with the facts for its decision; `nil` for an unknown handle. One round trip.

@@ -59,6 +59,7 @@ extension AccountOperations {
                 attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
                 attempt.decisions = [decision]
                 attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
+                attempt.sideWrites.append(.handOver(attempt.session.id, from: loaded.conflict))
                 attempt.idempotent = request.idempotent
                 let signedIn = try await applySignIn(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),

@@ -1,0 +1,31 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `POST /concord/v1/session:exchange`: exchanges the code that an app got from the page of a conflict for a session
+    /// (RFC 6749 §4.1.3, RFC 7636 §4.5).
+    ///
+    /// Requires no API key: the code and the verifier are the secrets.
+    static let exchangeSessionCode = Route(.post, "/concord/v1/session:exchange", access: .anyone) { request in
+        guard let code = try request.body.nonEmptyString("code") else {
+            throw Problem(.malformedRequest, "`code` is required.")
+        }
+        guard let verifier = try request.body.nonEmptyString("codeVerifier").flatMap(CodeVerifier.init) else {
+            throw Problem(.malformedRequest, "`codeVerifier` must be 43 to 128 letters, digits, or `-._~`.")
+        }
+        return try await request.answer(boundTo: code, as: APIResponse.handedOver) { idempotent in
+            try await request.operations.exchangeSessionCode(code, verifier, request.change(idempotent))
+        }
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func handedOver(_ session: HandedSession) -> APIResponse {
+        .object(after: session.decision) { writer in
+            writer.field("localId", session.user.rawValue)
+            writer.tokens(session.tokens)
+        }
+    }
+}
