@@ -191,7 +191,6 @@ import Testing
     @Test func `the handle, another session of the account and a foreign session get no code`() async throws {
         try await TestService.with { service in
             let resolved = try await resolved(service)
-            _ = try await service.edit(resolved.user) { $0.isDisabled = false }
             let twitter = service.credential(.twitter, subject: "77", email: resolved.email)
             let again = try await service.signIn(twitter).signedIn()
             let eve = try await service.signUp("eve@example.com")

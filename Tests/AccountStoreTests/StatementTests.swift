@@ -134,6 +134,14 @@ private let statementsOfDecisions: [Statement] = {
         openedAt: origin,
         expiresAt: later
     )
+    var wayBack = ConflictReturnRecord(
+        of: conflict,
+        continueURL: "https://app.example.com/back",
+        state: "state",
+        codeChallenge: Array(repeating: 5, count: 32)
+    )
+    wayBack.session = Array(repeating: 6, count: 16)
+    wayBack.codeHash = [7]
     let verification = PhoneVerificationRecord(
         tenant: tenant,
         id: [1],
@@ -372,6 +380,24 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "ConflictRow.update", sql: ConflictRow.update(conflict, at: origin)),
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
+        Statement(
+            name: "ConflictReturnRow.assertCode",
+            sql: ConflictReturnRow.assertCode([7], tenant: tenant)
+        ),
+        Statement(
+            name: "ConflictReturnRow.assertUsed",
+            sql: ConflictReturnRow.assertUsed(wayBack, giving: [8])
+        ),
+        Statement(name: "ConflictReturnRow.countAttempt", sql: ConflictReturnRow.countAttempt(wayBack)),
+        Statement(name: "ConflictReturnRow.issue", sql: ConflictReturnRow.issue([7], until: later, for: wayBack)),
+        Statement(name: "ConflictReturnRow.of", sql: ConflictReturnRow.of(conflict).sql),
+        Statement(name: "ConflictReturnRow.put", sql: ConflictReturnRow.put(wayBack)),
+        Statement(name: "ConflictReturnRow.resolve", sql: ConflictReturnRow.resolve(conflict, by: [8])),
+        Statement(name: "ConflictReturnRow.use", sql: ConflictReturnRow.use(wayBack, giving: [8], at: origin)),
+        Statement(
+            name: "ConflictReturnRow.withCode",
+            sql: ConflictReturnRow.withCode([7], tenant: tenant).sql
+        ),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
         Statement(name: "FactorChallengeRow.insert", sql: FactorChallengeRow.insert(challenge)),
@@ -1314,6 +1340,9 @@ struct PlanTests {
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'open', 'credential-already-in-use', 'google.com',
                 sha256(n::text::bytea), ARRAY[sha256(n::text::bytea)], 'x', now(), now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n;
+        INSERT INTO conflict_returns (user_id, conflict_id, continue_url, code_challenge, session_id, code_hash, code_ends_at)
+            SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'https://app.example.com/back', sha256('1'),
+                decode(md5(n::text), 'hex'), sha256(n::text::bytea), now() FROM generate_series(1, 1000) AS n;
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
             SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
