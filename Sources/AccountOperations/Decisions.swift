@@ -113,7 +113,8 @@ extension DecisionSummary {
         id = DecisionID(event.id)
         occurredAt = event.occurredAt
         switch AccountEvent.Kind(rawValue: event.kind) {
-        case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictResolved: outcome = .signedIn
+        case .userCreated, .signedIn, .methodLinked, .accountTakenOver, .conflictResolved, .sessionHandedOver:
+            outcome = .signedIn
         case .conflictOpened, .conflictProofRequested, .conflictProofFailed, .conflictProven, .conflictDeclined:
             outcome = .conflict
         case .refused: outcome = .refused

@@ -68,7 +68,7 @@ import Testing
                 """
             )
             #expect(rows.count == 2 && Set(rows).count == 1, "\(rows)")
-            #expect(try await service.events(of: resolved.user).contains("signed-in T23"))
+            #expect(try await service.events(of: resolved.user).contains("session-handed-over T23"))
             #expect(try await service.view(resolved.handle, nil).success().wayBack?.givesCode == false)
             try await service.database.expectConsistency()
         }

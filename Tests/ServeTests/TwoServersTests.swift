@@ -249,6 +249,60 @@ import Testing
         }
     }
 
+    @Test func `a code for the session of a conflict is exchanged once, and a second use ends the session`()
+        async throws
+    {
+        try await TwoServers.with { servers in
+            let idToken = try await servers.signUp(Self.email).text("idToken")
+            let credential = try servers.credential(.one, subject: "ada", email: Self.email)
+            let handle = try await servers.second.signInWithIdp(credential).string("pendingToken")
+            func post(_ server: ServeProcess, _ path: String, _ body: JSONValue) async throws -> HTTPAnswer {
+                try await server.send(
+                    .POST,
+                    "/concord/v1/" + path,
+                    body,
+                    key: nil,
+                    authorization: "Bearer " + handle
+                )
+            }
+            let stored = try await post(
+                servers.second,
+                "conflict/return",
+                [
+                    "continueUrl": .string(TwoServers.appURL), "state": "s",
+                    // RFC 7636, appendix B.
+                    "codeChallenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+                ]
+            )
+            #expect(stored.status == 200, "\(stored.text)")
+            let proof = try await post(
+                servers.first,
+                "conflict/proof",
+                ["kind": "session", "idToken": .string(idToken)]
+            )
+            let proofToken: JSONValue = .string(try proof.string("proofToken"))
+            let resolved = try await post(servers.second, "conflict:resolve", ["proofToken": proofToken])
+            let resolver: JSONValue = .string(try resolved.string("idToken"))
+            let issued = try await post(servers.first, "conflict/return:issueCode", ["idToken": resolver])
+            let code = try #require(try issued.string("url").split(separator: "concordCode=").last.map(String.init))
+            let body: JSONValue = [
+                "code": .string(code), "codeVerifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+            ]
+            let before = try await servers.liveSessions()
+            let answers = try await servers.race { server, _ in
+                try await server.send(.POST, "/concord/v1/session:exchange", body, key: nil)
+            }
+            try await servers.expectSound(answers)
+            #expect(Dictionary(grouping: answers, by: \.status).mapValues(\.count) == [200: 1, 400: Self.callers - 1])
+            #expect(
+                try await servers.database.count(
+                    "SELECT count(*) FROM account_events WHERE kind = 'session-handed-over'"
+                ) == 1
+            )
+            #expect(try await servers.liveSessions() == before, "the session that the code gave has ended")
+        }
+    }
+
     @Test func `an identity that two accounts link belongs to one of them`() async throws {
         try await TwoServers.with { servers in
             let sessions = [

@@ -213,7 +213,7 @@ extension AccountOperations {
                     session,
                     of: user,
                     by: found,
-                    AccountEvent(id: eventID, occurredAt: now, kind: .signedIn, rule: verdict.rule),
+                    AccountEvent(id: eventID, occurredAt: now, kind: .sessionHandedOver, rule: verdict.rule),
                     request.idempotent
                 )
             }

@@ -96,7 +96,8 @@ extension AccountEvent.Kind {
         case .conflictResolved: .conflictResolved
         case .userCreated, .userImported, .signedIn, .methodLinked, .accountTakenOver, .conflictProofRequested,
             .conflictProofFailed,
-            .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded, .sessionEnded,
+            .refused, .userUpdated, .secondFactorsChanged, .methodRestored, .quarantineDiscarded,
+            .sessionHandedOver, .sessionEnded,
             .sessionsRevoked, .userDeleted, .mergePrepared, .mergeAborted, .accountsMerged, .mergedAway, .mergeUndone,
             .accountRepaired,
             .repairUndone:

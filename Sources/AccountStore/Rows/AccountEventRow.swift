@@ -24,6 +24,8 @@ package struct AccountEvent: Sendable {
         case secondFactorsChanged = "second-factors-changed"
         case methodRestored = "method-restored"
         case quarantineDiscarded = "quarantine-discarded"
+        /// An app got the session that resolved a conflict.
+        case sessionHandedOver = "session-handed-over"
         /// One session, or all but one.
         case sessionEnded = "session-ended"
         case sessionsRevoked = "sessions-revoked"
