@@ -564,6 +564,14 @@ import Testing
             try await browser.wait(for: "This link does not work")
             #expect(try await browser.text("main").contains("has expired"))
             #expect(try await account.isVerified() == false)
+            #expect(try await browser.text("main a") == "Back to the app")
+            let back = try await browser.value("document.querySelector('main a').href").string
+            #expect(back == account.server.url + "/conflict")
+            let foreign = link.replacing("continueUrl=", with: "continueUrl=https%3A%2F%2Fevil.example%2F&ignored=")
+            try await browser.open(foreign)
+            try await browser.wait(for: "This link does not work")
+            #expect(try await browser.value("document.querySelector('main a')") == .null)
+            #expect(try await browser.text("main").contains("You can close this page."))
         }
     }
 
