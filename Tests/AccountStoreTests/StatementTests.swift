@@ -1340,7 +1340,8 @@ struct PlanTests {
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'open', 'credential-already-in-use', 'google.com',
                 sha256(n::text::bytea), ARRAY[sha256(n::text::bytea)], 'x', now(), now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n;
-        INSERT INTO conflict_returns (user_id, conflict_id, continue_url, code_challenge, session_id, code_hash, code_ends_at)
+        INSERT INTO conflict_returns (user_id, conflict_id, continue_url, code_challenge, session_id, code_hash,
+                code_ends_at)
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'https://app.example.com/back', sha256('1'),
                 decode(md5(n::text), 'hex'), sha256(n::text::bytea), now() FROM generate_series(1, 1000) AS n;
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)

@@ -4,8 +4,8 @@ import HTTPTypes
 import JSON
 
 extension Route {
-    /// `POST /concord/v1/session:exchange`: exchanges the code that an app got from the page of a conflict for a session
-    /// (RFC 6749 §4.1.3, RFC 7636 §4.5).
+    /// `POST /concord/v1/session:exchange`: exchanges the code that an app got from the page of a conflict for a
+    /// session (RFC 6749 §4.1.3, RFC 7636 §4.5).
     ///
     /// Requires no API key: the code and the verifier are the secrets.
     static let exchangeSessionCode = Route(.post, "/concord/v1/session:exchange", access: .anyone) { request in

@@ -66,8 +66,8 @@ package func decideIssueSessionCode(
 
 /// Decides whether a code gives a session (RFC 6749 §4.1.2, RFC 7636 §4.6): rows T15 to T23 and T13.
 ///
-/// A second use ends the session that the code gave only with the right verifier. Otherwise anyone who finds a used code
-/// in a log could sign the owner out.
+/// A second use ends the session that the code gave only with the right verifier. Otherwise anyone who finds a used
+/// code in a log could sign the owner out.
 ///
 /// - `code`: `nil` for an unknown code.
 /// - `isVerifierRight`: the verifier's SHA-256 is the challenge of the app.
