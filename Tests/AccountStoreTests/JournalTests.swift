@@ -362,10 +362,11 @@ struct JournalTests {
                 as Query<String?>
         ).compactMap { $0 }
         // History, outgoing messages, steps of audit plans, codes sent to numbers (no account change touches them),
-        // used ID tokens (they expire within a day), and counts of refused sign-ins.
+        // used ID tokens (they expire within a day), counts of refused sign-ins, and ways back, which end with their
+        // conflicts.
         let others = [
-            "account_events", "audit_steps", "phone_verifications", "sign_in_refusals", "used_id_tokens",
-            "webhook_messages",
+            "account_events", "audit_steps", "conflict_returns", "phone_verifications", "sign_in_refusals",
+            "used_id_tokens", "webhook_messages",
         ]
         #expect(Set(names) == Set(Self.tables + others))
     }
