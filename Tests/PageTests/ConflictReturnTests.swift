@@ -17,9 +17,6 @@ import Testing
     private static var app: String {
         get throws { try server.url + "/healthz" }
     }
-    private static var button: String {
-        get throws { "Back to " + (try server.url).replacing("http://", with: "") }
-    }
 
     /// The page of the conflict as the app opens it.
     private func page(_ conflict: OpenConflict, at app: String, asksForSession: Bool = true) -> String {
@@ -59,7 +56,7 @@ import Testing
             #expect(try await browser.accessible("main a").role == "link")
             try await browser.screenshot("10-resolved-back")
 
-            try await browser.tab(to: try Self.button)
+            try await browser.tab(to: "Back to the app")
             try await browser.type(Browser.Key.enter)
             try await browser.wait(until: "location.pathname === '/healthz'")
             let address = try #require(try await browser.value("location.href").string)

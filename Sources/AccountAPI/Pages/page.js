@@ -390,8 +390,6 @@ function text(name, suspension = null) {
   const places = {
     app: () => app ?? strings[language].app,
     attempts: () => conflict.proof?.attemptsLeft ?? 0,
-    // The host as the browser parses it, so that look-alike characters are not shown.
-    destination: () => new URL(wayBack.url).host,
     email: () => conflict.email,
     kept: () => time((suspension ?? stopping()[0]).expireTime, { dateStyle: "long" }),
     kind: () => conflict.kind,
