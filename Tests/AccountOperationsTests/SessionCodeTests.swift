@@ -221,12 +221,13 @@ import Testing
         }
     }
 
-    @Test(arguments: ["ended", "revoked", "disabled", "deleted", "reset"])
+    @Test(arguments: ["ended", "revoked", "disabled", "deleted", "reset", "taken over"])
     func `what ends the resolver's session between issue and exchange makes the code unusable`(
         change: String
     ) async throws {
         try await TestService.with { service in
-            let resolved = try await resolved(service)
+            // Google's word proves an address at Gmail.
+            let resolved = try await resolved(service, "ada@gmail.com")
             let code = try await code(service, resolved)
             let (user, now) = (resolved.user, service.clock.now)
             switch change {
@@ -239,6 +240,9 @@ import Testing
             case "revoked": try await service.edit(user) { $0.endSessions(at: now) }
             case "disabled": try await service.edit(user) { $0.isDisabled = true }
             case "deleted": _ = try await service.delete(resolved.signedIn.tokens.idToken).value
+            case "taken over":
+                let owner = service.credential(.google, subject: "g", email: resolved.email, isVerified: true)
+                _ = try await service.signIn(owner).signedIn()
             default:
                 _ = try await service.operations.resetPassword(
                     try await service.resetCode(for: resolved.email),

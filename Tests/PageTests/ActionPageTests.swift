@@ -567,6 +567,9 @@ import Testing
             #expect(try await browser.text("main a") == "Back to the app")
             let back = try await browser.value("document.querySelector('main a').href").string
             #expect(back == account.server.url + "/conflict")
+            try await browser.open(link.replacing("mode=verifyEmail", with: "mode=recovery"))
+            try await browser.wait(for: "This link does not work")
+            #expect(try await browser.text("main a") == "Back to the app")
             let foreign = link.replacing("continueUrl=", with: "continueUrl=https%3A%2F%2Fevil.example%2F&ignored=")
             try await browser.open(foreign)
             try await browser.wait(for: "This link does not work")

@@ -54,6 +54,7 @@ import Testing
             let kept = try await browser.value("JSON.stringify(history.state)").string ?? ""
             #expect(!kept.contains("eyJ") && !kept.contains(Self.challenge), "no token is stored: \(kept)")
             #expect(try await browser.accessible("main a").role == "link")
+            #expect(try await browser.defects() == [])
             try await browser.screenshot("10-resolved-back")
 
             try await browser.tab(to: "Back to the app")

@@ -141,8 +141,10 @@ async function read() {
     if (!isAuthorized) throw new Problem("no-app", true);
     return;
   }
-  if (!link.apiKey || !link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
+  if (!link.apiKey) throw new Problem("damaged", true);
+  // Before anything can stop the page, so that it leads back to the app from there too.
   await askWhereTo();
+  if (!link.oobCode || !types[link.mode]) throw new Problem("damaged", true);
   if (link.mode === "resetPassword") policy = await call("GET", "v2/passwordPolicy");
   const found = await call("POST", "v1/accounts:resetPassword", { oobCode: link.oobCode });
   if (found.requestType !== types[link.mode]) throw new Problem("damaged", true);
