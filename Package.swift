@@ -111,8 +111,8 @@ let imports = [
     ],
     "AccountAPITests": [
         "AccountAPI", "AccountLinking", "AccountOperations", "AccountStore", "AccountTestSupport", "Crypto",
-        "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1", "OpenTelemetry",
-        "Postgres", "Spans", "Tracing",
+        "EmbeddedFiles", "HTTPServer", "HTTPTypes", "IdentityProviders", "JSON", "Logging", "NIOCore", "NIOHTTP1",
+        "OpenTelemetry", "Postgres", "Spans", "Tracing",
     ],
     "MigrationsTests": [
         "AccountStore", "AccountTestSupport", "Migrations", "Postgres", "PostgresCluster", "Subprocess",

@@ -565,6 +565,18 @@ static const unsigned char file186[] = {
 static const unsigned char file187[] = {
 #embed "../../migrations/0043_method_changes.up.sql"
 };
+static const unsigned char file188[] = {
+#embed "../../migrations/0044_project_images.down.sql"
+};
+static const unsigned char file189[] = {
+#embed "../../migrations/0044_project_images.up.sql"
+};
+static const unsigned char file190[] = {
+#embed "../../migrations/0045_conflict_returns.down.sql"
+};
+static const unsigned char file191[] = {
+#embed "../../migrations/0045_conflict_returns.up.sql"
+};
 
 static const CEmbeddedFile files[] = {
     {"Sources/AccountAPI/OpenAPI/openapi.json", file0, sizeof file0},
@@ -755,6 +767,10 @@ static const CEmbeddedFile files[] = {
     {"migrations/0042_password_sources.up.sql", file185, sizeof file185},
     {"migrations/0043_method_changes.down.sql", file186, sizeof file186},
     {"migrations/0043_method_changes.up.sql", file187, sizeof file187},
+    {"migrations/0044_project_images.down.sql", file188, sizeof file188},
+    {"migrations/0044_project_images.up.sql", file189, sizeof file189},
+    {"migrations/0045_conflict_returns.down.sql", file190, sizeof file190},
+    {"migrations/0045_conflict_returns.up.sql", file191, sizeof file191},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }

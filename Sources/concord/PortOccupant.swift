@@ -1,7 +1,5 @@
-import AsyncHTTPClient
+import HTTPClient
 import JSON
-import NIOCore
-import NIOPosix
 
 /// The program that listens at a port which Concord wants.
 enum PortOccupant: Sendable, Hashable {
@@ -45,16 +43,12 @@ enum PortOccupant: Sendable, Hashable {
 
     /// The body of an answer; `null` if it is no JSON.
     private static func json(_ url: String) async throws -> JSONValue {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return try await HTTPClient.withHTTPClient(
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            configuration: configuration
-        ) { client in
-            let response = try await client.execute(HTTPClientRequest(url: url), timeout: TimeAmount(timeout))
-            let body = try await response.body.collect(upTo: bodyBytesMax)
-            return (try? JSONValue(parsing: Array(body.readableBytesView))) ?? .null
-        }
+        let request = HTTPTransport.Request(
+            "GET",
+            url,
+            responseBody: .collected(bytesMax: bodyBytesMax),
+            deadline: .now + timeout
+        )
+        return (try? JSONValue(parsing: try await HTTPTransport.shared.response(to: request).body)) ?? .null
     }
 }

@@ -1,4 +1,5 @@
 import AccountTestSupport
+import EmbeddedFiles
 import Foundation
 import HTTPTypes
 import JSON
@@ -11,7 +12,7 @@ struct OpenAPIDocument {
     let root: JSONValue
 
     init() throws {
-        root = try JSONValue(parsing: PackageResources.openapi_json)
+        root = try JSONValue(parsing: EmbeddedFile.bytes(of: "Sources/AccountAPI/OpenAPI/openapi.json"))
     }
 
     /// The paths with their methods, as `GET /path`.
