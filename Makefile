@@ -5,9 +5,6 @@
 # `--rosegment` separates code from constants, so that running code does not load constants. gold and lld support it.
 RELEASE := --configuration release --static-swift-stdlib -Xlinker --rosegment
 
-# Without optimization: compiles in half the time, and shares its results with `make test`.
-DEBUG := --disable-index-store
-
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
@@ -19,7 +16,8 @@ build: ## Install what is missing and build the release binary, .build/release/c
 run: ## Run the development server with a private database (ARGS='--port 9100')
 	@scripts/prepare
 	@scripts/build-info
-	@scripts/build $(DEBUG) --product concord
+	@# Without optimization, which takes half the time, and as `make test` compiles.
+	@scripts/build --product concord
 	@exec .build/debug/concord dev $(ARGS)
 
 test: ## Check formatting and run every test against a real PostgreSQL

@@ -99,8 +99,8 @@ let imports = [
     "HTTPServerTests": ["HTTPServer", "HTTPTypes", "NIOCore", "NIOEmbedded", "NIOHTTP1"],
     "JSONTests": ["JSON"],
     "DeliveryTests": [
-        "AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "IdentityProviders", "JSON", "NIOHTTP1",
-        "OpenTelemetry", "Spans", "Tracing",
+        "AccountLinking", "AccountTestSupport", "Crypto", "Delivery", "EmbeddedFiles", "IdentityProviders", "JSON",
+        "NIOHTTP1", "OpenTelemetry", "Spans", "Tracing",
     ],
     "AccountLinkingTests": ["AccountLinking", "AccountTestSupport"],
     "AccountStoreTests": ["AccountLinking", "AccountStore", "AccountTestSupport", "JSON", "Postgres"],

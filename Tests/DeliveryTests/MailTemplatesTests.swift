@@ -1,4 +1,5 @@
 import AccountTestSupport
+import EmbeddedFiles
 import Foundation
 import Testing
 

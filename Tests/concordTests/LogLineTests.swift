@@ -127,12 +127,13 @@ struct LogLineTests {
     }
 
     @Test func `development shows a request in one line, with its decision, or with its id if it fails`() async {
-        let lines = await Self.answered().map { $0.developmentLine(isColored: false) }
+        let entries = await Self.answered()
+        let lines = entries.map { $0.developmentLine(isColored: false) }
         #expect(lines.count == 2)
         #expect(lines.first?.hasPrefix("404  POST unmatched  ") == true && lines.first?.hasSuffix(" ms") == true)
         #expect(lines.last?.hasPrefix("503  POST /v1/accounts:signUp  ") == true)
         #expect(lines.last?.hasSuffix(" ms  request a-1") == true)
-        let colored = entries.all.map { $0.developmentLine(isColored: true) }
+        let colored = entries.map { $0.developmentLine(isColored: true) }
         #expect(colored.first?.hasPrefix("\u{1B}[33m404\u{1B}[0m  POST") == true)
         #expect(colored.last?.hasPrefix("\u{1B}[31;1m503\u{1B}[0m  POST") == true)
     }
