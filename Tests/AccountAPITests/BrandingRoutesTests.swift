@@ -150,7 +150,7 @@ import Testing
                 #expect(stored.status == 200 && stored.json["contentType"]?.string == accepted.type, "\(stored.text)")
                 #expect(stored.json["width"] == .integer(Int64(accepted.width)))
                 let served = try await get(api, "/__/auth/logo?v=any")
-                #expect(served.status == 200 && served.headers[.contentType] == accepted.type)
+                #expect(served.status == 200 && served.headers[.contentType] == accepted.type, "\(served.text)")
                 #expect(served.headers[.xContentTypeOptions] == "nosniff")
                 #expect(
                     served.headers[.contentSecurityPolicy]

@@ -6,7 +6,7 @@ import Tracing
 
 @testable import OpenTelemetry
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ExporterTests {
     private static func end(_ count: Int, in queue: SpanQueue) {
         let tracer = OTLPTracer(queue: queue, sample: 1)

@@ -469,6 +469,7 @@ import Testing
                 try await browser.wait(until: "document.querySelector('main').innerText.length && \(Browser.isIdle)")
                 let name = "problem.\(type.replacing("urn:concord:problem:", with: ""))"
                 let sentence = try #require((strings?["\(name).send"] ?? strings?[name])?.string)
+                    .replacing("{app}", with: "the app")
                 let shown = try await browser.text("main")
                 #expect(shown.contains(sentence), "\(type): \(shown)")
                 let isOver = try await browser.value("!document.querySelector('main button')") == true

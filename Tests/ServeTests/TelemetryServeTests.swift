@@ -22,7 +22,7 @@ import Testing
         try collector.requests.filter { $0.path == "/otlp/v1/traces" }.flatMap { try OTLPMessage.spans($0.body) }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `request, statements and password are spans of one trace, and nothing personal leaves`() async throws {
         let email = "ada@example.com"
         // No client reads a huge answer.
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func `a collector that refuses stops nothing, and its outage is logged once`() async throws {
         let answer: LocalServer.Answer = { _, _ in .text("no", status: .badRequest) }
         try await LocalServer.run(answer: answer) { collector in

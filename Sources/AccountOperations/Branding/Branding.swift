@@ -119,8 +119,8 @@ extension LogoImage {
         ProjectImage(
             digest: digest,
             contentType: format.rawValue,
-            width: Int64(width),
-            height: Int64(height),
+            width: Int32(width),
+            height: Int32(height),
             content: bytes,
             storedAt: now
         )

@@ -8,8 +8,8 @@ package struct ProjectImage: Sendable, Hashable {
     package var digest: String
     package var contentType: String
     /// In pixels.
-    package var width: Int64
-    package var height: Int64
+    package var width: Int32
+    package var height: Int32
     package var content: [UInt8]
     /// The last time that a change of the settings brought the image.
     package var storedAt: Timestamp
@@ -17,8 +17,8 @@ package struct ProjectImage: Sendable, Hashable {
     package init(
         digest: String,
         contentType: String,
-        width: Int64,
-        height: Int64,
+        width: Int32,
+        height: Int32,
         content: [UInt8],
         storedAt: Timestamp
     ) {
