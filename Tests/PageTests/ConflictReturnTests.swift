@@ -129,6 +129,34 @@ import Testing
         }
     }
 
+    @Test func `if the connection is lost at the start, the way back is stored once it is there`() async throws {
+        let conflict = try await Self.server.openConflict("late-back@example.com")
+        try await Browser.run { browser in
+            try await browser.open(try Self.server.url + "/conflict")
+            try await browser.wait(for: "This cannot be finished here")
+            // Only the first request to store the way back fails, so that the poll finds the server.
+            try await browser.run(
+                """
+                const send = window.fetch;
+                let isFirst = true;
+                window.fetch = (address, request) => {
+                  if (!isFirst || !String(address).endsWith("/return")) return send(address, request);
+                  isFirst = false;
+                  return Promise.reject(new TypeError("the connection is gone"));
+                };
+                """
+            )
+            let fragment = try #require(page(conflict, at: try Self.app).split(separator: "#").last)
+            try await browser.run("location.hash = \(JSONValue.string(String(fragment)).text)")
+            // Without a click: the page polls.
+            try await browser.wait(for: "Is this account yours?")
+            #expect(
+                try await conflict.read().json["return"]?["url"]?.string
+                    == (try Self.app) + "?concordConflict=open&state=a%26b"
+            )
+        }
+    }
+
     @Test func `without a challenge the app gets its user back without a code`() async throws {
         let conflict = try await Self.server.openConflict("plain-back@example.com")
         try await Browser.run { browser in

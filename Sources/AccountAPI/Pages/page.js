@@ -143,16 +143,25 @@ function content(answer, response) {
 function take({ content, version: tag }) {
   conflict = content.conflict ?? content;
   version = tag;
-  // Only a read has the way back.
-  if (!content.conflict) wayBack = conflict.return ?? null;
   reason = ["expired", "superseded"].includes(conflict.state) ? `conflict-${conflict.state}` : null;
   if (content.proofToken) keep({ linkSecret: undefined, proofToken: content.proofToken });
   if (!["open", "proven"].includes(conflict.state)) forgetProof();
 }
 
 async function read() {
+  takeRead(await readAnswer());
+}
+
+// The app's page goes first: the answer names the way back to it.
+async function readAnswer() {
   await sendWayBack();
-  take(await call("GET"));
+  return call("GET");
+}
+
+// Only the answer to a read has the way back. The others leave it as it is.
+function takeRead(answer) {
+  take(answer);
+  wayBack = conflict.return ?? null;
 }
 
 // Stores the page of the app with the conflict. Without it, or if it is refused, people find their own way back.
@@ -429,8 +438,8 @@ async function look() {
   looks += 1;
   const asked = turn;
   try {
-    const answer = await call("GET");
-    if (asked === turn) notice(() => take(answer));
+    const answer = await readAnswer();
+    if (asked === turn) notice(() => takeRead(answer));
   } catch (error) {
     const type = typeOf(error);
     if (asked === turn && stoppers.includes(type)) notice(() => (reason = type));
