@@ -50,8 +50,10 @@ enum BrandFile: Sendable, CaseIterable {
             ByteBuffer(bytes: logo.bytes),
             type: logo.format.rawValue,
             tag: "\"\(logo.digest)\"",
-            // Pages ask for another address after a change, and mails show the new logo within this time.
-            caching: "public, max-age=3600"
+            // Pages ask for another address after a change, and mails show the new logo within this time. A server
+            // that does not know the change yet, or an old mail, asks for one logo and gets another: no cache may keep
+            // that answer.
+            caching: request.asks(forLogo: logo.digest) ? "public, max-age=3600" : "no-cache"
         )
     }
 
@@ -75,6 +77,14 @@ enum BrandFile: Sendable, CaseIterable {
 }
 
 extension ServerRequest {
+    /// Returns true unless the address names another logo by the first digits of its digest.
+    fileprivate func asks(forLogo digest: String) -> Bool {
+        guard let wanted = PercentEncoding.pairs(Array(pathAndQuery.query.utf8), plusIsSpace: false)["v"] else {
+            return true
+        }
+        return !wanted.isEmpty && digest.hasPrefix(wanted)
+    }
+
     /// Returns true if the client has the content of this entity tag already (RFC 9110 §13.1.2).
     func holds(_ tag: String) -> Bool {
         // A proxy that compresses makes the tag weak.

@@ -149,7 +149,8 @@ import Testing
                 let stored = try await send(api, .put, "logo", ["image": .string(accepted.fixture.base64)])
                 #expect(stored.status == 200 && stored.json["contentType"]?.string == accepted.type, "\(stored.text)")
                 #expect(stored.json["width"] == .integer(Int64(accepted.width)))
-                let served = try await get(api, "/__/auth/logo?v=any")
+                let digest = try #require(stored.json["sha256"]?.string)
+                let served = try await get(api, "/__/auth/logo?v=\(digest.prefix(8))")
                 #expect(served.status == 200 && served.headers[.contentType] == accepted.type, "\(served.text)")
                 #expect(served.headers[.xContentTypeOptions] == "nosniff")
                 #expect(
@@ -158,7 +159,9 @@ import Testing
                 )
                 #expect(served.headers[.cacheControl] == "public, max-age=3600")
                 let tag = try #require(served.headers[.eTag])
-                #expect(tag == "\"\(stored.json["sha256"]?.string ?? "")\"")
+                #expect(tag == "\"\(digest)\"")
+                let other = try await get(api, "/__/auth/logo?v=00000000")
+                #expect(other.headers[.cacheControl] == "no-cache", "no cache keeps it under the name of another logo")
                 let again = try await get(api, "/__/auth/logo", [.ifNoneMatch: tag])
                 #expect(again.status == 304 && again.text.isEmpty)
                 // Without a logo of dark mode, the other one is used there.
@@ -226,6 +229,18 @@ import Testing
             )
             #expect(unknown.status == 400 && unknown.errorMessage?.contains("no image") == true, "\(unknown.text)")
             #expect(try await change(api, ["logo": .string(digest)], mask: "concord.branding.logo").status == 200)
+        }
+    }
+
+    @Test func `the same logo is stored again if its image is missing, and raises no version`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            let image: JSONValue = ["image": .string(LogoFixture.png.base64)]
+            let version = try #require(try await send(api, .put, "logo", image).headers[.eTag])
+            // As a migration down and up again leaves it.
+            try await api.service.database.execute("DELETE FROM project_images")
+            #expect(try await get(api, "/__/auth/logo").status == 404)
+            #expect(try await send(api, .put, "logo", image).headers[.eTag] == version)
+            #expect(try await get(api, "/__/auth/logo").status == 200)
         }
     }
 

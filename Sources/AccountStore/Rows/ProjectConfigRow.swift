@@ -274,7 +274,7 @@ package enum ProviderSwitch: Sendable, Hashable {
 extension AccountStore {
     /// Changes the settings under a lock, so that of two changes at once the second sees the first.
     ///
-    /// Unchanged settings are not written, and raise no version. `change` returns the new settings and the numbers that
+    /// Unchanged settings are not written, and raise no version; their images are stored again. `change` returns the new settings and the numbers that
     /// no account may have. It may run again.
     ///
     /// - Parameters:
@@ -328,7 +328,11 @@ extension AccountStore {
                 switched.append(statement)
                 changes[provider] = ProviderStateChange(before: record.state, after: state.state)
             }
-            guard settings != project.settings || !switched.isEmpty else { return .unchanged(project) }
+            guard settings != project.settings || !switched.isEmpty else {
+                // A migration down deletes the images that the settings still name.
+                for image in brought { try tx.execute(ProjectImageRow.keep(image)) }
+                return .unchanged(project)
+            }
             for statement in switched { try tx.execute(statement) }
             if !brought.isEmpty {
                 for image in brought { try tx.execute(ProjectImageRow.keep(image)) }

@@ -40,15 +40,19 @@ struct BrandingCommand: AsyncParsableCommand {
                 return
             }
             let changes = present.changes(to: next)
-            guard !changes.isEmpty else {
-                return try say("version \(present.project.version) is in force already; nothing was changed")
+            if changes.isEmpty {
+                // The image itself may be missing: a migration down deletes images, not the settings that name them.
+                guard !images.isEmpty, !dryRun else {
+                    return try say("version \(present.project.version) is in force already; nothing was changed")
+                }
+            } else {
+                try say(PolicyText.lines(changes).joined(separator: "\n"))
+                let contrasts = BrandingReport(next.project).contrastTable
+                if !contrasts.isEmpty { try say("\n\(contrasts)") }
+                try flushOutput()
+                if dryRun { return }
+                try await agree(to: "Bring this branding into force?", isAgreed: yes)
             }
-            try say(PolicyText.lines(changes).joined(separator: "\n"))
-            let contrasts = BrandingReport(next.project).contrastTable
-            if !contrasts.isEmpty { try say("\n\(contrasts)") }
-            try flushOutput()
-            if dryRun { return }
-            try await agree(to: "Bring this branding into force?", isAgreed: yes)
             let outcome = try await store.changeProjectSettings(
                 at: Effects.system.now(),
                 by: .operator(reason: reason),
