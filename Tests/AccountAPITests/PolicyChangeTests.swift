@@ -1,6 +1,7 @@
 import AccountAPI
 import AccountLinking
 import AccountOperations
+import AccountStore
 import AccountTestSupport
 import HTTPTypes
 import JSON
@@ -122,7 +123,10 @@ struct PolicyChangeTests {
         }
     }
 
-    @Test func `every change makes the proofs of conflicts stale, and the conflict can be proven again`() async throws {
+    @Test
+    func `a change makes the proofs of conflicts stale unless it changes only the look, and they can be given again`()
+        async throws
+    {
         try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
             _ = try await api.signUp(Self.email)
             let opened = try await signIn(api, with: "github.com", as: "1", Self.email)
@@ -147,7 +151,7 @@ struct PolicyChangeTests {
                 try await post(":resolve", ["proofToken": proven.json["proofToken"] ?? .null])
             }
             let first = try await prove()
-            try await change(api, "concord.displayName", ["concord": ["displayName": "Shop"]])
+            try await change(api, "concord.quarantineSeconds", ["concord": ["quarantineSeconds": 60]])
             #expect(try await resolve(first).json["type"] == "urn:concord:problem:proof-stale")
 
             try await disable(api, "github.com")
@@ -156,8 +160,31 @@ struct PolicyChangeTests {
 
             let path = "/v2/projects/\(TestService.projectID)/defaultSupportedIdpConfigs/github.com"
             #expect(try await api.send(.delete, path, key: nil, bearer: "owner").status == 200)
-            let resolved = try await resolve(try await prove())
+            let third = try await prove()
+            try await change(api, "concord.displayName", ["concord": ["displayName": "Shop"]])
+            try await change(api, "concord.branding", ["concord": ["branding": ["accentColor": "#0a664c"]]])
+            let resolved = try await resolve(third)
             #expect(resolved.status == 200, "\(resolved.text)")
+        }
+    }
+
+    @Test func `a change of the look keeps the version of the rules, also for a server that starts later`() async throws
+    {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api async throws in
+            func rulesVersion() async throws -> Int64 {
+                let store = AccountStore(client: api.service.client)
+                let started = try #require(try await ProjectCache.load(store: store, trust: .preset))
+                #expect(started.settings.policy.version == api.service.operations.project.settings.policy.version)
+                return started.settings.policy.version
+            }
+            #expect(try await rulesVersion() == 1)
+            try await change(api, "concord.displayName", ["concord": ["displayName": "Shop"]])
+            #expect(try await rulesVersion() == 1)
+            let both: JSONValue = ["concord": ["displayName": "Cafe", "quarantineSeconds": 60]]
+            try await change(api, "concord.displayName,concord.quarantineSeconds", both)
+            #expect(try await rulesVersion() == 3)
+            try await change(api, "concord.branding", ["concord": ["branding": ["accentColor": "#0a664c"]]])
+            #expect(try await rulesVersion() == 3)
         }
     }
 

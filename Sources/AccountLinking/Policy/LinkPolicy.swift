@@ -1,6 +1,7 @@
 /// The operator's rules, loaded with the project's configuration and read by every decision.
 package struct LinkPolicy: Sendable, Hashable {
-    /// Version of the project's configuration, which contains the policy. Every change of the configuration raises it.
+    /// Version of the project's configuration, which contains the policy. Every change of the configuration raises it,
+    /// except those that change only how pages and messages look.
     package var version: Int64 = 0
     /// `signIn.allowDuplicateEmails = false`: an address identifies one account, so conflicts are possible.
     package var isOneAccountPerEmail = true

@@ -46,7 +46,11 @@ package final class ProjectCache: Sendable {
         guard let (project, apiKeys) = try await store.project() else { return nil }
         let providers = try await store.providerConfigs(tenant: .project)
         let state = State(
-            settings: project.settings(trust: trust, registrations: providers),
+            settings: project.settings(
+                trust: trust,
+                registrations: providers,
+                rulesVersion: try await store.rulesVersion(of: project)
+            ),
             apiKeys: apiKeys,
             providers: providers,
             version: project.version,
@@ -102,6 +106,8 @@ package final class ProjectCache: Sendable {
         }
         guard let (project, apiKeys) = try await store.project() else { return }
         let providers = try await store.providerConfigs(tenant: .project)
+        let (cached, cachedRules) = state.withLock { ($0.version, $0.settings.policy.version) }
+        let rules = project.version == cached ? cachedRules : try await store.rulesVersion(of: project)
         let changedProviders: [ProviderID] = state.withLock { state in
             // An older read must not replace a newer one. A read that began later has seen all that was committed
             // before the earlier one began, including providers.
@@ -109,7 +115,7 @@ package final class ProjectCache: Sendable {
             state.readInUse = read
             // A registration names domains, which are part of the policy.
             if project.version > state.version || providers != state.providers {
-                state.settings = project.settings(trust: trust, registrations: providers)
+                state.settings = project.settings(trust: trust, registrations: providers, rulesVersion: rules)
             }
             let changed = Self.difference(of: state.providers, providers)
             state.version = project.version

@@ -49,7 +49,7 @@ package struct ProjectSettings: Sendable, Hashable {
     /// The stored settings, for answers that show them.
     package let stored: JSONValue
 
-    /// - `version`: version of the stored settings.
+    /// - `version`: version of the policy (`AccountStore.rulesVersion`).
     /// - `trust`: built-in table of trust; a setting of the process.
     /// - `registrations`: the project's providers. Their domains are rules of trust, with their issuers.
     package init(

@@ -154,12 +154,18 @@ package struct UnregisteredProviders: Error, Sendable, Hashable {
 
 extension ProjectRecord {
     /// The project's settings with the registrations of its providers.
-    func settings(trust: EmailTrustBase, registrations: [ProviderConfigRecord]) -> ProjectSettings {
+    ///
+    /// - `rulesVersion`: the version of the policy; `nil`: that of the settings.
+    func settings(
+        trust: EmailTrustBase,
+        registrations: [ProviderConfigRecord],
+        rulesVersion: Int64? = nil
+    ) -> ProjectSettings {
         ProjectSettings(
             projectID: projectID,
             projectNumber: projectNumber,
             stored: settings,
-            version: version,
+            version: rulesVersion ?? version,
             trust: trust,
             registrations: registrations
         )
