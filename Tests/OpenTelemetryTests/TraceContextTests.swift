@@ -66,7 +66,7 @@ struct TraceContextTests {
         }
     }
 
-    @Test func `a trace follows its parent's flag, whatever the share is`() async {
+    @Test func `a trace follows its parent's flag at every share`() async {
         let unsampled = Self.parent.replacing("-01", with: "-00")
         for sample in [0, 0.5, 1] {
             #expect(await Self.isRecorded(parent: Self.parent, sample: sample))

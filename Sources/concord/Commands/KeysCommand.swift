@@ -20,7 +20,7 @@ extension KeysCommand {
             abstract: "Print the key-encryption keys with the values that each seals, and the signing keys.",
             discussion: """
                 Prints no key, only ids. Counts every sealed value in the database; the count reads whole tables. A \
-                key with the state unused can be removed from the configuration.
+                key with the state unused can be removed from the configuration, unless it is the next key.
 
                 EXAMPLES
                   concord keys list

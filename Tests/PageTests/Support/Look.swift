@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One way in which people see a page.
+/// A language, a colour scheme and a width at which people see a page.
 struct Look: CustomStringConvertible {
     /// The language, by the text of its button on the page and by its tag; `nil` for pages without such buttons.
     let language: (button: String, tag: String)?
