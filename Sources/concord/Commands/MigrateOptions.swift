@@ -44,7 +44,7 @@ struct MigrationRunOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait while another migration runs, with a unit: 90s, 5m.",
+            "Time to wait while another migration runs, such as 90s. Default: 60s.",
             valueName: "time"
         ),
         transform: { text in
