@@ -1,7 +1,7 @@
 /// Tables of aligned columns, for people.
 enum TextTable {
-    /// Minimum width of a shortened column.
-    private static let shortenedMin = 10
+    /// Minimum widths of shortened columns. The second one applies if the first leaves a line too long.
+    private static let shortenedMin = [10, 4]
     private static let gap = 2
 
     /// A line for each row. All rows have the same number of cells. Two spaces separate the columns, and no line ends
@@ -31,11 +31,13 @@ enum TextTable {
     /// Takes columns from the widest column until a line has at most `width`, or no column can be shortened.
     private static func shorten(_ widths: inout [Int], to width: Int, except whole: Set<Int>) {
         var excess = widths.reduce(0, +) + gap * max(0, widths.count - 1) - width
-        while excess > 0 {
-            let candidates = widths.indices.filter { !whole.contains($0) && widths[$0] > shortenedMin }
-            guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { return }
-            widths[widest] -= 1
-            excess -= 1
+        for least in shortenedMin {
+            while excess > 0 {
+                let candidates = widths.indices.filter { !whole.contains($0) && widths[$0] > least }
+                guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
+                widths[widest] -= 1
+                excess -= 1
+            }
         }
     }
 
