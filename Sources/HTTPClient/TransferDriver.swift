@@ -138,7 +138,12 @@ final class TransferDriver: Sendable {
                 guard let handle = message.pointee.easy_handle, let transfer = transfers[handle] else { continue }
                 end(transfer, transfer.result(of: ccurl_result(message)))
             }
-            wait(multi)
+            // libcurl has the deadlines too, but counts anew for a request that waited for another's connection.
+            let now = ContinuousClock.now
+            for transfer in transfers.values.filter({ $0.job.request.deadline <= now }) {
+                end(transfer, .failure(.timedOut))
+            }
+            wait(multi, until: transfers.values.lazy.map(\.job.request.deadline).min())
         }
         curl_multi_cleanup(multi)
     }
@@ -151,10 +156,14 @@ final class TransferDriver: Sendable {
         }
     }
 
-    /// Waits for a socket, a timer of libcurl, or a signal.
-    private func wait(_ multi: UnsafeMutableRawPointer) {
+    /// Waits for a socket, a timer of libcurl, a signal, or the deadline.
+    private func wait(_ multi: UnsafeMutableRawPointer, until deadline: ContinuousClock.Instant?) {
         var wakeups = [curl_waitfd(fd: wakeup, events: Int16(CURL_WAIT_POLLIN), revents: 0)]
-        if curl_multi_poll(multi, &wakeups, 1, Int32.max, nil) != CURLM_OK {
+        let milliseconds = deadline.map { deadline in
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            return Int32(min(max(left.rounded(.up), 0), Double(Int32.max)))
+        }
+        if curl_multi_poll(multi, &wakeups, 1, milliseconds ?? Int32.max, nil) != CURLM_OK {
             // Memory is exhausted: do not make it worse by spinning.
             usleep(10_000)
         }

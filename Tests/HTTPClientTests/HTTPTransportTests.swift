@@ -324,4 +324,41 @@ struct HTTPTransportTests {
             #expect(server.connectionCount == 4, "transports share no connections")
         }
     }
+
+    @Test func `a request that waits for the connection of another ends at its own deadline`() async throws {
+        let server = try SilentServer()
+        let transport = HTTPTransport()
+        let reused = connection(trusting: .anything, isReused: true)
+        let first = Task { try await send(server.address, over: reused, by: transport) }
+        await #expect(throws: HTTPTransport.Failure.timedOut) {
+            try await send(server.address, over: reused, by: transport, within: .milliseconds(200))
+        }
+        first.cancel()
+        await #expect(throws: HTTPTransport.Failure.cancelled) { try await first.value }
+    }
+}
+
+/// A listener whose connections the system opens and no program reads: no handshake ends.
+private final class SilentServer: Sendable {
+    let address: String
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let outcome = withUnsafeMutablePointer(to: &place) { [descriptor] place in
+            place.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                bind(descriptor, place, length) | listen(descriptor, 8) | getsockname(descriptor, place, &length)
+            }
+        }
+        try #require(outcome == 0)
+        address = "https://127.0.0.1:\(UInt16(bigEndian: place.sin_port))/"
+    }
+
+    deinit {
+        close(descriptor)
+    }
 }
