@@ -34,8 +34,7 @@ struct AuthorityFiles: ~Copyable {
             if descriptor >= 0 { known = File(descriptor: descriptor, expires: now) }
         }
         guard var file = known else { return nil }
-        if file.expires <= now {
-            let content = Self.authorities(adding: additional)
+        if file.expires <= now, let content = Self.authorities(adding: additional) {
             let isWritten =
                 ftruncate(file.descriptor, 0) == 0
                 && pwrite(file.descriptor, content, content.count, 0) == content.count
@@ -45,9 +44,11 @@ struct AuthorityFiles: ~Copyable {
         return file.expires > now ? "/proc/self/fd/\(file.descriptor)" : nil
     }
 
-    /// The system's authorities as they are now, and those of `additional`.
-    static func authorities(adding additional: [UInt8]) -> [UInt8] {
-        let system = CurlLibrary.authoritiesPath.flatMap { try? Array(Data(contentsOf: URL(filePath: $0))) } ?? []
-        return system + [UInt8(ascii: "\n")] + additional
+    /// The system's authorities as they are now, and those of `additional`. `nil` if the system's file cannot be read,
+    /// so that no file lacks them for its lifetime.
+    static func authorities(adding additional: [UInt8]) -> [UInt8]? {
+        guard let path = CurlLibrary.authoritiesPath else { return additional }
+        guard let system = try? Data(contentsOf: URL(filePath: path)) else { return nil }
+        return Array(system) + [UInt8(ascii: "\n")] + additional
     }
 }

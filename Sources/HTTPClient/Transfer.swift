@@ -159,9 +159,11 @@ final class Transfer {
             if CurlLibrary.authoritiesPath != nil, let path = files.path(adding: additional) {
                 set(CURLOPT_CAINFO, path)
                 set(CURLOPT_CAPATH, nil)
-            } else {
+            } else if let authorities = AuthorityFiles.authorities(adding: additional) {
                 // The bytes replace the system's file, but not its folder.
-                set(CURLOPT_CAINFO_BLOB, pem: AuthorityFiles.authorities(adding: additional))
+                set(CURLOPT_CAINFO_BLOB, pem: authorities)
+            } else {
+                isRefused = true
             }
         case .only(let authorities):
             set(CURLOPT_CAINFO_BLOB, pem: authorities)
