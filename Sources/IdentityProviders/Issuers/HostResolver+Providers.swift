@@ -30,7 +30,7 @@ extension HostResolver {
     }
 
     /// Returns the current address of `host`.
-    /// - Throws: `ProviderUnavailable.timedOut` at the deadline; `HostNotFound`.
+    /// - Throws: `ProviderUnavailable.timedOut` at the deadline; `HostNotFound`; `CancellationError`.
     package func address(
         of host: String,
         port: Int,
@@ -44,7 +44,13 @@ extension HostResolver {
             promise.fail(ProviderUnavailable.timedOut)
         }
         defer { timeout.cancel() }
-        for address in try await promise.futureResult.get() {
+        let addresses = try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            cancel(request)
+            promise.fail(CancellationError())
+        }
+        for address in addresses {
             if let address = try? SocketAddress(ipAddress: address, port: port) { return address }
         }
         throw HostNotFound(reason: "no usable address")
