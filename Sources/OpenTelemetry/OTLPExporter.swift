@@ -27,6 +27,14 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         package init() {}
     }
 
+    /// Data of one kind. Collectors have a path for each, and some accept only traces.
+    package enum Signal: String, Sendable, Hashable, CaseIterable {
+        case traces
+        case metrics
+
+        var path: String { "/v1/" + rawValue }
+    }
+
     /// The answer of the collector, or its absence, that made an export fail.
     package enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
         case status(Int)
@@ -63,8 +71,6 @@ package struct OTLPExporter: Service, CustomStringConvertible {
     }
 
     package static let contentType = "application/json"
-    static let tracesPath = "/v1/traces"
-    static let metricsPath = "/v1/metrics"
 
     package let description = "OpenTelemetry exporter"
     private let resource: OTLPResource
@@ -73,8 +79,8 @@ package struct OTLPExporter: Service, CustomStringConvertible {
     private let limits: Limits
     private let losses: Losses
     private let send: Send
-    private let failed: @Sendable (Failure) -> Void
-    private let succeeded: @Sendable () -> Void
+    private let failed: @Sendable (Signal, Failure) -> Void
+    private let succeeded: @Sendable (Signal) -> Void
     private let startNanoseconds = DefaultTracerClock.now.nanosecondsSinceEpoch
 
     /// - Parameters:
@@ -93,8 +99,8 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         limits: Limits = Limits(),
         losses: Losses = Losses(),
         send: @escaping Send,
-        failed: @escaping @Sendable (Failure) -> Void = { _ in },
-        succeeded: @escaping @Sendable () -> Void = {}
+        failed: @escaping @Sendable (Signal, Failure) -> Void = { _, _ in },
+        succeeded: @escaping @Sendable (Signal) -> Void = { _ in }
     ) {
         self.resource = resource
         self.queue = queue
@@ -122,10 +128,11 @@ package struct OTLPExporter: Service, CustomStringConvertible {
 
     private func exportSpans() async {
         for await _ in queue.wakeups {
-            while true {
+            // The rest of a batch waits for the next wakeup: spans that arrive during an export share one.
+            repeat {
                 let batch = queue.takeBatch()
                 guard !batch.isEmpty, await export(batch) else { break }
-            }
+            } while queue.hasBatch
         }
     }
 
@@ -137,7 +144,7 @@ package struct OTLPExporter: Service, CustomStringConvertible {
     private func exportMetrics(every interval: Duration) async {
         while await pause(interval) {
             // The next export holds the same totals, so no attempt is repeated.
-            if let body = metricsBody() { _ = await attempt(Self.metricsPath, body) }
+            if let body = metricsBody() { _ = await attempt(.metrics, body) }
         }
     }
 
@@ -159,7 +166,7 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         let body = OTLPSpans(resource: resource, spans: batch).body
         var pauseLength = limits.retryPause
         for number in 1...limits.attemptsMax {
-            switch await attempt(Self.tracesPath, body) {
+            switch await attempt(.traces, body) {
             case .delivered: return true
             case .failed(let failure):
                 guard failure.isTransient, number < limits.attemptsMax else {
@@ -187,27 +194,27 @@ package struct OTLPExporter: Service, CustomStringConvertible {
     }
 
     /// Sends once. A shutdown cancels it.
-    private func attempt(_ path: String, _ body: [UInt8]) async -> Outcome {
+    private func attempt(_ signal: Signal, _ body: [UInt8]) async -> Outcome {
         do throws(Failure) {
-            try await sendOnce(path, body, within: limits.sendTimeout, untilShutdown: true)
-            succeeded()
+            try await sendOnce(signal, body, within: limits.sendTimeout, untilShutdown: true)
+            succeeded(signal)
             return .delivered
         } catch {
             if Task.isCancelled || Task.isShuttingDownGracefully { return .stopped }
-            failed(error)
+            failed(signal, error)
             return .failed(error)
         }
     }
 
     private func sendOnce(
-        _ path: String,
+        _ signal: Signal,
         _ body: [UInt8],
         within timeout: Duration,
         untilShutdown: Bool
     ) async throws(Failure) {
         let sendAll: @Sendable () async throws -> Int = {
             try await withThrowingTaskGroup(of: Int.self) { group in
-                group.addTask { try await send(path, body, Self.contentType) }
+                group.addTask { try await send(signal.path, body, Self.contentType) }
                 group.addTask {
                     try await Task.sleep(for: timeout)
                     throw Failure.timedOut
@@ -245,24 +252,25 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         while !Task.isCancelled {
             let batch = queue.takeBatch()
             guard !batch.isEmpty else { break }
-            guard await sendLast(Self.tracesPath, OTLPSpans(resource: resource, spans: batch).body, deadline) else {
+            guard await sendLast(.traces, OTLPSpans(resource: resource, spans: batch).body, deadline) else {
                 losses.add(batch.count + queue.count)
                 return
             }
         }
         if limits.metricsInterval != nil, let body = metricsBody() {
-            _ = await sendLast(Self.metricsPath, body, deadline)
+            _ = await sendLast(.metrics, body, deadline)
         }
     }
 
-    private func sendLast(_ path: String, _ body: [UInt8], _ deadline: ContinuousClock.Instant) async -> Bool {
+    private func sendLast(_ signal: Signal, _ body: [UInt8], _ deadline: ContinuousClock.Instant) async -> Bool {
         let timeLeft = min(limits.sendTimeout, ContinuousClock.now.duration(to: deadline))
         guard timeLeft > .zero else { return false }
         do throws(Failure) {
-            try await sendOnce(path, body, within: timeLeft, untilShutdown: false)
+            try await sendOnce(signal, body, within: timeLeft, untilShutdown: false)
             return true
         } catch {
-            failed(error)
+            // A cancelled service did not wait for the collector.
+            if !Task.isCancelled { failed(signal, error) }
             return false
         }
     }

@@ -28,6 +28,9 @@ package final class SpanQueue: Sendable {
 
     var count: Int { state.withLock { $0.spans.count } }
 
+    /// True if as many spans wait as one request takes.
+    var hasBatch: Bool { count >= batchMax }
+
     func add(_ span: SpanRecord) {
         let count = state.withLock { state -> Int? in
             guard state.spans.count < spansMax else { return nil }

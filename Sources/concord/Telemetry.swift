@@ -37,12 +37,12 @@ struct Telemetry: Sendable {
             telemetry.set(.queueFull, queue.droppedCount)
             telemetry.set(.notSent, losses.unsentCount)
         }
-        let outage = SharedOutage(
-            Outage(
-                logger,
-                failure: "traces and metrics not exported",
-                recovery: "traces and metrics exported again"
-            )
+        let outages = Dictionary(
+            uniqueKeysWithValues: OTLPExporter.Signal.allCases.map { signal in
+                let name = signal.rawValue
+                let outage = Outage(logger, failure: "\(name) not exported", recovery: "\(name) exported again")
+                return (signal, SharedOutage(outage))
+            }
         )
         var limits = OTLPExporter.Limits()
         limits.metricsInterval = configuration.metricsInterval
@@ -64,8 +64,8 @@ struct Telemetry: Sendable {
                     deadline: .now + timeout
                 )
             },
-            failed: { outage.failed($0) },
-            succeeded: { outage.succeeded() }
+            failed: { outages[$0]?.failed($1) },
+            succeeded: { outages[$0]?.succeeded() }
         )
     }
 }

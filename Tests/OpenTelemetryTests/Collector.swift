@@ -54,8 +54,8 @@ final class Collector: Sendable {
                 }
                 return try await answer(number)
             },
-            failed: { [self] failure in reports.withLock { $0.append("failed: \(failure)") } },
-            succeeded: { [self] in reports.withLock { $0.append("succeeded") } }
+            failed: { [self] _, failure in reports.withLock { $0.append("failed: \(failure)") } },
+            succeeded: { [self] _ in reports.withLock { $0.append("succeeded") } }
         )
     }
 

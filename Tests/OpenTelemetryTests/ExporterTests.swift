@@ -26,6 +26,18 @@ struct ExporterTests {
         #expect(collector.requests.count == 2)
     }
 
+    @Test func `spans that end during an export wait for a full batch or the interval`() async throws {
+        let (collector, queue) = (Collector(), SpanQueue(spansMax: 100, batchMax: 4))
+        Self.end(6, in: queue)
+        try await running(collector.exporter(queue, limits: Collector.patient)) {
+            try await wait { collector.outcomes.count == 1 }
+            #expect(queue.count == 2)
+            Self.end(2, in: queue)
+            try await wait { collector.outcomes.count == 2 }
+        }
+        #expect(try collector.spans().count == 8)
+    }
+
     @Test func `a span waits for at most the interval`() async throws {
         let (collector, queue) = (Collector(), SpanQueue())
         try await running(collector.exporter(queue, limits: Collector.eager)) {
