@@ -235,7 +235,13 @@ package final class PostgresClient: Sendable {
                 span?.fail(error)
                 throw error
             }
-            let outcome = try await core.leases.withWorker(waits: core.wake) { await $0.transaction(body) }
+            let outcome: LeaseWorker.Attempt<Output>
+            do throws(PostgresError) {
+                outcome = try await core.leases.withWorker(waits: core.wake) { await $0.transaction(body) }
+            } catch {
+                span?.fail(error)
+                throw error
+            }
             switch outcome.result {
             case .success(let output):
                 return output
