@@ -41,6 +41,12 @@ final class LogWriter: Sendable {
 
         /// True if everything is written, also the report of dropped lines.
         var isDone: Bool { bytes.isEmpty && !isWriting && unreported == 0 }
+
+        /// Returns true if the caller must wake the thread.
+        mutating func takeIdleThread() -> Bool {
+            defer { isThreadIdle = false }
+            return isThreadIdle
+        }
     }
 
     /// Lines that the thread took at once.
@@ -83,11 +89,10 @@ final class LogWriter: Sendable {
             guard state.takenCount + state.bytes.count + line.count <= room else {
                 state.unreported += 1
                 state.dropped[.full, default: 0] += 1
-                return false
+                return state.takeIdleThread()
             }
             state.bytes += line
-            defer { state.isThreadIdle = false }
-            return state.isThreadIdle
+            return state.takeIdleThread()
         }
         if wakes { wakeup.signal() }
     }
