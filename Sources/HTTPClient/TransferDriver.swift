@@ -16,34 +16,35 @@ final class TransferDriver: Sendable {
         /// Numbers of all requests in progress.
         var reserved: Set<Int> = []
         var requestsEver = 0
+        /// The eventfd that wakes the thread; -1 before the first request.
+        var wakeup: Int32 = -1
         var hasThread = false
         var isClosed = false
     }
 
     private let transfersMax: Int
-    private let wakeup: Int32
     private let state = Mutex(State())
 
     init(transfersMax: Int) {
         self.transfersMax = transfersMax
-        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        precondition(wakeup >= 0, "no file descriptor left")
     }
 
     deinit {
-        Glibc.close(wakeup)
+        let wakeup = state.withLock(\.wakeup)
+        if wakeup >= 0 { Glibc.close(wakeup) }
     }
 
     /// Returns the number of a new request, which must be added.
     func reserve() throws(HTTPTransport.Failure) -> Int {
-        let number = state.withLock { state -> Int? in
-            guard state.reserved.count < transfersMax else { return nil }
+        let number = state.withLock { state -> Result<Int, HTTPTransport.Failure> in
+            guard state.reserved.count < transfersMax else { return .failure(.tooManyRequests) }
+            if state.wakeup < 0 { state.wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
+            guard state.wakeup >= 0 else { return .failure(.unreachable(reason: "no file descriptor left")) }
             state.requestsEver += 1
             state.reserved.insert(state.requestsEver)
-            return state.requestsEver
+            return .success(state.requestsEver)
         }
-        guard let number else { throw .tooManyRequests }
-        return number
+        return try number.get()
     }
 
     func add(_ job: Job) {
@@ -62,10 +63,20 @@ final class TransferDriver: Sendable {
             return state.hasThread ? .signal : .start
         }
         switch step {
-        case .start: startThread(self)
+        case .start: if !startThread(self) { failAdded() }
         case .signal: signal()
         case .fail(let failure): job.continuation.resume(returning: .failure(failure))
         }
+    }
+
+    /// Fails the requests that wait for a thread. The next request tries again to start it.
+    private func failAdded() {
+        let added = state.withLock { state in
+            state.hasThread = false
+            defer { state.added = [] }
+            return state.added
+        }
+        for job in added { settle(job, .failure(.unreachable(reason: "no thread can be made"))) }
     }
 
     /// Does nothing if the request is no longer in progress. It may come before `add`.
@@ -85,7 +96,8 @@ final class TransferDriver: Sendable {
     }
 
     private func signal() {
-        eventfd_write(wakeup, 1)
+        let wakeup = state.withLock(\.wakeup)
+        if wakeup >= 0 { eventfd_write(wakeup, 1) }
     }
 
     // MARK: The thread
@@ -158,6 +170,7 @@ final class TransferDriver: Sendable {
 
     /// Waits for a socket, a timer of libcurl, a signal, or the deadline.
     private func wait(_ multi: UnsafeMutableRawPointer, until deadline: ContinuousClock.Instant?) {
+        let wakeup = state.withLock(\.wakeup)
         var wakeups = [curl_waitfd(fd: wakeup, events: Int16(CURL_WAIT_POLLIN), revents: 0)]
         let milliseconds = deadline.map { deadline in
             let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
@@ -180,8 +193,8 @@ final class TransferDriver: Sendable {
     }
 }
 
-/// Runs `driver` on a new thread, which retains it.
-private func startThread(_ driver: TransferDriver) {
+/// Runs `driver` on a new thread, which retains it. Returns false if the system makes none.
+private func startThread(_ driver: TransferDriver) -> Bool {
     var thread = pthread_t()
     let argument = Unmanaged.passRetained(driver)
     let outcome = pthread_create(
@@ -194,6 +207,10 @@ private func startThread(_ driver: TransferDriver) {
         },
         argument.toOpaque()
     )
-    precondition(outcome == 0, "no thread can be made")
+    guard outcome == 0 else {
+        argument.release()
+        return false
+    }
     pthread_detach(thread)
+    return true
 }
