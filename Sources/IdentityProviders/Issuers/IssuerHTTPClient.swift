@@ -160,7 +160,9 @@ package struct IssuerHTTPClient: HTTPFetching {
             switch error {
             case .timedOut: throw .timedOut
             case .responseTooLarge: throw .answerTooLarge
-            case .cancelled, .closed, .tooManyRequests, .invalidRequest, .unresolved, .unreachable, .insecure:
+            // The host was not asked, so it has not failed.
+            case .tooManyRequests: throw .tooManyCalls
+            case .cancelled, .closed, .invalidRequest, .unresolved, .unreachable, .insecure:
                 throw deadline <= .now ? .timedOut : .unreachable
             }
         }
