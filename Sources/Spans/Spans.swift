@@ -24,7 +24,7 @@ package struct Spans: Sendable {
     }
 
     /// Begins a trace, or continues the one that a request carries, and makes its span the current one of `work`. Ends
-    /// the span after `work`.
+    /// the span after `work`, as failed if it throws.
     package func trace<Output>(
         _ name: @autoclosure () -> String,
         _ kind: SpanKind,
@@ -36,7 +36,12 @@ package struct Spans: Sendable {
         context.trace = parent()
         let span = tracer.startSpan(name(), context: context, ofKind: kind)
         defer { span.end() }
-        return try await ServiceContext.withValue(span.context) { try await work(span) }
+        do {
+            return try await ServiceContext.withValue(span.context) { try await work(span) }
+        } catch {
+            span.fail("\(type(of: error))")
+            throw error
+        }
     }
 }
 
