@@ -78,6 +78,16 @@ struct HostResolverTests {
         #expect(names.asked.last == "late.example")
     }
 
+    @Test func `a cancelled caller does not wait for the look-up`() async throws {
+        let names = NameServer()
+        defer { names.release() }
+        let resolver = HostResolver(threadCount: 1, lookUp: names.lookUp)
+        let waiting = Task { try await address(of: "silent.example", by: resolver) }
+        try await names.wait(untilAsked: "silent.example")
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
     @Test func `a failure is cached for a limited time, an address is not cached`() async throws {
         let names = NameServer()
         for (memory, count) in [(Duration.seconds(86_400), 1), (.zero, 2)] {
