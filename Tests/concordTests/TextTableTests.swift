@@ -20,7 +20,7 @@ struct TextTableTests {
         #expect(lines.allSatisfy { $0.displayWidth <= 50 })
         #expect(TextTable.lines(rows, fitting: 100) == TextTable.lines(rows))
         let narrow = TextTable.lines(rows, fitting: 35)
-        #expect(narrow[1] == "0123456789abcdef  a-rule-…  addres…", "below 10 if need be")
+        #expect(narrow[1] == "0123456789abcdef  a-rule…  address…", "below 10 if need be")
         let tooNarrow = TextTable.lines(rows, fitting: 10)
         #expect(tooNarrow[1] == "0123456789abcdef  a-r…  add…", "an id is whole, and a column has 4 at least")
     }

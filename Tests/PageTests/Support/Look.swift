@@ -26,7 +26,7 @@ struct Look: CustomStringConvertible {
     static let languages: [(button: String, tag: String)] = [("繁體中文", "zh-TW"), ("ไทย", "th"), ("English", "en")]
 
     /// A small phone, a phone and a large screen. The smallest and the largest have the defects.
-    private static let widths = folder == nil ? [320, 1280] : [320, 390, 1280]
+    static let widths = folder == nil ? [320, 1280] : [320, 390, 1280]
 
     static func all(in languages: [(button: String, tag: String)?]) -> [Look] {
         languages.flatMap { language in
@@ -49,6 +49,9 @@ extension Browser {
         let languages: [(button: String, tag: String)?] = inLanguages ? Look.languages : [nil]
         try await inEveryLook(Look.all(in: languages)) { look in
             #expect(try await defects() == [], "\(step) \(look)", sourceLocation: sourceLocation)
+            if look.width == Look.widths[0] {
+                #expect(try await brokenRules() == [], "\(step) \(look)", sourceLocation: sourceLocation)
+            }
             if takesPictures, look.isShown { try await screenshot("\(step)-\(look)") }
         }
     }

@@ -1,10 +1,32 @@
+import AccountTestSupport
+import Foundation
 import JSON
+import Testing
 
 extension Browser {
     /// The defects that keep people from reading or using the page: WCAG 2.2's 1.4.3 (contrast), 1.4.10 (reflow), 2.5.5
     /// (targets), 3.1.1 (language), a wrong heading, and an unfilled string.
     func defects() async throws -> [String] {
         try await value(Self.measurement).array?.compactMap(\.string) ?? ["nothing was measured"]
+    }
+
+    /// Returns the rules of axe-core that the page breaks, each with its first element.
+    func brokenRules() async throws -> [String] {
+        if try await value("typeof axe") != "object" { try await run(try Self.axe.get()) }
+        let rules = try await value(
+            """
+            axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`))
+            """
+        )
+        return rules.array?.compactMap(\.string) ?? ["nothing was measured"]
+    }
+
+    /// The script that `scripts/test` installs.
+    private static let axe = Result {
+        let library = AccountTestSupport.Repository.root + "/.build/axe/lib"
+        let python = try #require(try FileManager.default.contentsOfDirectory(atPath: library).first)
+        let script = "\(library)/\(python)/site-packages/axe_playwright_python/axe.min.js"
+        return try String(contentsOfFile: script, encoding: .utf8)
     }
 
     private static let measurement = #"""
