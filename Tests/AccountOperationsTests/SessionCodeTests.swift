@@ -312,6 +312,14 @@ import Testing
         }
     }
 
+    @Test func `a parameter of the app's page with one of Concord's names is replaced, however it is escaped`() {
+        let page = "http://localhost/?concord%43ode=x&lang=en&%63oncordCod%65=y&concordCode=z&a%ZZ=1&a%FF=2&b%3Dc=3"
+        #expect(
+            redirection(to: page, adding: [("concordCode", "1&2")])
+                == "http://localhost/?lang=en&a%ZZ=1&a%FF=2&b%3Dc=3&concordCode=1%262"
+        )
+    }
+
     @Test func `states and challenges are bounded`() {
         func defect(_ state: String?, _ challenge: String?) -> ConflictReturn.Defect? {
             do throws(ConflictReturn.Defect) {

@@ -57,7 +57,7 @@ struct ContinueURL: Sendable, Hashable {
     }
 }
 
-/// The `Location` for `continueURL` with `parameters`, which replace those of the same name.
+/// The `Location` for `continueURL` with `parameters`, which replace those of the same name, however it is escaped.
 /// - Returns: `nil` if `continueURL` is no absolute `http` or `https` URL.
 package func redirection(to continueURL: String, adding parameters: [(name: String, value: String)]) -> String? {
     guard let url = ContinueURL(continueURL) else { return nil }
@@ -66,7 +66,11 @@ package func redirection(to continueURL: String, adding parameters: [(name: Stri
     let path = beforeFragment.prefix { $0 != "?" }
     let names = Set(parameters.map(\.name))
     var query = beforeFragment[path.endIndex...].dropFirst().split(separator: "&")
-        .filter { !names.contains(String($0.prefix { $0 != "=" })) }
+        .filter { pair in
+            // A name with a malformed escape is none of these.
+            let name = PercentEncoding.decode(Array(pair.prefix { $0 != "=" }.utf8)[...])
+            return name.map { !names.contains($0) } ?? true
+        }
         .map(String.init)
     query += parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
     let location = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) + fragment
