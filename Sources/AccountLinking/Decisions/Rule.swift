@@ -1051,7 +1051,8 @@ extension Rule {
         case .sessionCodeAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .sessionCodeSessionEnded:
             RuleText("the session that resolved the conflict has ended, or its account is gone", "refused")
-        case .sessionCodeExchanged: RuleText("otherwise", "a session that continues the one that resolved the conflict")
+        case .sessionCodeExchanged:
+            RuleText("otherwise", "a session that continues the one that resolved the conflict, which ends")
         // Merging accounts.
         case .mergeSameAccount: RuleText("both are one account", "refused: same account")
         case .mergeAccountGone: RuleText("one of the accounts does not exist", "refused: account not found")

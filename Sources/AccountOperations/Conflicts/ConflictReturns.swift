@@ -220,8 +220,8 @@ extension AccountOperations {
         }
     }
 
-    /// Opens a session that continues `session`, and uses the code up, in one transaction. If the account or one of its
-    /// sessions changed since they were read, nothing is written.
+    /// Opens a session that continues `session`, ends `session`, and uses the code up, in one transaction. If the
+    /// account or one of its sessions changed since they were read, nothing is written.
     private func handOver(
         _ session: SessionRecord,
         of user: UserRecord,
@@ -249,16 +249,19 @@ extension AccountOperations {
             decision: DecisionID(event.id)
         )
         let answer = try storeAnswer(handed, to: idempotent, of: user.id, tenant: user.tenant, at: event.occurredAt)
-        let write = AccountWrite(
+        var changed = user
+        changed.sessionEndedAt = max(user.sessionEndedAt ?? event.occurredAt, event.occurredAt)
+        var write = AccountWrite(
             previous: user,
-            user: user,
+            user: changed,
             session: new.record(for: user, at: start, userAgent: userAgent),
             event: event,
             sideWrites: [
-                .requireUnchanged(user),
+                .endContinuedSession(session),
                 .useSessionCode(of: code, giving: handed.tokens.session.id, at: event.occurredAt),
             ] + answer
         )
+        write.raisesVersion = true
         try await store.apply(write).requireApplied()
         store.activity.note(user, at: start, isSignIn: false)
         return handed

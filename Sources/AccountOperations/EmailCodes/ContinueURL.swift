@@ -61,19 +61,22 @@ struct ContinueURL: Sendable, Hashable {
 /// - Returns: `nil` if `continueURL` is no absolute `http` or `https` URL.
 package func redirection(to continueURL: String, adding parameters: [(name: String, value: String)]) -> String? {
     guard let url = ContinueURL(continueURL) else { return nil }
-    let beforeFragment = url.text.prefix { $0 != "#" }
-    let fragment = url.text[beforeFragment.endIndex...]
-    let path = beforeFragment.prefix { $0 != "?" }
+    // Bytes, because a combining character after a delimiter makes another `Character` of it.
+    let bytes = Array(url.text.utf8)
+    let beforeFragment = bytes.prefix { $0 != UInt8(ascii: "#") }
+    let path = beforeFragment.prefix { $0 != UInt8(ascii: "?") }
     let names = Set(parameters.map(\.name))
-    var query = beforeFragment[path.endIndex...].dropFirst().split(separator: "&")
+    var query = beforeFragment[path.endIndex...].dropFirst().split(separator: UInt8(ascii: "&"))
         .filter { pair in
             // A name with a malformed escape is none of these.
-            let name = PercentEncoding.decode(Array(pair.prefix { $0 != "=" }.utf8)[...])
+            let name = PercentEncoding.decode(pair.prefix { $0 != UInt8(ascii: "=") })
             return name.map { !names.contains($0) } ?? true
         }
-        .map(String.init)
+        .map { String(decoding: $0, as: UTF8.self) }
     query += parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
-    let location = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")) + fragment
+    let location =
+        String(decoding: path, as: UTF8.self) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        + String(decoding: bytes[beforeFragment.endIndex...], as: UTF8.self)
     // A header is ASCII. Existing percent-encoding is not changed.
     return location.unicodeScalars.map { $0.isASCII ? String($0) : PercentEncoding.encode(String($0)) }.joined()
 }

@@ -57,6 +57,11 @@ extension AccountWrite.SideWrite {
         Self([SessionRow.delete(id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
     }
 
+    /// Deletes a session that another one continues, without a webhook. `AccountWrite.raisesVersion` must be set.
+    package static func endContinuedSession(_ session: SessionRecord) -> Self {
+        Self([SessionRow.delete(session.id, of: session.user, tenant: session.tenant)])
+    }
+
     /// Deletes all sessions but one. `AccountWrite.raisesVersion` must be set.
     package static func endSessions(otherThan id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
         Self([SessionRow.deleteOthers(than: id, of: user, tenant: tenant)], announcing: [.ofAccount(.sessionEnded)])
