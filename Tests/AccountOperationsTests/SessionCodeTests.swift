@@ -1,4 +1,5 @@
 import AccountLinking
+import AccountStore
 import AccountTestSupport
 import Crypto
 import JSON
@@ -212,6 +213,50 @@ import Testing
                 try await service.issueCode(foreign.handle, resolved.signedIn.tokens.idToken).denial
                     == .sessionCode(.unusable)
             )
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a page that was read before the conflict was resolved is not stored after`(
+        hasEarlierPage: Bool
+    ) async throws {
+        try await TestService.with { service in
+            let account = try await service.signUp("ada@example.com")
+            let handle = try await service.openConflict(with: "ada@example.com")
+            if hasEarlierPage { _ = try await service.setReturn(handle, Self.page, state: "early").success() }
+            let store = service.operations.store
+            let found = try #require(ConflictHandle(handle, sealer: service.operations.sealer))
+            let conflict = try #require(
+                try await store.conflict(found.conflict, of: found.user, tenant: .project)
+            )
+            let late = ConflictReturnRecord(
+                of: conflict,
+                continueURL: Self.page,
+                state: "late",
+                codeChallenge: nil
+            )
+            let proven = try await service.prove(handle, by: account).success()
+            _ = try await service.resolve(handle, proven.proofToken).success()
+            #expect(try await store.put(late, sideWrites: []) == .factsMoved)
+            #expect(try await store.conflictReturn(of: conflict)?.state == (hasEarlierPage ? "early" : nil))
+        }
+    }
+
+    @Test func `each of 8 pages that races with the resolution is stored with its session, or refused`() async throws {
+        try await TestService.withTwo { service, other in
+            for number in 0..<8 {
+                let email = "page\(number)@example.com"
+                let account = try await service.signUp(email)
+                let handle = try await service.openConflict(with: email, subject: "8\(number)")
+                let proven = try await service.prove(handle, by: account).success()
+                let denials = try await service.race(with: other, count: 2) { service, caller in
+                    if caller == 0 { return try await service.resolve(handle, proven.proofToken).denial }
+                    return try await service.setReturn(handle, Self.page, state: "s", Self.challenge).denial
+                }
+                #expect(Set(denials).isSubset(of: [nil, .conflict(.closed(.resolved))]), "\(denials)")
+                let stored = denials.allSatisfy { $0 == nil }
+                #expect(try await service.view(handle, nil).success().wayBack?.givesCode == (stored ? true : nil))
+            }
         }
     }
 

@@ -348,6 +348,10 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "APIKeyRow.all", sql: APIKeyRow.all.sql, isHot: false),
         Statement(
+            name: "ConflictRow.assertLive",
+            sql: ConflictRow.assertLive(conflict.id, of: fixed, tenant: tenant)
+        ),
+        Statement(
             name: "ConflictRow.assertVersion",
             sql: ConflictRow.assertVersion(2, of: conflict.id, of: fixed, tenant: tenant)
         ),

@@ -95,8 +95,7 @@ struct ConflictReturnRow: RowDecodable {
     }
 
     /// Stores the way back, or replaces it until the conflict is resolved: after that a code may go to the page.
-    ///
-    /// Raises 23503 if the conflict was deleted.
+    /// `ConflictRow.assertLive` must precede.
     static func put(_ record: ConflictReturnRecord) -> SQL {
         """
         \(columns.insert(record, replaces: true))
@@ -188,12 +187,19 @@ extension AccountStore {
         try await client.read(ConflictReturnRow.withCode(hash, tenant: tenant)).first?.record
     }
 
-    /// Stores the way back, in place of an earlier one. Changes nothing once the conflict is resolved.
+    /// Stores the way back, in place of an earlier one.
+    /// - Returns: `.factsMoved` if the conflict has ended.
     package func put(
         _ record: ConflictReturnRecord,
         sideWrites: [AccountWrite.SideWrite]
     ) async throws(PostgresError) -> Applied {
-        var batch = WriteBatch("conflict-return", [ConflictReturnRow.put(record)])
+        var batch = WriteBatch(
+            "conflict-return",
+            [
+                ConflictRow.assertLive(record.conflict, of: record.user, tenant: record.tenant),
+                ConflictReturnRow.put(record),
+            ]
+        )
         for sideWrite in sideWrites { batch.append(sideWrite.statements) }
         // A repetition stores the same.
         return try await applying(batch) { () throws(PostgresError) in .factsMoved }

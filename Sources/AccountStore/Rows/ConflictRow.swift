@@ -271,6 +271,19 @@ struct ConflictRow: RowDecodable {
         """
     }
 
+    /// Raises 22012 (division by zero) unless the conflict is open or proven. Locks the row against changes until the
+    /// transaction ends.
+    static func assertLive(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+        """
+        SELECT \(SQL.assertExists) FROM (
+            SELECT FROM conflicts
+            WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
+                AND state IN ('open', 'proven')
+            FOR SHARE
+        ) AS live
+        """
+    }
+
     /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. Skips rows that
     /// another transaction holds.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
