@@ -83,6 +83,7 @@ extension AccountOperations {
         case .phoneNumberOwned(let number): return .failure(.testPhoneNumberInUse(number))
         case .imageMissing(let digest): return .failure(.imageMissing(digest))
         case .written(let project), .unchanged(let project):
+            for image in images { logos.forgetAbsence(of: image.digest) }
             await self.project.takeNoteOfStoredChange()
             return .success(project)
         }

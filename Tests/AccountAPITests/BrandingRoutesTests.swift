@@ -244,6 +244,21 @@ import Testing
         }
     }
 
+    @Test func `a missing image is read again after 5 seconds`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await send(api, .put, "logo", ["image": .string(LogoFixture.png.base64)])
+            let database = api.service.database
+            try await database.execute("CREATE TABLE kept_images AS SELECT * FROM project_images")
+            try await database.execute("DELETE FROM project_images")
+            #expect(try await get(api, "/__/auth/logo").status == 404)
+            try await database.execute("INSERT INTO project_images SELECT * FROM kept_images")
+            api.service.clock.advance(seconds: 4)
+            #expect(try await get(api, "/__/auth/logo").status == 404, "the database is not read")
+            api.service.clock.advance(seconds: 1)
+            #expect(try await get(api, "/__/auth/logo").status == 200)
+        }
+    }
+
     @Test func `every change is logged with its fields, without values`() async throws {
         try await TestAPI.with(callers: DevelopmentCallers()) { api in
             try await change(api, ["accentColor": "#0a664c"], mask: "concord.branding.accentColor")
