@@ -36,6 +36,7 @@ struct PageFile: Sendable {
     /// An entity tag that changes with the content (RFC 9110 §8.8.3).
     private let entityTag: String
     private let headers: HTTPHeaders
+    private let lastBranded = LastBrandedPage()
 
     private init(_ path: String, _ contentType: String, _ bytes: [UInt8], _ kind: Kind) {
         self.path = path
@@ -193,12 +194,14 @@ struct PageFile: Sendable {
             if request.holds(entityTag) { return ServerResponse(status: .notModified, headers: headers) }
             return ServerResponse(status: .ok, headers: headers, body: body)
         }
-        let page = Array(BrandedPage(branding, path: path).html(brandedText).utf8)
-        let tag = Self.entityTag(page)
+        let page = lastBranded.page(in: branding) {
+            let bytes = Array(BrandedPage(branding, path: path).html(brandedText).utf8)
+            return (ByteBuffer(bytes: bytes), Self.entityTag(bytes))
+        }
         var headers = headers
-        headers.replaceOrAdd(name: "ETag", value: tag)
-        if request.holds(tag) { return ServerResponse(status: .notModified, headers: headers) }
-        return ServerResponse(status: .ok, headers: headers, body: ByteBuffer(bytes: page))
+        headers.replaceOrAdd(name: "ETag", value: page.entityTag)
+        if request.holds(page.entityTag) { return ServerResponse(status: .notModified, headers: headers) }
+        return ServerResponse(status: .ok, headers: headers, body: page.body)
     }
 
     private static func entityTag(_ bytes: [UInt8]) -> String {

@@ -4,6 +4,7 @@ import AccountTestSupport
 import HTTPTypes
 import JSON
 import Logging
+import NIOCore
 import Postgres
 import Testing
 
@@ -326,6 +327,18 @@ import Testing
             for page in Self.pages { #expect(try await get(api, page).text == plain[page]?.text, "\(page)") }
             #expect(try await get(api, "/__/auth/brand.css").text.isEmpty)
         }
+    }
+
+    @Test func `a page is rendered once for each change of branding`() {
+        let last = LastBrandedPage()
+        var rendered = 0
+        let tags = ["Acme", "Acme", "Bank", "Bank", "Acme"].map { name in
+            last.page(in: Branding(stored: ["concord": ["displayName": .string(name)]])) {
+                rendered += 1
+                return (ByteBuffer(string: name), name)
+            }.entityTag
+        }
+        #expect(tags == ["Acme", "Acme", "Bank", "Bank", "Acme"] && rendered == 3)
     }
 
     @Test func `a hostile name is text on every page`() async throws {
