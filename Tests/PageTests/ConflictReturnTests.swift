@@ -157,6 +157,39 @@ import Testing
         }
     }
 
+    @Test func `if the answer to the resolution is lost, the app still gets a code`() async throws {
+        let conflict = try await Self.server.openConflict("cut-back@example.com")
+        try await Browser.run { browser in
+            try await browser.open(page(conflict, at: try Self.app))
+            try await browser.wait(for: "Is this account yours?")
+            try await browser.press("Send me the code")
+            try await browser.wait(for: "Check your email")
+            try await browser.enter(code: try await conflict.mail().code)
+            try await browser.wait(for: "Connect GitHub")
+            // The server resolves the conflict, and its first answer does not arrive.
+            try await browser.run(
+                """
+                const send = window.fetch;
+                window.isCut = false;
+                window.fetch = async (address, request) => {
+                  const answer = await send(address, request);
+                  if (window.isCut || !String(address).endsWith(":resolve")) return answer;
+                  window.isCut = true;
+                  throw new TypeError("the connection is gone");
+                };
+                """
+            )
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: "GitHub is connected")
+            #expect(try await browser.value("window.isCut") == true)
+            #expect(try await browser.text("#problem") == "")
+            try await browser.run("document.querySelector('main a').click()")
+            try await browser.wait(until: "location.pathname === '/healthz'")
+            let address = try await browser.value("location.href").string ?? ""
+            #expect(parameter("concordCode", of: address) != nil, "\(address)")
+        }
+    }
+
     @Test func `without a challenge the app gets its user back without a code`() async throws {
         let conflict = try await Self.server.openConflict("plain-back@example.com")
         try await Browser.run { browser in

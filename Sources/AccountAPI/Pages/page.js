@@ -5,7 +5,8 @@
 //
 // - handle: names the conflict;
 // - linkSecret: from a mailed link; proves the conflict once the person has agreed;
-// - proofToken: the answer to the proof; resolves the conflict.
+// - proofToken: the answer to the proof; resolves the conflict;
+// - key: the Idempotency-Key of the resolution, so that a repetition gets the same session.
 //
 // The app may send where it waits: `#handle=…&continueUrl=…&state=…&codeChallenge=…`. The page gives these to Concord,
 // which checks them and stores them with the conflict, so that the mailed link has them on any device. The page ends
@@ -81,6 +82,7 @@ function takeFragment() {
     handle: fields.get("handle"),
     linkSecret: fields.get("proof"),
     proofToken: undefined,
+    key: undefined,
     wayBack: continueUrl
       ? {
         continueUrl,
@@ -101,7 +103,7 @@ class Problem extends Error {
 }
 
 // Returns the answer and its entity tag. Throws a Problem: `offline` if there is no answer.
-async function call(method, path = "", body = undefined) {
+async function call(method, path = "", body = undefined, key = undefined) {
   if (!kept.handle) throw new Problem("no-handle");
   // A handle has only characters that a header field allows.
   if (!/^[\w-]+$/.test(kept.handle)) throw new Problem("conflict-unknown");
@@ -109,6 +111,7 @@ async function call(method, path = "", body = undefined) {
   if (kept.proofToken) headers["Concord-Proof"] = kept.proofToken;
   if (body) headers["Content-Type"] = "application/json";
   if (body && version) headers["If-Match"] = version;
+  if (key) headers["Idempotency-Key"] = key;
   let response;
   let answer;
   try {
@@ -200,7 +203,7 @@ const actions = {
   async link() {
     // Stored before and after the call, because an answer may get lost.
     keep({ suspended: conflict.suspended });
-    const { content } = await call("POST", ":resolve", { proofToken: kept.proofToken });
+    const { content } = await resolve();
     keep({ suspended: content.suspended });
     idToken = content.idToken;
     await read();
@@ -213,6 +216,19 @@ const actions = {
 
   retry: read,
 };
+
+// Repeats the request once, under the same key, if its answer is lost: only the answer has the session.
+async function resolve() {
+  // `randomUUID` would need HTTPS.
+  if (!kept.key) keep({ key: [...crypto.getRandomValues(new Uint32Array(4))].join("-") });
+  const send = () => call("POST", ":resolve", { proofToken: kept.proofToken }, kept.key);
+  try {
+    return await send();
+  } catch (error) {
+    if (error.type !== "offline") throw error;
+    return send();
+  }
+}
 
 // The digits as the keyboards of all supported languages write them, without separators.
 function digits(text) {
