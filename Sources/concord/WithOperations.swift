@@ -39,7 +39,12 @@ func withOperations<Output: Sendable>(
             mailLinks: MailLinks(base: configuration.listen.publicURL ?? "", page: .standard),
             effects: effects,
             webhooks: HTTPWebhookSender(
-                http: IssuerHTTPClient(configuration.providers, resolver: .webhooks),
+                // As `concord dev` sends.
+                http: IssuerHTTPClient(
+                    configuration.providers,
+                    allowsLoopback: configuration.isBesideDevelopment,
+                    resolver: .webhooks
+                ),
                 timeout: configuration.limits.providerCallTimeout
             ),
             apps: AppVerifiers(configuration, sealer: sealer),

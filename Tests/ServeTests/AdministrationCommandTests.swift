@@ -187,4 +187,25 @@ struct AdministrationCommandTests {
             #expect(gone.status == .exited(1) && gone.error.contains("concord webhook list"), "\(gone.error)")
         }
     }
+
+    @Test func `beside a development server, webhook endpoints may be on this machine without TLS`() async throws {
+        try await Self.withAccounts { database in
+            // A port where nothing listens.
+            let add = ["webhook", "add", "http://127.0.0.1:9/hook", "--format", "json"]
+            let refused = try await ConcordCommand.run(add, database)
+            #expect(refused.status == .exited(1) && refused.error.contains("the URL is refused"), "\(refused.error)")
+            let development: [Environment.Key: String] = ["CONCORD_DEVELOPMENT": "1"]
+            let added = try await ConcordCommand.run(add, database, development)
+            #expect(added.status == .exited(0), "\(added.error)")
+            let id = try #require(try JSONValue(parsing: Array(added.output.utf8))["id"]?.string)
+            let test = ["webhook", "test", id, "--format", "json"]
+            func failure(_ settings: [Environment.Key: String]) async throws -> String? {
+                let tested = try await ConcordCommand.run(test, database, settings)
+                #expect(tested.status == .exited(69), "\(tested.error)")
+                return try JSONValue(parsing: Array(tested.output.utf8))["failure"]?.string
+            }
+            #expect(try await failure(development) == "unreachable", "the address is allowed")
+            #expect(try await failure([:]) == "address-not-allowed")
+        }
+    }
 }

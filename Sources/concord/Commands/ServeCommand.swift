@@ -120,9 +120,17 @@ extension MailConfiguration {
 }
 
 extension IssuerHTTPClient {
-    init(_ configuration: ProvidersConfiguration, resolver: HostResolver = .providers) {
+    /// - `allowsLoopback`: true for commands beside a development server.
+    init(
+        _ configuration: ProvidersConfiguration,
+        allowsLoopback: Bool = false,
+        resolver: HostResolver = .providers
+    ) {
         self.init(
-            policy: NetworkPolicy(allowsPrivateNetworks: configuration.allowsPrivateNetworks),
+            policy: NetworkPolicy(
+                allowsPrivateNetworks: configuration.allowsPrivateNetworks,
+                allowsLoopback: allowsLoopback
+            ),
             authorities: configuration.certificateAuthorities,
             resolver: resolver
         )

@@ -19,6 +19,8 @@ struct ServeConfiguration: Sendable {
     let log: LogConfiguration
     /// `nil` if nothing is exported.
     let telemetry: TelemetryConfiguration?
+    /// True for a command on the database of a development server. `concord serve` ignores it.
+    let isBesideDevelopment: Bool
 }
 
 extension ServeConfiguration {
@@ -42,7 +44,8 @@ extension ServeConfiguration {
             applePush: reading.applePush,
             mail: reading.mail,
             log: reading.log,
-            telemetry: reading.telemetry
+            telemetry: reading.telemetry,
+            isBesideDevelopment: sources.isBesideDevelopment
         )
     }
 }
