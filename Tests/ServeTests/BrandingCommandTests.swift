@@ -89,6 +89,42 @@ struct BrandingCommandTests {
         }
     }
 
+    @Test func `an older version whose logo is deleted comes into force without it, and the command says so`()
+        async throws
+    {
+        try await Self.withProject { folder, database in
+            func succeed(_ arguments: [String]) async throws -> ConcordCommand.Ending {
+                let ending = try await ConcordCommand.run(arguments, database)
+                #expect(ending.status == .exited(0), "\(arguments): \(ending.error)")
+                return ending
+            }
+            _ = try await succeed(["branding", "set", "--name", "Acme", "--logo", folder.path("png"), "--yes"])
+            let digest = try #require(try await Self.shown(database)["branding"]?["logo"]?.string)
+            try folder.write("older.yaml", try await succeed(["policy", "show"]).output)
+            _ = try await succeed(["branding", "set", "--name", "Bank", "--logo", folder.path("webp"), "--yes"])
+
+            // Of a logo that is still stored, nothing is lost.
+            _ = try await succeed(["policy", "apply", folder.path("older.yaml"), "--yes"])
+            #expect(try await Self.shown(database)["branding"] == ["name": "Acme", "logo": .string(digest)])
+            _ = try await succeed(["branding", "set", "--name", "Bank", "--logo", folder.path("webp"), "--yes"])
+
+            // As 20 newer logos leave it.
+            try await database.execute("DELETE FROM project_images WHERE content_type = 'image/png'")
+            let back = try await succeed(["policy", "apply", folder.path("older.yaml"), "--yes"])
+            #expect(back.error.contains("concord.branding.logo: the database no longer has the image \(digest)"))
+            #expect(try await Self.shown(database)["branding"] == ["name": "Acme"])
+            let again = try await succeed(["policy", "apply", folder.path("older.yaml"), "--yes"])
+            #expect(again.output.contains("in force already"), "\(again.output)")
+
+            try folder.write("typed.yaml", "concord.branding.logo: \(String(repeating: "a", count: 64))\n")
+            let unknown = try await ConcordCommand.run(
+                ["policy", "apply", folder.path("typed.yaml"), "--yes"],
+                database
+            )
+            #expect(unknown.status == .exited(1) && unknown.error.contains("the database has no image"))
+        }
+    }
+
     @Test func `two commands at the same time both take effect`() async throws {
         try await Self.withProject { folder, database in
             async let colour = ConcordCommand.run(["branding", "set", "--accent", "#0a664c", "--yes"], database)

@@ -39,6 +39,10 @@ package struct ProjectConfigChange: Sendable, Hashable {
         values = [field: value]
     }
 
+    private init(values: [ProjectConfigField: JSONValue?]) {
+        self.values = values
+    }
+
     private static func fields(named mask: String?, _ mistakes: inout [ProjectConfigMistake]) -> [ProjectConfigField] {
         guard let mask, !mask.isEmpty else { return ProjectConfigField.all }
         var named: Set<ProjectConfigField> = []
@@ -124,6 +128,11 @@ package struct ProjectConfigChange: Sendable, Hashable {
             let isDefault = settings[field.path] == field.byDefault(in: settings)
             return isDefault ? settings.setting(nil, at: field.path[...]) : settings
         }
+    }
+
+    /// The same change, with the default for `fields`.
+    func resetting(_ fields: some Sequence<ProjectConfigField>) -> Self {
+        ProjectConfigChange(values: fields.reduce(into: values) { $0[$1] = .some(nil) })
     }
 
     /// Returns true if every value of the change is in force in `stored`, set or by default.

@@ -32,7 +32,7 @@ extension AccountStore {
     }
 
     /// Maximum number of versions between two that are compared.
-    private static var comparedMax: Int { 10_000 }
+    static var comparedMax: Int { 10_000 }
 
     /// The differences between two versions of the policy; `nil` if one of them does not exist. One round trip.
     ///

@@ -93,6 +93,11 @@ struct ProjectImageRow: RowDecodable {
 }
 
 extension AccountStore {
+    /// Returns true if the image is stored. One round trip.
+    package func isStored(image digest: String) async throws(PostgresError) -> Bool {
+        try await client.read(ProjectImageRow.isStored(digest)).first ?? false
+    }
+
     /// The image of a digest; `nil` if it is not stored. One round trip.
     package func projectImage(_ digest: String) async throws(PostgresError) -> ProjectImage? {
         try await client.read(ProjectImageRow.named(digest)).first?.image

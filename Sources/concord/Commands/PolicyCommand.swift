@@ -243,13 +243,23 @@ extension PolicyCommand {
                 if let ifVersion, ifVersion != present.project.version {
                     throw try await changedMeanwhile(store, since: ifVersion)
                 }
-                switch present.after(proposed.proposal) {
+                let rollback = try await store.rollback(by: proposed.proposal, from: present.project)
+                let proposal = rollback.proposal
+                for logo in rollback.deleted {
+                    complain(
+                        """
+                        \(logo.field): the database no longer has the image \(logo.digest), so this policy has no logo \
+                        there. To set one afterwards: concord branding set --logo FILE
+                        """
+                    )
+                }
+                switch present.after(proposal) {
                 case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
                 case .success(let next):
                     let changes = present.changes(to: next)
                     if !changes.isEmpty {
                         try await show(changes, present, next, configuration)
-                        let fictional = proposed.proposal.settings?.change(of: present.project.settings)
+                        let fictional = proposal.settings?.change(of: present.project.settings)
                         let owned = try await store.ownedNumber(among: fictional?.numbersToBeFree ?? [])
                         if let owned { throw refusal(of: owned) }
                         if dryRun { return }
@@ -257,7 +267,7 @@ extension PolicyCommand {
                     } else if dryRun {
                         return try say("version \(present.project.version) is in force already")
                     }
-                    try await apply(proposed, to: present, store)
+                    try await apply(proposal, of: proposed, to: present, store)
                 }
             }
         }
@@ -330,9 +340,14 @@ extension PolicyCommand {
             throw ExitCode.answerIsNo
         }
 
-        private func apply(_ proposed: PolicyFile, to present: PolicyState, _ store: AccountStore) async throws {
+        private func apply(
+            _ proposal: PolicyProposal,
+            of proposed: PolicyFile,
+            to present: PolicyState,
+            _ store: AccountStore
+        ) async throws {
             let outcome = try await store.apply(
-                proposed.proposal,
+                proposal,
                 at: Effects.system.now(),
                 by: .operator(reason: reason),
                 expectedVersion: present.project.version,
