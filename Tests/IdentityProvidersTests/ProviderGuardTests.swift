@@ -19,6 +19,8 @@ struct ProviderGuardTests {
     private final class Hosts: HTTPFetching {
         let reached = Mutex<[String]>([])
         let isBack = Mutex(false)
+        /// The reason why no request leaves this machine; `nil` if requests do.
+        let refusal = Mutex<ProviderUnavailable?>(nil)
 
         func document(
             at address: String,
@@ -35,6 +37,7 @@ struct ProviderGuardTests {
         ) async throws(ProviderUnavailable)
             -> ProviderAnswer
         {
+            if let refusal = refusal.withLock(\.self) { throw refusal }
             reached.withLock { $0.append(request.address) }
             if isBack.withLock({ $0 }) { return ProviderAnswer(status: 200, body: []) }
             switch request.address {
@@ -90,6 +93,27 @@ struct ProviderGuardTests {
             #expect(await caller.value == .timedOut)
         }
         #expect(hosts.reached.withLock { $0.count } == 10)
+    }
+
+    @Test(arguments: [ProviderUnavailable.tooManyCalls, .networkNotAllowed, .addressNotAllowed])
+    func `a call that does not reach the host neither suspends it nor ends its suspension`(
+        _ refusal: ProviderUnavailable
+    ) async {
+        let hosts = Hosts()
+        let clock = Mutex(Self.start)
+        let guarded = ProviderGuard(hosts, limits: Self.limits, now: { clock.withLock { $0 } })
+        hosts.refusal.withLock { $0 = refusal }
+        for _ in 1...5 { #expect(await Self.call(guarded, "dead") == refusal) }
+        hosts.refusal.withLock { $0 = nil }
+        for _ in 1...3 { #expect(await Self.call(guarded, "dead") == .timedOut) }
+        #expect(await Self.call(guarded, "dead") == .suspended)
+
+        clock.withLock { $0 += .seconds(10) }
+        hosts.refusal.withLock { $0 = refusal }
+        #expect(await Self.call(guarded, "dead") == refusal)
+        hosts.refusal.withLock { $0 = nil }
+        #expect(await Self.call(guarded, "dead") == .timedOut, "the next call probes the host")
+        #expect(await Self.call(guarded, "dead") == .suspended)
     }
 
     @Test func `a refusal counts as an answer`() async {

@@ -62,7 +62,7 @@ package final class ProviderGuard: HTTPFetching {
             return answer
         } catch {
             // A cancelled caller says nothing about the host. Otherwise five of them could pause it.
-            leave(host, wasAnswered: Task.isCancelled ? nil : error.isAnswer)
+            leave(host, wasAnswered: Task.isCancelled ? nil : error.wasAnswered)
             throw error
         }
     }
@@ -86,14 +86,12 @@ package final class ProviderGuard: HTTPFetching {
 }
 
 extension ProviderUnavailable {
-    /// `true` if the host sent an answer, usable or not, or was not asked.
-    fileprivate var isAnswer: Bool {
+    /// `true` if the host sent an answer, usable or not; `nil` if it was not asked.
+    fileprivate var wasAnswered: Bool? {
         switch self {
         case .unreachable, .timedOut: false
-        case .unexpectedStatus, .addressNotAllowed, .networkNotAllowed, .redirected, .answerTooLarge, .malformedAnswer,
-            .issuerMismatch,
-            .noUsableKeys, .tooManyCalls, .suspended:
-            true
+        case .unexpectedStatus, .redirected, .answerTooLarge, .malformedAnswer, .issuerMismatch, .noUsableKeys: true
+        case .addressNotAllowed, .networkNotAllowed, .tooManyCalls, .suspended: nil
         }
     }
 }
@@ -118,7 +116,8 @@ struct CircuitBreaker: Sendable {
         return nil
     }
 
-    /// Counts a call that ends. `wasAnswered` is `nil` if the caller left before the answer.
+    /// Counts a call that ends. `wasAnswered` is `nil` if the caller left before the answer, or the host
+    /// was not asked.
     mutating func leave(wasAnswered: Bool?, _ limits: ProviderGuard.Limits, at now: ContinuousClock.Instant) {
         callCount -= 1
         isBeingTried = false
