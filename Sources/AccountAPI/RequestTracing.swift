@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPServer
 import HTTPTypes
 import NIOHTTP1
@@ -10,15 +11,13 @@ struct RequestTracing: Sendable {
 
     private let spans: Spans
     private let scheme: String
-    /// The host of the public URL; `nil` if it is not configured.
+    /// The host of the public URL, an IPv6 address without brackets; `nil` if it is not configured.
     private let serverAddress: String?
 
     init(spans: Spans, scheme: String, publicURL: String?) {
         self.spans = spans
         self.scheme = publicURL?.hasPrefix("https://") == true ? "https" : scheme
-        serverAddress = publicURL.flatMap { url in
-            url.firstRange(of: "://").map { String(url[$0.upperBound...].prefix { $0 != "/" && $0 != ":" }) }
-        }
+        serverAddress = publicURL.flatMap { URL(string: $0)?.host }
     }
 
     /// Returns true if the request gets a span.

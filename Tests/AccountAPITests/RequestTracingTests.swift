@@ -20,14 +20,15 @@ struct RequestTracingTests {
         _ log: RecordedLog,
         _ method: HTTPRequest.Method,
         _ target: String,
-        _ headers: HTTPHeaders = [:]
+        _ headers: HTTPHeaders = [:],
+        publicURL: String = "https://id.example.com:8443/auth"
     ) async -> ServerResponse {
         let edge = API(
             service: ServiceHandle(),
             callers: RegisteredCallers(),
             development: nil,
             jsonDepthMax: 64,
-            publicURL: "https://id.example.com:8443/auth",
+            publicURL: publicURL,
             trustedProxies: [],
             logger: log.logger,
             requests: RequestLog(.all, to: log.logger),
@@ -70,6 +71,17 @@ struct RequestTracingTests {
         #expect(span.name == "GET" && span.parent == nil && span.status == nil)
         #expect(span.attributes.get("http.route") == nil)
         #expect(log.entries.last?.metadata["trace_id"]?.description == span.context.trace.text)
+    }
+
+    @Test(arguments: [
+        ("https://[2001:db8::1]:8443/auth", "2001:db8::1"), ("https://[::1]", "::1"),
+        ("http://127.0.0.1:8080", "127.0.0.1"), ("https://id.example.com", "id.example.com"),
+    ])
+    func `a span names the host of the public URL without port and brackets`(url: String, host: String) async throws {
+        let recorded = RecordedSpans()
+        _ = await Self.respond(recorded, RecordedLog(), .get, "/nowhere", publicURL: url)
+        let span = try #require(recorded.take().first)
+        #expect(span.attributes.get("server.address") == .string(host))
     }
 
     @Test func `an unknown method has no name in a span`() async throws {
