@@ -19,10 +19,11 @@ struct ReadinessProbe: Sendable, Hashable {
     static let timeout = Duration.seconds(2)
     private static let bodyBytesMax = 4096
 
-    /// A server at `base`, an http or https URL; `nil` if it is none.
+    /// A server at `base`, an http or https URL; `nil` if it is none, or has user information: an error would show the
+    /// password.
     init?(base: String) {
         guard let parts = URL(string: base), let host = parts.host, !host.isEmpty,
-            parts.scheme == "http" || parts.scheme == "https"
+            parts.scheme == "http" || parts.scheme == "https", parts.user == nil, parts.password == nil
         else { return nil }
         self.init(
             place: base,

@@ -74,6 +74,14 @@ struct ReadinessProbeTests {
         #expect(ReadinessProbe(base: "ftp://id.example.com") == nil)
     }
 
+    @Test(arguments: [
+        "https://ada:secret@id.example.com", "https://ada@id.example.com", "https://:secret@id.example.com",
+        "https://@id.example.com",
+    ])
+    func `a URL with user information is refused, so that no error shows a password`(_ url: String) {
+        #expect(ReadinessProbe(base: url) == nil)
+    }
+
     @Test func `a setting of another part of the server does not stop the probe`() throws {
         let settings = ["CONCORD_LISTEN_PORT": "8081", "CONCORD_DATABASE_READ_CONNECTIONS": "0"]
         #expect(try probe(settings)?.url == "http://127.0.0.1:8081/readyz")

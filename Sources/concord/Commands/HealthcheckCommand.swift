@@ -30,7 +30,7 @@ struct HealthcheckCommand: ReportingCommand {
 
     func validate() throws {
         if let url, ReadinessProbe(base: url) == nil {
-            throw ValidationError("--url: give an http or https URL such as http://127.0.0.1:8080")
+            throw ValidationError("--url: give an http or https URL without user name, such as http://127.0.0.1:8080")
         }
     }
 
