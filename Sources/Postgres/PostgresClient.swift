@@ -154,15 +154,17 @@ package final class PostgresClient: Sendable {
         // noticed.
         guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
         let lane = core.lane(name)
+        let readSpans = name == .read && spans.areRecorded ? jobs.map(spans.reads) : []
+        defer { for span in readSpans.joined() { span.end() } }
         let start = currentInstant()
         switch lane.state.withLock({ $0.submit(jobs, now: start) }) {
         case .queued(let wakes):
             if wakes { core.wake() }
         case .refused(let code):
-            throw refusal(code)
+            let error = refusal(code)
+            for span in readSpans.joined() { span.fail(error) }
+            throw error
         }
-        let readSpans = name == .read && spans.areRecorded ? jobs.map(spans.reads) : []
-        defer { for span in readSpans.joined() { span.end() } }
         var results: [ResultSet] = []
         for (index, job) in jobs.enumerated() {
             let answer = await job.reply.value(cancelled: { .failure(lane.cancelled(isStarted: $0)) })

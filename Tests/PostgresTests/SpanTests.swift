@@ -60,6 +60,22 @@ import Tracing
         await running
     }
 
+    @Test func `a refused read is a failed span`() async throws {
+        let recorded = RecordedSpans()
+        let client = PostgresClient(
+            configuration: try await TestCluster.shared.get().makeDatabase(),
+            spans: recorded.spans
+        )
+        client.shutDown()
+        await recorded.spans.trace("request", .server) { _ in
+            _ = await #expect(throws: PostgresError.self) { try await client.read("SELECT 1::int8" as Query<Int64>) }
+        }
+        let spans = recorded.take()
+        #expect(spans.map(\.name) == ["other", "request"])
+        #expect(spans.first?.status?.code == .error && spans.last?.status == nil)
+        #expect(spans.first?.attributes.get("error.type") == .string("shutDown"))
+    }
+
     @Test func `callers that share a statement have a span each`() async throws {
         let recorded = RecordedSpans()
         var configuration = try await TestCluster.shared.get().makeDatabase()
