@@ -57,14 +57,20 @@ struct OTLPMetrics {
             writer.field("timeUnixNano", String(nowNanoseconds))
             switch point.value {
             case .count(let count): writer.field("asInt", decimalString: count)
-            case .number(let number): writer.field("asDouble", JSONValue.double(number))
+            case .number(let number): writer.field("asDouble", Self.value(of: number))
             case .histogram(let counts, let sumSeconds):
                 writer.field("count", decimalString: counts.reduce(0, +))
-                writer.field("sum", JSONValue.double(sumSeconds))
+                writer.field("sum", Self.value(of: sumSeconds))
                 writer.field("bucketCounts", counts.map(String.init))
                 writer.field("explicitBounds", JSONValue.array(bounds.map(JSONValue.double)))
             }
         }
+    }
+
+    /// A number in the JSON form of protobuf, which writes those that JSON lacks as text.
+    private static func value(of number: Double) -> JSONValue {
+        if number.isFinite { return .double(number) }
+        return .string(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
     }
 
     /// The unit in UCUM, from the last part of the name.

@@ -105,4 +105,17 @@ struct EncodingTests {
         #expect(read[1].points.map(\.value) == [1.25] && read[2].points.map(\.value) == [7])
         #expect(read[3].points.map(\.bucketCounts) == [[2, 1, 1]] && read[3].points.map(\.value) == [62.75])
     }
+
+    @Test(arguments: [(Double.nan, "NaN"), (.infinity, "Infinity"), (-.infinity, "-Infinity")])
+    func `a value that is not finite is a text, as in the JSON form of protobuf`(value: Double, text: String) throws {
+        let registry = PrometheusRegistry(Self.families)
+        Meter(label: "test_queued", factory: registry).set(value)
+        let body = OTLPMetrics(
+            resource: Collector.resource,
+            snapshots: registry.snapshots(),
+            startNanoseconds: 1,
+            nowNanoseconds: 2
+        ).body
+        #expect(String(decoding: body, as: UTF8.self).contains("\"asDouble\":\"\(text)\""))
+    }
 }
