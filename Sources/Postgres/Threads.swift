@@ -27,6 +27,15 @@ package final class Wakeup: Sendable {
         var count: eventfd_t = 0
         while eventfd_read(descriptor, &count) != 0, errno == EINTR {}
     }
+
+    /// Blocks until a signal has come since the last call, for about `milliseconds` at most.
+    /// - Returns: false if none has come.
+    package func wait(milliseconds: Int32) -> Bool {
+        var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&input, 1, milliseconds) > 0 else { return false }
+        wait()
+        return true
+    }
 }
 
 /// Runs `body` on a new thread.

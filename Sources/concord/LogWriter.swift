@@ -14,7 +14,7 @@ final class LogWriter: Sendable {
     enum DropReason: String, Sendable, CaseIterable {
         /// The reader did not take earlier lines in time.
         case full
-        /// The write failed: the disk is full, or the reader is gone.
+        /// The write of the line or of earlier ones failed: the disk is full, or the reader is gone.
         case failed
     }
 
@@ -32,9 +32,13 @@ final class LogWriter: Sendable {
         var takenCount = 0
         /// Lines that did not fit since the log last reported them.
         var unreported = 0
+        /// Lines that did not fit while writes failed, since the thread last took the number.
+        var lostCount = 0
         var dropped: [DropReason: Int] = [:]
         /// True while the thread writes.
         var isWriting = false
+        /// True if the last write failed.
+        var isFailing = false
         /// True while the thread waits for a signal.
         var isThreadIdle = false
         var isClosed = false
@@ -54,12 +58,16 @@ final class LogWriter: Sendable {
         var bytes: [UInt8]
         /// Lines that were dropped after these because the buffer was full.
         var droppedCount: Int
+        /// Lines that were dropped while writes failed.
+        var lostCount: Int
     }
 
     /// Pause between two writes. The lines of the pause share a write, and need no signal to the thread.
     private static let pauseMicroseconds: UInt32 = 5000
     /// Pause after a failed write.
     private static let failurePauseMicroseconds: UInt32 = 200_000
+    /// Interval of attempts to report lost lines while no line comes.
+    private static let reportMilliseconds: Int32 = 1000
     /// Arrays above this size are freed after use.
     private static let retainedBytesMax = 64 << 10
     private static let newline = UInt8(ascii: "\n")
@@ -87,8 +95,8 @@ final class LogWriter: Sendable {
         let wakes = state.withLock { state in
             let room = limits.bytesMax - (isUrgent ? 0 : limits.urgentBytes)
             guard state.takenCount + state.bytes.count + line.count <= room else {
-                state.unreported += 1
-                state.dropped[.full, default: 0] += 1
+                if state.isFailing { state.lostCount += 1 } else { state.unreported += 1 }
+                state.dropped[state.isFailing ? .failed : .full, default: 0] += 1
                 return state.takeIdleThread()
             }
             state.bytes += line
@@ -120,7 +128,8 @@ final class LogWriter: Sendable {
         var (lostCount, loss) = (0, "")
         // True if the last write ended within a line.
         var isTorn = false
-        while let batch = nextBatch() {
+        while let batch = nextBatch(hasLosses: lostCount > 0) {
+            lostCount += batch.lostCount
             let before = (isTorn ? [Self.newline] : []) + report(lostCount, loss)
             let after = report(batch.droppedCount, "the reader of the log is too slow")
             let bytes = before.isEmpty && after.isEmpty ? batch.bytes : before + batch.bytes + after
@@ -132,24 +141,32 @@ final class LogWriter: Sendable {
                 let lost = written >= end ? 0 : bytes[max(written, before.count)..<end].count { $0 == Self.newline }
                 lostCount += lost
                 loss = String(cString: strerror(failure))
-                finish(failedCount: lost, unreportedCount: batch.droppedCount)
+                finish(failedCount: lost, unreportedCount: batch.droppedCount, isFailing: true)
                 usleep(Self.failurePauseMicroseconds)
             } else {
-                finish(failedCount: 0, unreportedCount: 0)
+                finish(failedCount: 0, unreportedCount: 0, isFailing: false)
                 usleep(Self.pauseMicroseconds)
             }
         }
     }
 
-    /// Waits for lines. `nil` after `close`.
-    private func nextBatch() -> Batch? {
+    /// Waits for lines, or for the time to report lost ones: then the batch is empty. `nil` after `close`.
+    private func nextBatch(hasLosses: Bool) -> Batch? {
+        var reports = false
         while true {
             let (batch, isClosed): (Batch?, Bool) = state.withLock { state in
-                guard !state.bytes.isEmpty || state.unreported > 0 else {
+                let hasWork = !state.bytes.isEmpty || state.unreported > 0 || state.lostCount > 0
+                guard hasWork || (reports && !state.isClosed) else {
                     state.isThreadIdle = true
                     return (nil, state.isClosed)
                 }
-                let batch = Batch(bytes: state.bytes, droppedCount: state.unreported)
+                let batch = Batch(
+                    bytes: state.bytes,
+                    droppedCount: state.unreported,
+                    lostCount: state.lostCount
+                )
+                state.lostCount = 0
+                state.isThreadIdle = false
                 state.takenCount = batch.bytes.count
                 state.isWriting = true
                 state.bytes = []
@@ -159,17 +176,22 @@ final class LogWriter: Sendable {
             }
             if let batch { return batch }
             if isClosed { return nil }
-            wakeup.wait()
+            if hasLosses {
+                reports = !wakeup.wait(milliseconds: Self.reportMilliseconds)
+            } else {
+                wakeup.wait()
+            }
         }
     }
 
     /// Ends a batch.
     ///
     /// - `unreportedCount`: dropped lines that the log does not report yet.
-    private func finish(failedCount: Int, unreportedCount: Int) {
+    private func finish(failedCount: Int, unreportedCount: Int, isFailing: Bool) {
         state.withLock { state in
             state.takenCount = 0
             state.isWriting = false
+            state.isFailing = isFailing
             state.unreported += unreportedCount
             if failedCount > 0 { state.dropped[.failed, default: 0] += failedCount }
         }

@@ -136,6 +136,33 @@ struct LogWriterTests {
         writer.close()
     }
 
+    @Test func `once a full disk has room, the log reports lost lines without waiting for the next line`() throws {
+        let (full, pipe) = (open("/dev/full", O_WRONLY | O_CLOEXEC), try Pipe())
+        try #require(full >= 0)
+        let descriptor = dup(full)
+        defer {
+            close(full)
+            close(descriptor)
+        }
+        let writer = LogWriter(
+            .text,
+            descriptor: descriptor,
+            limits: LogWriter.Limits(bytesMax: 100, urgentBytes: 0)
+        )
+        writer.append(Self.line("lost"), isUrgent: true)
+        writer.flush(within: .seconds(60))
+        // The bound is not the reason: the line had no chance, because writes fail.
+        writer.append(Self.line(String(repeating: "x", count: 200)), isUrgent: true)
+        #expect(writer.droppedCount(.failed) == 2 && writer.droppedCount(.full) == 0)
+        try #require(dup2(pipe.writeEnd, descriptor) >= 0)
+        let lines = pipe.lines(until: "log lines were dropped")
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines[0].hasSuffix("log lines were dropped count=2 reason=\"No space left on device\""), "\(lines)")
+        writer.append(Self.line("end"), isUrgent: true)
+        #expect(pipe.lines(until: "end") == ["end"])
+        writer.close()
+    }
+
     @Test func `a reader that is gone ends no process`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
