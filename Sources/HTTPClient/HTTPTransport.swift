@@ -133,6 +133,8 @@ extension HTTPTransport {
         case ignored
         /// The body of a response with one of these statuses. Other responses are complete with their head.
         case collected(bytesMax: Int, statuses: ClosedRange<Int> = 100...999)
+        /// The first bytes of the body of a response with one of these statuses. The rest is not read.
+        case beginning(bytesMax: Int, statuses: ClosedRange<Int> = 100...999)
     }
 
     package struct Response: Sendable {

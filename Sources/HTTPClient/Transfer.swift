@@ -233,17 +233,27 @@ final class Transfer {
     }
 
     private func beginBody() -> Bool {
-        guard case .collected(let bytesMax, let statuses) = job.request.responseBody, statuses.contains(status) else {
+        switch job.request.responseBody {
+        case .collected(let bytesMax, let statuses) where statuses.contains(status):
+            bodyBytesMax = bytesMax
+            let length = fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+            isTooLarge = job.request.method != "HEAD" && length > bytesMax
+            return !isTooLarge
+        case .beginning(let bytesMax, let statuses) where statuses.contains(status):
+            bodyBytesMax = bytesMax
+            return true
+        case .ignored, .collected, .beginning:
             isEnough = true
             return false
         }
-        bodyBytesMax = bytesMax
-        let length = fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
-        isTooLarge = job.request.method != "HEAD" && length > bytesMax
-        return !isTooLarge
     }
 
     private func collect(_ part: UnsafeRawBufferPointer) -> Bool {
+        if case .beginning = job.request.responseBody, body.count + part.count > bodyBytesMax {
+            body += part.prefix(bodyBytesMax - body.count)
+            isEnough = true
+            return false
+        }
         guard body.count + part.count <= bodyBytesMax else {
             isTooLarge = true
             return false

@@ -1,3 +1,4 @@
+import JSON
 package import PrometheusMetrics
 import ServiceLifecycle
 import Synchronization
@@ -7,8 +8,33 @@ import Tracing
 /// costs spans, which are counted, and never time: no request waits for it.
 package struct OTLPExporter: Service, CustomStringConvertible {
     /// Sends one request. Throws if there is no answer; the error's text is logged.
-    /// - Returns: the status.
-    package typealias Send = @Sendable (_ path: String, _ body: [UInt8], _ contentType: String) async throws -> Int
+    package typealias Send = @Sendable (_ path: String, _ body: [UInt8], _ contentType: String) async throws -> Answer
+
+    /// An answer of the collector.
+    package struct Answer: Sendable, Hashable {
+        /// Number of bytes that are enough of a body.
+        package static let bodyBytesMax = 4096
+
+        let status: Int
+        /// The body, or its beginning.
+        let body: [UInt8]
+        /// Time after which the collector accepts the request again, in seconds.
+        let retryAfterSeconds: Int?
+
+        package init(status: Int, body: [UInt8] = [], retryAfterSeconds: Int? = nil) {
+            self.status = status
+            self.body = body
+            self.retryAfterSeconds = retryAfterSeconds
+        }
+
+        /// Number of spans that the collector did not accept, although it accepted the request (OTLP specification,
+        /// "Partial Success").
+        var rejectedSpans: Int {
+            guard let count = (try? JSONValue(parsing: body))?["partialSuccess"]?["rejectedSpans"] else { return 0 }
+            // Protobuf writes 64-bit integers as texts, and reads both forms.
+            return max(0, count.string.flatMap { Int($0) } ?? count.integer.map { Int($0) } ?? 0)
+        }
+    }
 
     package struct Limits: Sendable, Hashable {
         /// The longest time that a span waits for its batch.
@@ -21,6 +47,8 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         package var attemptsMax = 5
         /// The pause after the first failed attempt. It doubles with each, with a jitter of ±25 %.
         package var retryPause = Duration.seconds(1)
+        /// The longest pause that the collector can ask for.
+        package var retryAfterMax = Duration.seconds(30)
         /// The time in which the last spans and metrics are sent when the service stops.
         package var flushTimeout = Duration.seconds(5)
 
@@ -37,13 +65,13 @@ package struct OTLPExporter: Service, CustomStringConvertible {
 
     /// The answer of the collector, or its absence, that made an export fail.
     package enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
-        case status(Int)
+        case status(Int, retryAfter: Duration? = nil)
         case timedOut
         case unreachable(String)
 
         package var description: String {
             switch self {
-            case .status(let status): "the collector answered with status \(status)"
+            case .status(let status, _): "the collector answered with status \(status)"
             case .timedOut: "the collector did not answer in time"
             case .unreachable(let reason): "the collector cannot be reached: \(reason)"
             }
@@ -52,7 +80,7 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         /// True if the same request may succeed later (OTLP specification, "Failures").
         var isTransient: Bool {
             switch self {
-            case .status(let status): [429, 502, 503, 504].contains(status)
+            case .status(let status, _): [429, 502, 503, 504].contains(status)
             case .timedOut, .unreachable: true
             }
         }
@@ -64,7 +92,7 @@ package struct OTLPExporter: Service, CustomStringConvertible {
 
         package init() {}
 
-        /// The number of spans that no attempt delivered.
+        /// The number of spans that no attempt delivered, or that the collector rejected.
         package var unsentCount: Int64 { unsent.load(ordering: .relaxed) }
 
         func add(_ count: Int) { unsent.add(Int64(count), ordering: .relaxed) }
@@ -167,13 +195,15 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         var pauseLength = limits.retryPause
         for number in 1...limits.attemptsMax {
             switch await attempt(.traces, body) {
-            case .delivered: return true
+            case .delivered(let answer):
+                losses.add(min(answer.rejectedSpans, batch.count))
+                return true
             case .failed(let failure):
                 guard failure.isTransient, number < limits.attemptsMax else {
                     losses.add(batch.count)
                     return true
                 }
-                guard await pause(pauseLength * Double.random(in: 0.75...1.25)) else {
+                guard await pause(max(pauseLength * Double.random(in: 0.75...1.25), requestedPause(failure))) else {
                     queue.putBack(batch)
                     return false
                 }
@@ -186,8 +216,14 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         return true
     }
 
+    /// The pause that the collector asks for, within the limit.
+    private func requestedPause(_ failure: Failure) -> Duration {
+        guard case .status(_, let retryAfter?) = failure else { return .zero }
+        return min(retryAfter, limits.retryAfterMax)
+    }
+
     private enum Outcome {
-        case delivered
+        case delivered(Answer)
         case failed(Failure)
         /// The service stops, and it is unknown what the collector received.
         case stopped
@@ -196,9 +232,9 @@ package struct OTLPExporter: Service, CustomStringConvertible {
     /// Sends once. A shutdown cancels it.
     private func attempt(_ signal: Signal, _ body: [UInt8]) async -> Outcome {
         do throws(Failure) {
-            try await sendOnce(signal, body, within: limits.sendTimeout, untilShutdown: true)
+            let answer = try await sendOnce(signal, body, within: limits.sendTimeout, untilShutdown: true)
             succeeded(signal)
-            return .delivered
+            return .delivered(answer)
         } catch {
             if Task.isCancelled || Task.isShuttingDownGracefully { return .stopped }
             failed(signal, error)
@@ -211,27 +247,31 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         _ body: [UInt8],
         within timeout: Duration,
         untilShutdown: Bool
-    ) async throws(Failure) {
-        let sendAll: @Sendable () async throws -> Int = {
-            try await withThrowingTaskGroup(of: Int.self) { group in
+    ) async throws(Failure) -> Answer {
+        let sendAll: @Sendable () async throws -> Answer? = {
+            try await withThrowingTaskGroup(of: Answer.self) { group in
                 group.addTask { try await send(signal.path, body, Self.contentType) }
                 group.addTask {
                     try await Task.sleep(for: timeout)
                     throw Failure.timedOut
                 }
                 defer { group.cancelAll() }
-                return try await group.next() ?? 0
+                return try await group.next()
             }
         }
-        let status: Int
+        let answer: Answer?
         do {
-            status = untilShutdown ? try await cancelWhenGracefulShutdown(sendAll) : try await sendAll()
+            answer = untilShutdown ? try await cancelWhenGracefulShutdown(sendAll) : try await sendAll()
         } catch let failure as Failure {
             throw failure
         } catch {
             throw .unreachable("\(error)")
         }
-        guard (200..<300).contains(status) else { throw .status(status) }
+        guard let answer else { throw .unreachable("no answer") }
+        guard (200..<300).contains(answer.status) else {
+            throw .status(answer.status, retryAfter: answer.retryAfterSeconds.map { .seconds($0) })
+        }
+        return answer
     }
 
     private func metricsBody() -> [UInt8]? {
@@ -252,26 +292,27 @@ package struct OTLPExporter: Service, CustomStringConvertible {
         while !Task.isCancelled {
             let batch = queue.takeBatch()
             guard !batch.isEmpty else { break }
-            guard await sendLast(.traces, OTLPSpans(resource: resource, spans: batch).body, deadline) else {
+            let body = OTLPSpans(resource: resource, spans: batch).body
+            guard let answer = await sendLast(.traces, body, deadline) else {
                 losses.add(batch.count + queue.count)
                 return
             }
+            losses.add(min(answer.rejectedSpans, batch.count))
         }
         if limits.metricsInterval != nil, let body = metricsBody() {
             _ = await sendLast(.metrics, body, deadline)
         }
     }
 
-    private func sendLast(_ signal: Signal, _ body: [UInt8], _ deadline: ContinuousClock.Instant) async -> Bool {
+    private func sendLast(_ signal: Signal, _ body: [UInt8], _ deadline: ContinuousClock.Instant) async -> Answer? {
         let timeLeft = min(limits.sendTimeout, ContinuousClock.now.duration(to: deadline))
-        guard timeLeft > .zero else { return false }
+        guard timeLeft > .zero else { return nil }
         do throws(Failure) {
-            try await sendOnce(signal, body, within: timeLeft, untilShutdown: false)
-            return true
+            return try await sendOnce(signal, body, within: timeLeft, untilShutdown: false)
         } catch {
             // A cancelled service did not wait for the collector.
             if !Task.isCancelled { failed(signal, error) }
-            return false
+            return nil
         }
     }
 }

@@ -241,7 +241,7 @@ enum MetricsTable {
         MetricFamily(
             Telemetry.dropped,
             .observedCounter,
-            [.init("reason", Telemetry.Reason.self, "the queue was full, or no attempt reached the collector")],
+            [.init("reason", Telemetry.Reason.self, "the queue was full, or the collector did not accept them")],
             shown: .atFirstUse,
             "Spans that were not exported"
         )

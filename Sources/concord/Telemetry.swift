@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPClient
 import IdentityProviders
 import Logging
 import Metrics
@@ -9,7 +10,7 @@ import Spans
 /// The traces and metrics that go to an OpenTelemetry collector.
 struct Telemetry: Sendable {
     static let dropped = "concord_telemetry_spans_dropped_total"
-    /// The reasons of a lost span: no room, or no attempt to send it succeeded.
+    /// The reasons of a lost span: no room, or the collector did not accept it.
     enum Reason: String, CaseIterable {
         case queueFull = "queue-full"
         case notSent = "not-sent"
@@ -57,11 +58,17 @@ struct Telemetry: Sendable {
             limits: limits,
             losses: losses,
             send: { [configuration, http, timeout = limits.sendTimeout] path, body, contentType in
-                try await http.post(
-                    body,
+                let response = try await http.response(
+                    toPosting: body,
                     fields: [("content-type", contentType)] + configuration.fields.map { ($0.name, $0.value) },
                     to: configuration.endpoint + path,
+                    reading: .beginning(bytesMax: OTLPExporter.Answer.bodyBytesMax, statuses: 200...299),
                     deadline: .now + timeout
+                )
+                return OTLPExporter.Answer(
+                    status: response.status,
+                    body: response.body,
+                    retryAfterSeconds: response.values(of: "retry-after").first.flatMap { Int($0) }
                 )
             },
             failed: { outages[$0]?.failed($1) },

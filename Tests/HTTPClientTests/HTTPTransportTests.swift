@@ -182,6 +182,19 @@ struct HTTPTransportTests {
         }
     }
 
+    @Test func `the beginning of a body is enough, if the caller wants no more`() async throws {
+        try await LocalServer.run { request, _ in
+            .text(String(repeating: "x", count: request.target == "/long" ? 1_000_000 : 7))
+        } _: { server async throws in
+            for (path, count) in [("/long", 100), ("/short", 7)] {
+                let response = try await send(server.address(path), reading: .beginning(bytesMax: 100))
+                #expect(response.status == 200 && response.body.count == count)
+            }
+            let other = try await send(server.address("/long"), reading: .beginning(bytesMax: 9, statuses: 400...499))
+            #expect(other.status == 200 && other.body.isEmpty)
+        }
+    }
+
     @Test func `many requests run concurrently, and those beyond the limit are refused`() async throws {
         try await LocalServer.run { request, _ in
             var reply = LocalServer.Reply.text("yes")

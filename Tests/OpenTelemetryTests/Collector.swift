@@ -17,10 +17,15 @@ final class Collector: Sendable {
 
     private let seen = Mutex<[Request]>([])
     private let reports = Mutex<[String]>([])
-    private let answer: @Sendable (_ number: Int) async throws -> Int
+    private let answer: @Sendable (_ number: Int) async throws -> OTLPExporter.Answer
 
-    /// `answer`: returns the status of a request, by its number from 1.
-    init(_ answer: @escaping @Sendable (_ number: Int) async throws -> Int = { _ in 200 }) {
+    /// `status`: returns the status of a request, by its number from 1.
+    init(_ status: @escaping @Sendable (_ number: Int) async throws -> Int = { _ in 200 }) {
+        answer = { OTLPExporter.Answer(status: try await status($0)) }
+    }
+
+    /// `answer`: returns the answer to a request, by its number from 1.
+    init(answering answer: @escaping @Sendable (_ number: Int) -> OTLPExporter.Answer) {
         self.answer = answer
     }
 

@@ -77,6 +77,48 @@ struct ExporterTests {
         #expect(!collector.outcomes.contains("succeeded"))
     }
 
+    @Test(arguments: [#""2""#, "2"])
+    func `spans that the collector rejects are counted, and the batch is not sent again`(count: String) async throws {
+        let body = Array(#"{"partialSuccess":{"rejectedSpans":\#(count),"errorMessage":"too old"}}"#.utf8)
+        let collector = Collector(answering: { _ in OTLPExporter.Answer(status: 200, body: body) })
+        let (queue, losses) = (SpanQueue(spansMax: 100, batchMax: 3), OTLPExporter.Losses())
+        try await running(collector.exporter(queue, limits: Collector.patient, losses: losses)) {
+            Self.end(3, in: queue)
+            try await wait { losses.unsentCount == 2 }
+            Self.end(1, in: queue)
+        }
+        #expect(losses.unsentCount == 3, "the last batch has only one span to reject")
+        #expect(collector.requests.count == 2)
+    }
+
+    @Test(arguments: [
+        "", "{}", "no", #"{"partialSuccess":{}}"#, #"{"partialSuccess":{"rejectedSpans":-1}}"#,
+        #"{"partialSuccess":{"rejectedSpans":"9"#,
+    ])
+    func `an answer without rejected spans, or cut off, rejects none`(body: String) {
+        #expect(OTLPExporter.Answer(status: 200, body: Array(body.utf8)).rejectedSpans == 0)
+    }
+
+    @Test func `a collector that names a time gets the batch again after it, or after the limit`() async throws {
+        let collector = Collector(answering: { number in
+            switch number {
+            case 1: OTLPExporter.Answer(status: 429, retryAfterSeconds: 3600)
+            case 2: OTLPExporter.Answer(status: 503, retryAfterSeconds: -1)
+            default: OTLPExporter.Answer(status: 200)
+            }
+        })
+        let queue = SpanQueue()
+        var limits = Collector.eager
+        limits.retryAfterMax = .milliseconds(300)
+        Self.end(1, in: queue)
+        let start = ContinuousClock.now
+        try await running(collector.exporter(queue, limits: limits)) {
+            try await wait { collector.outcomes.last == "succeeded" }
+            #expect(ContinuousClock.now - start >= .milliseconds(300))
+        }
+        #expect(collector.requests.count == 3)
+    }
+
     @Test func `attempts end, and the next batch is sent`() async throws {
         let (collector, queue) = (Collector { if $0 <= 5 { throw Collector.Refused() } else { 200 } }, SpanQueue())
         let losses = OTLPExporter.Losses()

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import HTTPClient
+package import HTTPClient
 import NIOCore
 package import NameResolution
 
@@ -83,14 +83,26 @@ package struct IssuerHTTPClient: HTTPFetching {
         to address: String,
         deadline: ContinuousClock.Instant
     ) async throws(ProviderUnavailable) -> Int {
+        try await response(toPosting: body, fields: fields, to: address, reading: .ignored, deadline: deadline).status
+    }
+
+    /// Posts `body` like `post`, and reads the part `responseBody` of the answer.
+    /// - Throws: `ProviderUnavailable` if there is no answer.
+    package func response(
+        toPosting body: [UInt8],
+        fields: [(name: String, value: String)],
+        to address: String,
+        reading responseBody: HTTPTransport.ResponseBody,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderUnavailable) -> HTTPTransport.Response {
         try await exchange(
             with: try Target(address),
             .post,
             fields: fields,
             body: body,
-            read: .ignored,
+            read: responseBody,
             deadline: deadline
-        ).status
+        )
     }
 
     /// Returns true if the text of `address` allows a request: without TLS, it must name this machine.
