@@ -33,6 +33,11 @@ package final class HTTPTransport: Sendable {
         return try result.get()
     }
 
+    /// Sets the number of requests in progress. Those that are already in progress continue.
+    package func limit(transfersMax: Int) {
+        driver.limit(transfersMax: transfersMax)
+    }
+
     /// Closes the connections. Requests in progress and later ones fail with `closed`.
     package func shutDown() {
         driver.close()

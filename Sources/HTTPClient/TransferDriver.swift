@@ -9,6 +9,8 @@ import Synchronization
 /// thread and the transport retain the driver, which closes the eventfd last.
 final class TransferDriver: Sendable {
     private struct State {
+        /// Limit of requests in progress.
+        var transfersMax: Int
         /// Requests that the thread has not taken.
         var added: [Job] = []
         /// Cancelled requests in progress.
@@ -22,11 +24,15 @@ final class TransferDriver: Sendable {
         var isClosed = false
     }
 
-    private let transfersMax: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(transfersMax: Int) {
-        self.transfersMax = transfersMax
+        state = Mutex(State(transfersMax: transfersMax))
+    }
+
+    /// Sets the limit of requests in progress, for later requests.
+    func limit(transfersMax: Int) {
+        state.withLock { $0.transfersMax = transfersMax }
     }
 
     deinit {
@@ -37,7 +43,7 @@ final class TransferDriver: Sendable {
     /// Returns the number of a new request, which must be added.
     func reserve() throws(HTTPTransport.Failure) -> Int {
         let number = state.withLock { state -> Result<Int, HTTPTransport.Failure> in
-            guard state.reserved.count < transfersMax else { return .failure(.tooManyRequests) }
+            guard state.reserved.count < state.transfersMax else { return .failure(.tooManyRequests) }
             if state.wakeup < 0 { state.wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
             guard state.wakeup >= 0 else { return .failure(.unreachable(reason: "no file descriptor left")) }
             state.requestsEver += 1

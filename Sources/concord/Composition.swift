@@ -4,6 +4,7 @@ import AccountOperations
 import AccountStore
 import ArgumentParser
 import Delivery
+import HTTPClient
 import HTTPServer
 import IdentityProviders
 import Logging
@@ -92,6 +93,7 @@ struct Composition {
             }
         }
         let openFiles = try OpenFiles.raised()
+        HTTPTransport.shared.limit(transfersMax: openFiles.outgoingRequests)
         let edge = api(service, .everyone, mode.callers, measurements).responder()
         var listeners = [
             Listener(

@@ -3,7 +3,7 @@ import Logging
 
 /// The limit on open files of this process; each connection is one.
 struct OpenFiles {
-    private let limit: Int
+    let limit: Int
 
     /// The minimum for a useful server: an idle one has 40 open files.
     private static let limitMin = 128
@@ -33,10 +33,14 @@ struct OpenFiles {
     }
 
     /// Files that are reserved for the database, providers, relays and receivers, and operators.
-    private var reserve: Int { min(512, max(96, limit / 2)) }
+    private var reserve: Int { max(96, min(limit / 2, max(512, min(2048, limit / 8)))) }
 
     /// Maximum number of connections of each operator listener: the reserve holds them, independent of clients.
-    var operatorsConnections: Int { reserve / 8 }
+    var operatorsConnections: Int { min(64, reserve / 8) }
+
+    /// Maximum number of requests in progress to providers, receivers, gateways and the collector. Each takes a file,
+    /// so the rest of the reserve is for the database, relays and operators.
+    var outgoingRequests: Int { reserve / 2 }
 
     /// Maximum number of client connections.
     var room: Int { limit - reserve }

@@ -217,6 +217,10 @@ struct HTTPTransportTests {
             waiting[0].cancel()
             await #expect(throws: HTTPTransport.Failure.cancelled) { try await waiting[0].value }
             #expect(try await send(address, by: small).status == 200)
+            small.limit(transfersMax: 1)
+            await #expect(throws: HTTPTransport.Failure.tooManyRequests) { try await send(address, by: small) }
+            small.limit(transfersMax: 2)
+            #expect(try await send(address, by: small).status == 200)
             small.shutDown()
             await #expect(throws: HTTPTransport.Failure.closed) { try await waiting[1].value }
             await #expect(throws: HTTPTransport.Failure.closed) { try await send(address, by: small) }
