@@ -80,9 +80,11 @@ package final class LocalServer: Sendable {
     private let boundPort = Mutex(0)
     private let connections = Mutex(0)
     private let tls: NIOSSLContext?
+    private let speaksHTTP2: Bool
 
-    private init(tls: NIOSSLContext?, answer: @escaping Answer) {
+    private init(tls: NIOSSLContext?, speaksHTTP2: Bool, answer: @escaping Answer) {
         self.tls = tls
+        self.speaksHTTP2 = speaksHTTP2
         self.answer = answer
     }
 
@@ -99,30 +101,33 @@ package final class LocalServer: Sendable {
 
     /// Runs `body` against a server that replies with `answer`.
     ///
+    /// - `https`: the server's identity; it then speaks only HTTP/1.1 over TLS.
     /// - `http2`: the server's identity; it then speaks only HTTP/2 over TLS.
     /// - `clients`: if not empty, the server accepts only clients with a certificate from one of these.
     /// - `socketPath`: a Unix socket to listen at, instead of a port.
     @discardableResult
     package static func run<Output>(
+        https: TLSIdentity? = nil,
         http2: TLSIdentity? = nil,
         clients: [TLSIdentity] = [],
         socketPath: String? = nil,
         answer: @escaping Answer,
         _ body: (LocalServer) async throws -> Output
     ) async throws -> Output {
-        let server = LocalServer(tls: try http2.map { try $0.http2Context(clients: clients) }, answer: answer)
+        let tls = try (http2 ?? https)?.context(protocol: http2 == nil ? "http/1.1" : "h2", clients: clients)
+        let server = LocalServer(tls: tls, speaksHTTP2: http2 != nil, answer: answer)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     server.connections.withLock { $0 += 1 }
                     let pipeline = channel.pipeline.syncOperations
-                    guard let tls = server.tls else {
+                    if let tls = server.tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    guard server.speaksHTTP2 else {
                         try pipeline.configureHTTPServerPipeline()
                         try pipeline.addHandler(Handler(server: server))
                         return
                     }
-                    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
                     _ = try pipeline.configureHTTP2Pipeline(
                         mode: .server,
                         connectionConfiguration: NIOHTTP2Handler.ConnectionConfiguration(),
@@ -173,7 +178,7 @@ package final class LocalServer: Sendable {
                 guard let head else { return }
                 let request = Request(
                     method: head.method,
-                    isHTTP2: server.tls != nil,
+                    isHTTP2: server.speaksHTTP2,
                     target: head.uri,
                     headers: head.headers,
                     body: body

@@ -43,13 +43,13 @@ extension TLSIdentity {
         get throws { try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem) }
     }
 
-    /// The TLS context of an HTTP/2 server. If `clients` is not empty, only these may connect.
-    func http2Context(clients: [TLSIdentity]) throws -> NIOSSLContext {
+    /// The TLS context of a server with one protocol. If `clients` is not empty, only these may connect.
+    func context(protocol name: String, clients: [TLSIdentity]) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(try certificate)],
             privateKey: .privateKey(try key)
         )
-        configuration.applicationProtocols = ["h2"]
+        configuration.applicationProtocols = [name]
         if !clients.isEmpty {
             configuration.certificateVerification = .noHostnameVerification
             configuration.trustRoots = .certificates(try clients.map { try $0.certificate })

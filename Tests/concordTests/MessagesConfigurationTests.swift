@@ -1,5 +1,7 @@
+import AccountLinking
 import AccountOperations
 import AccountStore
+import AccountTestSupport
 import Delivery
 import Foundation
 import Testing
@@ -13,17 +15,24 @@ struct MessagesConfigurationTests {
         "TWILIO_ACCOUNT_SID": "AC1234", "TWILIO_AUTH_TOKEN": "the-token", "TWILIO_FROM": "+15005550006",
     ]
 
-    private func sources(_ sms: [String: String]) -> ConfigurationSources {
-        let required = [
+    private func sources(_ sms: [String: String], authorities: String? = nil) -> ConfigurationSources {
+        var required = [
             "CONCORD_DATABASE_URL": "postgresql:///concord",
             "CONCORD_KEYS_ENCRYPTION": "1:" + Data(repeating: 1, count: 32).base64EncodedString(),
         ]
+        if authorities != nil { required["CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES"] = "/authorities.pem" }
         let given = Dictionary(uniqueKeysWithValues: sms.map { ("CONCORD_SMS_" + $0, $1) })
-        return configurationSources(nil, required.merging(given) { $1 })
+        let files = authorities.map { ["/authorities.pem": $0] } ?? [:]
+        return configurationSources(nil, required.merging(given) { $1 }, files: files)
     }
 
     private func read(_ sms: [String: String]) throws -> MessagesConfiguration {
         try ServeConfiguration(sources(sms)).messages
+    }
+
+    private func channel(_ sms: [String: String], authorities: String? = nil) throws -> SMSChannel? {
+        let configuration = try ServeConfiguration(sources(sms, authorities: authorities))
+        return configuration.messages.channel(configuration.providers)
     }
 
     private func mistakes(_ sms: [String: String]) -> String {
@@ -36,14 +45,14 @@ struct MessagesConfigurationTests {
     }
 
     @Test func `the gateway can be absent, custom or Twilio-compatible`() throws {
-        #expect(try read([:]).gateway == nil && read([:]).channel() == nil)
+        #expect(try read([:]).gateway == nil && channel([:]) == nil)
         let own = try read(["WEBHOOK_URL": "https://sms.example.com/send/", "WEBHOOK_SECRET": Self.secret])
         guard case .webhook("https://sms.example.com/send", let secret) = own.gateway else {
             Issue.record("\(own)")
             return
         }
         #expect(secret.bytes == Array(repeating: 7, count: 32))
-        #expect(own.channel()?.kind == .sms)
+        #expect(try channel(["WEBHOOK_URL": "https://sms.example.com", "WEBHOOK_SECRET": Self.secret])?.kind == .sms)
         guard
             case .twilio("https://api.twilio.com", "AC1234", "the-token", .from("+15005550006"))? =
                 try read(Self.twilio).gateway
@@ -61,6 +70,28 @@ struct MessagesConfigurationTests {
             return
         }
         #expect(try read(["CONNECTIONS": "7", "TIMEOUT": "2s"]).connectionsMax == 7)
+    }
+
+    @Test func `a gateway may have a certificate of an authority for providers`() async throws {
+        let identity = try TLSIdentity()
+        try await LocalServer.run(https: identity) { _, _ in
+            .text("")
+        } _: { gateway in
+            let settings = [
+                "WEBHOOK_URL": gateway.address("/sms"), "WEBHOOK_SECRET": Self.secret, "TIMEOUT": "60s",
+            ]
+            let content = Array(
+                #"{"to":"+16505553434","text":"123456","code":"123456","sessionInfo":"s","locale":"en"}"#.utf8
+            )
+            let id = try #require(OutboxMessage.ID(text: "01234567-89ab-cdef-0123-456789abcdef"))
+            let time = Timestamp(secondsSinceEpoch: 1_750_000_000)
+            let stranger = try #require(try channel(settings))
+            #expect(await stranger.send(content, id: id, createdAt: time) != .delivered)
+            #expect(gateway.requests.isEmpty)
+            let trusting = try #require(try channel(settings, authorities: identity.pem))
+            #expect(await trusting.send(content, id: id, createdAt: time) == .delivered)
+            #expect(gateway.targets == ["/sms"])
+        }
     }
 
     @Test(arguments: [

@@ -65,7 +65,7 @@ struct ServeCommand: ReportingCommand {
                 channels: { project in
                     let channels: [(any OutboxChannel)?] = [
                         configuration.mail?.channel(project, publicURL: configuration.listen.publicURL),
-                        configuration.messages.channel(),
+                        configuration.messages.channel(configuration.providers),
                         configuration.applePush.channel(),
                     ]
                     return channels.compactMap(\.self)

@@ -129,18 +129,21 @@ extension MessagesConfiguration {
         return .twilio(base: base, account: account, token: token, sender: sender)
     }
 
-    /// A gateway may be in any network, because the operator chooses it. Plain HTTP is allowed only on this machine.
-    private static let network = IssuerHTTPClient(
-        policy: NetworkPolicy(allowsPrivateNetworks: true, allowsLoopback: true)
-    )
-
     /// The sender of messages; `nil` if there is no gateway.
-    func channel() -> SMSChannel? {
+    ///
+    /// It trusts the authorities of providers: libcurl caches one set of parsed authorities, so requests with different
+    /// ones would parse them each time.
+    func channel(_ providers: ProvidersConfiguration) -> SMSChannel? {
+        // A gateway may be in any network, because the operator chooses it. Plain HTTP is allowed only on this machine.
+        let http = IssuerHTTPClient(
+            policy: NetworkPolicy(allowsPrivateNetworks: true, allowsLoopback: true),
+            authorities: providers.certificateAuthorities
+        )
         let sender: (any SMSSending)? =
             switch gateway {
-            case .webhook(let url, let secret): WebhookSMSSender(http: Self.network, url: url, secret: secret)
+            case .webhook(let url, let secret): WebhookSMSSender(http: http, url: url, secret: secret)
             case .twilio(let base, let account, let token, let sender):
-                TwilioSMSSender(http: Self.network, base: base, account: account, token: token, sender: sender)
+                TwilioSMSSender(http: http, base: base, account: account, token: token, sender: sender)
             case nil: nil
             }
         return sender.map { SMSChannel($0, timeout: timeout, concurrencyMax: connectionsMax) }

@@ -1,6 +1,6 @@
 import NIOSSL
 
-/// The networks in which issuers may be, and the certificate authorities to trust for them.
+/// The networks in which issuers may be, and the certificate authorities to trust for outgoing requests.
 struct ProvidersConfiguration: Sendable, Hashable {
     let allowsPrivateNetworks: Bool
     /// Additional certificate authorities, in PEM.
@@ -19,7 +19,7 @@ extension ProvidersConfiguration {
     private static let certificateAuthoritiesKey = ConfigurationKey(
         optional: "providers.certificate_authorities",
         .path,
-        "PEM certificates of more authorities to trust for issuers and webhook endpoints"
+        "PEM certificates of more authorities to trust for issuers, webhooks, SMS gateways and telemetry"
     )
 
     /// Reads the `providers` keys. The reader records mistakes.
