@@ -1,7 +1,10 @@
 /// Sends HTTP requests through libcurl. One thread drives all transfers; no thread waits for a request.
 ///
-/// The environment and the files of the user have no effect: no proxy, no `.netrc`, no cookies. Redirects are not
+/// Proxies of the environment and the files of the user have no effect: no `.netrc`, no cookies. Redirects are not
 /// followed, and only `http` and `https` are allowed.
+///
+/// OpenSSL reads `OPENSSL_CONF`. libcurl appends the keys of TLS connections to the file in `SSLKEYLOGFILE`, unless the
+/// program has removed the variable before the first request, as `concord serve` does.
 package final class HTTPTransport: Sendable {
     /// The transport for requests that need no separate connections. Its thread starts with the first request.
     package static let shared = HTTPTransport()

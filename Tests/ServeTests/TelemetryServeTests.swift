@@ -94,6 +94,30 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
+    func `no file gets the keys of TLS connections, and the log says why`() async throws {
+        let identity = try TLSIdentity()
+        try await LocalServer.run(https: identity) { _, _ in
+            .text("{}")
+        } _: { collector in
+            let settings = Self.settings(collector)
+            try await Folder.with { folder in
+                try folder.write("authorities.pem", identity.pem)
+                let (authorities, keys) = (folder.path("authorities.pem"), folder.path("keys"))
+                try await TestDatabase.with { database in
+                    try await database.makeProject()
+                    let own = ["CONCORD_PROVIDERS_CERTIFICATE_AUTHORITIES": authorities, "SSLKEYLOGFILE": keys]
+                    try await ServeProcess.run(database: database.url, settings.merging(own) { $1 }) { server in
+                        let warning = "SSLKEYLOGFILE is ignored: it would write the keys of TLS connections to a file"
+                        #expect(await server.log.line(saying: warning)?["level"]?.string == "warning")
+                        while collector.requests.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+                    }
+                }
+                #expect(!FileManager.default.fileExists(atPath: keys))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)))
     func `a collector that refuses stops nothing, and its outage is logged once`() async throws {
         let answer: LocalServer.Answer = { _, _ in .text("no", status: .badRequest) }
         try await LocalServer.run(answer: answer) { collector in

@@ -26,10 +26,12 @@ struct ServeCommand: ReportingCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func perform() async throws {
+        let keyLogWarning = TLSKeyLog.switchOff()
         let configuration = try ServeConfiguration(try options.sources())
         let logWriter = LogWriter(configuration.log.format)
         defer { logWriter.close() }
         let logger = makeLogger(configuration.log, to: logWriter)
+        if let keyLogWarning { logger.warning("\(keyLogWarning)") }
         let transport = DatabaseTransport(
             configuration.database.postgres,
             environment: ProcessInfo.processInfo.environment
