@@ -155,7 +155,7 @@ struct LogWriterTests {
         writer.append(Self.line(String(repeating: "x", count: 200)), isUrgent: true)
         #expect(writer.droppedCount(.failed) == 2 && writer.droppedCount(.full) == 0)
         try #require(dup2(pipe.writeEnd, descriptor) >= 0)
-        let lines = pipe.lines(until: "log lines were dropped")
+        let lines = pipe.lines { $0.contains { $0.contains("log lines were dropped") } }
         #expect(lines.count == 1, "\(lines)")
         #expect(lines[0].hasSuffix("log lines were dropped count=2 reason=\"No space left on device\""), "\(lines)")
         writer.append(Self.line("end"), isUrgent: true)

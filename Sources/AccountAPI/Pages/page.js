@@ -68,7 +68,7 @@ function keep(changes) {
 }
 
 function forgetProof() {
-  keep({ linkSecret: undefined, proofToken: undefined });
+  keep({ linkSecret: undefined, proofToken: undefined, key: undefined });
 }
 
 // Reads `#handle=…&proof=…` of a mailed link, or `#HANDLE` or `#HANDLE&continueUrl=…` of an app, and removes it from
