@@ -20,13 +20,15 @@ import pytest
 from conftest import PROJECT, REPOSITORY, address, fenced, free_port
 
 GUIDES = ["sdks.md", "account-exists-with-different-credential.md"]
+#: Its commands and its Python run in `GuideTests`.
+MOVING = "moving-from-firebase.md"
 SDKS = pathlib.Path(__file__).with_name("sdks")
 PASSWORD = "correct horse"
 
 
-def blocks(language):
-    """Returns the blocks of this language in all guides."""
-    texts = [(REPOSITORY / "docs" / "guides" / guide).read_text() for guide in GUIDES]
+def blocks(language, guides=GUIDES):
+    """Returns the blocks of this language in the guides."""
+    texts = [(REPOSITORY / "docs" / "guides" / guide).read_text() for guide in guides]
     return [code for text in texts for found, code in fenced(text) if found == language]
 
 
@@ -58,7 +60,7 @@ def run(command, folder, environment=None, **options):
 # Web
 
 #: The names that the snippets export. Each is called by a test below.
-EXPORTED = {"auth", "call", "signInOrLink", "keep", "kept", "openConflict"}
+EXPORTED = {"auth", "call", "signInOrLink", "keep", "kept", "openConflict", "takeSessionAlong"}
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def web(server, tmp_path):
             shutil.copy(SDKS / name, firebase)
     (tmp_path / "node_modules").symlink_to(modules)
     exports = set()
-    for code in blocks("js"):
+    for code in blocks("js", [*GUIDES, MOVING]):
         names = re.findall(r"^export (?:async )?(?:function|const) (\w+)", code, re.MULTILINE)
         exports |= set(names)
         (tmp_path / f"{names[0]}.mjs").write_text(at(server, code))
@@ -165,6 +167,41 @@ const session = await call('signInWithPassword', {{ email: '{email}', password: 
 const error = await call('lookup', {{ idToken: 'none' }}).catch((error) => error.message)
 console.log(JSON.stringify({{ uid: session.localId, error }}))
 """) == {"uid": person["localId"], "error": "INVALID_ID_TOKEN"}
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_session_of_firebase_is_taken_along_once_the_exchange_works(web, server, works):
+    config = {"apiKey": "any", "projectId": PROJECT}
+    found = web(f"""
+import {{ initializeApp }} from 'firebase/app'
+import {{ connectAuthEmulator, createUserWithEmailAndPassword, getAuth }} from 'firebase/auth'
+import {{ auth }} from './auth.mjs'
+import {{ takeSessionAlong }} from './takeSessionAlong.mjs'
+
+const config = {json.dumps(config)}
+await takeSessionAlong(config, auth)
+const none = auth.currentUser
+const old = getAuth(initializeApp(config, 'firebase'))
+connectAuthEmulator(old, '{server.base}', {{ disableWarnings: true }})
+const {{ user }} = await createUserWithEmailAndPassword(old, '{address()}', '{PASSWORD}')
+const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const now = Math.floor(Date.now() / 1000)
+const aud = 'https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit'
+const claims = {{ aud, iat: now, exp: now + 60, iss: 'backend', sub: 'backend', uid: user.uid }}
+const customToken = `${{part({{ alg: 'none', typ: 'JWT' }})}}.${{part(claims)}}.`
+const send = globalThis.fetch
+let exchanged
+globalThis.fetch = async (url, options) => {{
+  if (url !== '/exchange') return send(url, options)
+  exchanged = options.body.split('.').length
+  return new Response(customToken, {{ status: {200 if works else 503} }})
+}}
+await takeSessionAlong(config, auth)
+console.log(JSON.stringify({{
+  none, exchanged, same: auth.currentUser?.uid === user.uid, left: old.currentUser !== null,
+}}))
+""")
+    assert found == {"none": None, "exchanged": 3, "same": works, "left": not works}
 
 
 def test_fetch_is_allowed_from_every_origin(server):

@@ -1,5 +1,8 @@
 // The part of `firebase/app` that the guides use. `firebase-auth.mjs` says why.
 
-export function initializeApp(options) {
-  return { options };
+const apps = new Map();
+
+export function initializeApp(options, name = "[DEFAULT]") {
+  if (!apps.has(name)) apps.set(name, { options, name });
+  return apps.get(name);
 }

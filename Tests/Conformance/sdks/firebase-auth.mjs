@@ -4,8 +4,17 @@
 // functions send the SDK's requests to the server, and read its answers as the SDK does. A guide that imports another
 // name does not run.
 
+const auths = new Map();
+
 export function getAuth(app) {
-  return { app, currentUser: null, settings: { appVerificationDisabledForTesting: false } };
+  const auth = {
+    app,
+    currentUser: null,
+    settings: { appVerificationDisabledForTesting: false },
+    authStateReady: async () => {},
+  };
+  if (!auths.has(app)) auths.set(app, auth);
+  return auths.get(app);
 }
 
 export function connectAuthEmulator(auth, url, options) {
@@ -40,7 +49,8 @@ async function call(auth, method, body) {
 async function signedIn(auth, answer) {
   const { users } = await call(auth, "lookup", { idToken: answer.idToken });
   const providerData = (users[0].providerUserInfo ?? []).map(({ providerId }) => ({ providerId }));
-  auth.currentUser = { auth, uid: users[0].localId, providerData, idToken: answer.idToken };
+  const { idToken } = answer;
+  auth.currentUser = { auth, uid: users[0].localId, providerData, idToken, getIdToken: async () => idToken };
   return { user: auth.currentUser };
 }
 
@@ -50,6 +60,14 @@ export async function createUserWithEmailAndPassword(auth, email, password) {
 
 export async function signInWithEmailAndPassword(auth, email, password) {
   return signedIn(auth, await call(auth, "signInWithPassword", { email, password }));
+}
+
+export async function signInWithCustomToken(auth, customToken) {
+  return signedIn(auth, await call(auth, "signInWithCustomToken", { token: customToken }));
+}
+
+export async function signOut(auth) {
+  auth.currentUser = null;
 }
 
 export async function signInWithCredential(auth, credential) {
