@@ -44,6 +44,7 @@ import Testing
                         for width in [320, 1280] {
                             try await browser.resize(width, 800)
                             #expect(try await browser.defects() == [], "\(step) \(tag) \(isDark) \(width)")
+                            #expect(try await browser.brokenRules() == [], "\(step) \(tag) \(isDark) \(width)")
                             guard isDark == (tag == "zh-TW"), (width == 320) == (tag != "en") else { continue }
                             try await browser.screenshot("branded-\(step)-\(tag)")
                         }
