@@ -1,4 +1,5 @@
 import AccountOperations
+import JSON
 
 /// The branding of one page, as HTML. It is part of the page that the server sends, so that readers without JavaScript
 /// see whose page it is.
@@ -22,8 +23,8 @@ struct BrandedPage {
         guard branding != .none else { return page }
         var page = page
         if let name = branding.name {
-            page = page.replacing("<title>Concord</title>", with: "<title>\(Self.escaped(name))</title>")
-                .replacing("<body>", with: "<body data-app=\"\(Self.escaped(name))\">")
+            page = page.replacing("<title>Concord</title>", with: "<title>\(HTMLEscaping.escape(name))</title>")
+                .replacing("<body>", with: "<body data-app=\"\(HTMLEscaping.escape(name))\">")
         }
         for (region, content) in regions { page = Self.replacing(region, in: page, with: content) }
         return page
@@ -45,7 +46,7 @@ struct BrandedPage {
 
     /// The logo, or the name beside the built-in sign; `nil` without both.
     private var mark: String? {
-        let name = Self.escaped(branding.name ?? "")
+        let name = HTMLEscaping.escape(branding.name ?? "")
         if let light = address(of: .light), let dark = address(of: .dark) {
             let darkSource =
                 dark == light ? "" : "<source srcset=\"\(dark)\" media=\"(prefers-color-scheme: dark)\">"
@@ -74,7 +75,7 @@ struct BrandedPage {
                 """
 
                       <p class="\(kind.rawValue)" data-for="\(language)" lang="\(line.language)">\
-                \(Self.escaped(line.text))</p>
+                \(HTMLEscaping.escape(line.text))</p>
                 """
             }
         }.joined()
@@ -86,7 +87,7 @@ struct BrandedPage {
                 let labels = BrandingText.languages.map { language in
                     "<span data-for=\"\(language)\" lang=\"\(language)\">\(link.label(in: language))</span>"
                 }
-                return "<a href=\"\(Self.escaped(url))\" rel=\"noreferrer\">\(labels.joined())</a>"
+                return "<a href=\"\(HTMLEscaping.escape(url))\" rel=\"noreferrer\">\(labels.joined())</a>"
             }
         }
         return items.isEmpty ? "" : "\n      <p class=\"links\">\(items.joined(separator: " "))</p>"
@@ -97,21 +98,6 @@ struct BrandedPage {
             let end = page[start.upperBound...].firstRange(of: "<!--/brand-->")
         else { return page }
         return page[..<start.upperBound] + content + page[end.lowerBound...]
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }
 

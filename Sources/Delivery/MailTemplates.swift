@@ -1,4 +1,5 @@
 import EmbeddedFiles
+import JSON
 import Mustache
 
 /// The texts of mails, by type and language: built-in templates, and an operator's templates that replace them.
@@ -124,11 +125,11 @@ package struct MailTemplates: Sendable {
         var plain: [String: Any] = text
         plain.merge(lists) { $1 }
         plain["LANGUAGE"] = language
-        var escaped: [String: Any] = text.mapValues(Self.escaped)
-        escaped.merge(lists.mapValues { $0.map(Self.escaped) }) { $1 }
+        var escaped: [String: Any] = text.mapValues(HTMLEscaping.escape)
+        escaped.merge(lists.mapValues { $0.map(HTMLEscaping.escape) }) { $1 }
         escaped["LANGUAGE"] = language
         guard let subject = library.render(plain, withTemplate: "\(type).\(language).subject") else { return nil }
-        escaped["SUBJECT"] = Self.escaped(subject)
+        escaped["SUBJECT"] = HTMLEscaping.escape(subject)
         guard let plainText = library.render(plain, withTemplate: "\(type).\(language).txt"),
             let html = library.render(escaped, withTemplate: "\(type).\(language).html")
         else { return nil }
@@ -227,20 +228,5 @@ package struct MailTemplates: Sendable {
         } catch {
             throw Mistake(file: file, problem: "is not well-formed Mustache: close every tag and section")
         }
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

@@ -161,7 +161,7 @@ extension HTTPTransport {
         case cancelled
         /// The transport has been shut down.
         case closed
-        /// As many requests as the transport allows are in progress.
+        /// The maximum number of requests is in progress.
         case tooManyRequests
         /// The URL, method or fields cannot be sent.
         case invalidRequest

@@ -162,12 +162,12 @@ struct SessionCodeRows {
 
     @Test func `a live conflict takes a page to return to, another one does not`() {
         let open = ConflictFacts(state: .open, expiresAt: later, tenant: .project, account: user("a"))
-        #expect(refusalOfReturn(from: open, handleTenant: .project, now: now) == nil)
-        #expect(refusalOfReturn(from: nil, handleTenant: .project, now: now)?.rule == .conflictUnknown)
-        #expect(refusalOfReturn(from: open, handleTenant: TenantID("other"), now: now)?.rule == .conflictUnknown)
-        #expect(refusalOfReturn(from: open, handleTenant: .project, now: later)?.rule == .conflictExpired)
+        #expect(refusalOfConflict(open, handleTenant: .project, now: now) == nil)
+        #expect(refusalOfConflict(nil, handleTenant: .project, now: now)?.rule == .conflictUnknown)
+        #expect(refusalOfConflict(open, handleTenant: TenantID("other"), now: now)?.rule == .conflictUnknown)
+        #expect(refusalOfConflict(open, handleTenant: .project, now: later)?.rule == .conflictExpired)
         var closed = open
         closed.state = .resolved
-        #expect(refusalOfReturn(from: closed, handleTenant: .project, now: now)?.rule == .conflictClosed)
+        #expect(refusalOfConflict(closed, handleTenant: .project, now: now)?.rule == .conflictClosed)
     }
 }

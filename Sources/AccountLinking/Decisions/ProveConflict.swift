@@ -17,8 +17,8 @@ package enum StartProofDecision: Sendable, Hashable {
 /// rows Q1 to Q3.
 ///
 /// - `conflict`: `nil` if the handle names none.
-func refusal(
-    of conflict: ConflictFacts?,
+package func refusalOfConflict(
+    _ conflict: ConflictFacts?,
     handleTenant: TenantID,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
@@ -51,7 +51,7 @@ package func decideProveConflict(
     isRight: Bool,
     now: Timestamp
 ) -> Verdict<ProofDecision> {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     // A proven conflict expects no answer, so none is wrong.
@@ -84,7 +84,7 @@ package func decideStartProof(
     isAccountGone: Bool,
     now: Timestamp
 ) -> Verdict<StartProofDecision> {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     guard policy.conflictProofs(methods: [], bringing: provider).contains(.mailbox) else {
@@ -111,7 +111,7 @@ package func decideProveBySession(
     isSessionRecent: Bool,
     now: Timestamp
 ) -> Verdict<ProofDecision> {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, .refuse(refusal.decision))
     }
     // The session of another account must not learn whose conflict it is.

@@ -18,7 +18,7 @@ package func refusalOfProver(
     policy: LinkPolicy,
     now: Timestamp
 ) -> Verdict<ConflictRefusal>? {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) { return refusal }
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) { return refusal }
     guard let target else { return Verdict(.resolveAccountGone, .unknown) }
     guard let conflict, conflict.state == .proven, isProver, let proof = conflict.proof else {
         return Verdict(.resolveUnproven, .unproven)
@@ -241,7 +241,7 @@ package func decideDeclineConflict(
     by decliner: ConflictDecliner,
     now: Timestamp
 ) -> Verdict<ConflictRefusal?> {
-    if let refusal = refusal(of: conflict, handleTenant: handleTenant, now: now) {
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) {
         return Verdict(refusal.rule, refusal.decision)
     }
     return switch decliner {

@@ -34,17 +34,6 @@ package enum SessionCodeDecision: Sendable, Hashable {
     case refuse(SessionCodeRefusal)
 }
 
-/// The refusal of a page to return to; `nil` while the conflict is live: rows Q1 to Q3.
-///
-/// - `conflict`: `nil` if the handle names none.
-package func refusalOfReturn(
-    from conflict: ConflictFacts?,
-    handleTenant: TenantID,
-    now: Timestamp
-) -> Verdict<ConflictRefusal>? {
-    refusal(of: conflict, handleTenant: handleTenant, now: now)
-}
-
 /// Decides whether the page of a conflict gets a code for the app: rows T11 to T14.
 ///
 /// The handle alone gets none, because its holder may be a stranger to the account.

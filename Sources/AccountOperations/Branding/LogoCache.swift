@@ -17,7 +17,7 @@ package struct ServedLogo: Sendable, Hashable {
 final class LogoCache: Sendable {
     /// More than the logos of one version: servers change versions at different moments.
     private static let logosMax = 8
-    /// How long an image counts as missing. Another server may store it meanwhile.
+    /// Time after which a missing image is read again, because another server may have stored it.
     static let absenceSeconds: Int64 = 5
 
     private enum Entry {

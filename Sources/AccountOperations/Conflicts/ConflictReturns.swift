@@ -64,16 +64,9 @@ package struct CodeVerifier: Sendable {
 
     /// `nil` unless `text` is 43 to 128 letters, digits, `-`, `.`, `_` or `~`.
     package init?(_ text: String) {
-        let isUnreserved = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                true
-            default: false
-            }
+        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
+            return nil
         }
-        guard isUnreserved, (43...128).contains(text.utf8.count) else { return nil }
         challenge = SHA256.hash(data: Array(text.utf8))
     }
 }
@@ -89,7 +82,7 @@ extension AccountOperations {
         guard authorizes(destination.url) else { throw Denial.unauthorizedDomain }
         let (tenant, now) = (request.tenant, effects.now())
         return try await changeConflict(handle, request) { loaded in
-            if let refusal = refusalOfReturn(from: loaded.conflict.facts, handleTenant: tenant, now: now) {
+            if let refusal = refusalOfConflict(loaded.conflict.facts, handleTenant: tenant, now: now) {
                 throw refused(refusal)
             }
             let record = ConflictReturnRecord(
@@ -198,7 +191,12 @@ extension AccountOperations {
                 now: now
             )
             switch verdict.decision {
-            case .refuse(let refusal): throw refused(.sessionCode(refusal), by: verdict.rule)
+            case .refuse(let refusal):
+                // An exchange between the reads has ended the session that was read after the code.
+                if let found, try await store.conflictReturn(withCode: hash, tenant: tenant) != found {
+                    throw FactsMoved()
+                }
+                throw refused(.sessionCode(refusal), by: verdict.rule)
             case .wrong:
                 guard let found, try await store.countFailedAttempt(found) else { throw FactsMoved() }
                 throw refused(.sessionCode(.wrongVerifier), by: verdict.rule)

@@ -42,7 +42,7 @@ package struct ProjectSettings: Sendable, Hashable {
     private let codeSeconds: [EmailCodeRecord.Kind: Int64]
     /// Name of the app; `nil` if it is not set.
     package let displayName: String?
-    /// How pages and mails look.
+    /// Name, logo, colours, links and texts of pages and mails.
     package let branding: Branding
     /// Language of mails if a request has none: a BCP 47 tag.
     package let defaultLocale: String

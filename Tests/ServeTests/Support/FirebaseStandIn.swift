@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the commands of `moving-from-firebase.md` need of Google: the API of a project, both command line tools and the
-/// Admin SDK. Shell functions and files stand for them.
+/// Shell functions and files in place of Google's API of a project, both command line tools and the Admin SDK, for the
+/// commands of `moving-from-firebase.md`.
 enum FirebaseStandIn {
     /// Functions that take the place of `gcloud`, `firebase` and of `curl` to Google's hosts.
     ///
