@@ -109,7 +109,9 @@ struct Core: Service, CustomStringConvertible {
                 databaseClock: { try await operations.store.clock() }
             )
             _ = await clocks.problem()
-            measurements.upkeep.purged(at: operations.effects.now())
+            // Read before the first request is answered: messages written from here on are reported.
+            let readyAt = operations.effects.now()
+            measurements.upkeep.purged(at: readyAt)
             service.state = .ready(
                 operations,
                 checkDatabase: {
@@ -129,7 +131,7 @@ struct Core: Service, CustomStringConvertible {
                 for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
                 if let report = composition.mode.whenMessagesArrive {
                     let port = address.value?.port ?? composition.listen.port
-                    upkeep.addTask { await reportMessages(of: operations) { report($0, port) } }
+                    upkeep.addTask { await reportMessages(of: operations, since: readyAt) { report($0, port) } }
                 }
                 upkeep.addTask {
                     await periodically(every: Self.outboxInterval) {
@@ -449,12 +451,13 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
-    /// Reports the mails and text messages that are written from now on.
+    /// Reports the mails and text messages that are written after `start`.
     private func reportMessages(
         of operations: AccountOperations,
+        since start: Timestamp,
         to report: @Sendable ([InboxMessage]) -> Void
     ) async {
-        var news = InboxNews(since: operations.effects.now())
+        var news = InboxNews(since: start)
         await repeating(
             every: Self.inboxInterval,
             failure: "mails not reported yet",
