@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-fast fuzz format lint golden demo bench migrate dist package-test clean
+.PHONY: help build run test test-fast fuzz format lint golden demo bench drill migrate dist package-test clean
 
 # Links the Swift libraries statically: the program starts and runs faster, and runs on machines without Swift.
 # `--rosegment` separates code from constants, so that running code does not load constants. gold and lld support it.
@@ -48,6 +48,10 @@ bench: build ## Compare with pgbench and print a table (ARGS='--rounds 1 --check
 	@scripts/build $(RELEASE) --product concord-demo
 	@scripts/build $(RELEASE) --product concord-bench
 	@scripts/bench $(ARGS)
+
+drill: build ## Play outages under load, then look for every acknowledged write (ARGS='--only kills')
+	@scripts/prepare --drill
+	@CONCORD=.build/release/concord scripts/drill $(ARGS)
 
 migrate: build ## Apply pending migrations to CONCORD_DATABASE_URL
 	@.build/release/concord migrate up
