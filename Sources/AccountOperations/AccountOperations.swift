@@ -9,27 +9,10 @@ package import Spans
 /// Every operation verifies credentials, loads facts, lets a pure function decide and applies the decision. Safe to
 /// call from any task, and from any number of processes on one database.
 package struct AccountOperations: Sendable {
-    package let store: AccountStore
-    package let project: ProjectCache
-    package let tokens: TokenAuthority
-    package let cookies: SessionCookieAuthority
-    package let customTokens: any CustomTokenVerifier
-    package let passwords: PasswordHasher
-    package let providers: ProviderRegistry
-    package let sealer: Sealer
-    package let mailLinks: MailLinks
-    package let effects: Effects
-    package let webhooks: any WebhookSending
-    package var apps: AppVerifiers
-    /// `nil` in production.
-    package var developmentNumbers: DevelopmentNumbers?
+    /// Everything but the caller's properties. One reference, because every request copies this value.
+    private var services: Services
     /// `User-Agent` of the calling client, as sent. Stored with the session that it opens.
     package var userAgent: String?
-    let metrics: OperationMetrics
-    package var spans: Spans
-    let logos = LogoCache()
-    /// `nil` in production, where codes cannot be listed.
-    let answeredLinks: ReturnedLinks?
 
     package init(
         store: AccountStore,
@@ -48,22 +31,56 @@ package struct AccountOperations: Sendable {
         metrics: OperationMetrics,
         spans: Spans = .off
     ) {
-        self.store = store
-        self.project = project
-        self.tokens = tokens
-        self.cookies = cookies
-        self.customTokens = customTokens
-        self.passwords = passwords
-        self.providers = providers
-        self.sealer = sealer
-        self.mailLinks = mailLinks
-        self.effects = effects
-        self.webhooks = webhooks
-        self.apps = apps
-        self.developmentNumbers = developmentNumbers
-        self.metrics = metrics
-        self.spans = spans
-        self.answeredLinks = providers.isForDevelopment ? ReturnedLinks() : nil
+        services = Services(
+            Services.Parts(
+                store: store,
+                project: project,
+                tokens: tokens,
+                cookies: cookies,
+                customTokens: customTokens,
+                passwords: passwords,
+                providers: providers,
+                sealer: sealer,
+                mailLinks: mailLinks,
+                effects: effects,
+                webhooks: webhooks,
+                apps: apps,
+                developmentNumbers: developmentNumbers,
+                metrics: metrics,
+                spans: spans,
+                answeredLinks: providers.isForDevelopment ? ReturnedLinks() : nil
+            )
+        )
+    }
+
+    package var store: AccountStore { services.parts.store }
+    package var project: ProjectCache { services.parts.project }
+    package var tokens: TokenAuthority { services.parts.tokens }
+    package var cookies: SessionCookieAuthority { services.parts.cookies }
+    package var customTokens: any CustomTokenVerifier { services.parts.customTokens }
+    package var passwords: PasswordHasher { services.parts.passwords }
+    package var providers: ProviderRegistry { services.parts.providers }
+    package var sealer: Sealer { services.parts.sealer }
+    package var mailLinks: MailLinks { services.parts.mailLinks }
+    package var effects: Effects { services.parts.effects }
+    package var webhooks: any WebhookSending { services.parts.webhooks }
+    var metrics: OperationMetrics { services.parts.metrics }
+    var logos: LogoCache { services.parts.logos }
+    /// `nil` in production, where codes cannot be listed.
+    var answeredLinks: ReturnedLinks? { services.parts.answeredLinks }
+
+    package var apps: AppVerifiers {
+        get { services.parts.apps }
+        set { services = services.replacing(\.apps, with: newValue) }
+    }
+    /// `nil` in production.
+    package var developmentNumbers: DevelopmentNumbers? {
+        get { services.parts.developmentNumbers }
+        set { services = services.replacing(\.developmentNumbers, with: newValue) }
+    }
+    package var spans: Spans {
+        get { services.parts.spans }
+        set { services = services.replacing(\.spans, with: newValue) }
     }
 
     var policy: LinkPolicy { project.settings.policy }
@@ -72,5 +89,40 @@ package struct AccountOperations: Sendable {
 
     package var accountImport: AccountImport {
         AccountImport(store: store, passwords: passwords, effects: effects)
+    }
+}
+
+/// What all operations of a server share.
+private final class Services: Sendable {
+    struct Parts: Sendable {
+        let store: AccountStore
+        let project: ProjectCache
+        let tokens: TokenAuthority
+        let cookies: SessionCookieAuthority
+        let customTokens: any CustomTokenVerifier
+        let passwords: PasswordHasher
+        let providers: ProviderRegistry
+        let sealer: Sealer
+        let mailLinks: MailLinks
+        let effects: Effects
+        let webhooks: any WebhookSending
+        var apps: AppVerifiers
+        var developmentNumbers: DevelopmentNumbers?
+        let metrics: OperationMetrics
+        var spans: Spans
+        let logos = LogoCache()
+        let answeredLinks: ReturnedLinks?
+    }
+
+    let parts: Parts
+
+    init(_ parts: Parts) {
+        self.parts = parts
+    }
+
+    func replacing<Value>(_ path: WritableKeyPath<Parts, Value>, with value: Value) -> Services {
+        var parts = parts
+        parts[keyPath: path] = value
+        return Services(parts)
     }
 }
