@@ -105,6 +105,23 @@ package final class PostgresClient: Sendable {
         return (repeat try answers.takeRows(of: each queries, rowsMax: rowsMax))
     }
 
+    /// Like `read` of several queries, for any number of queries with one type of row.
+    package func read<Row>(_ queries: [Query<Row>]) async throws(PostgresError) -> [[Row]] {
+        guard !queries.isEmpty else { return [] }
+        let plain = queries.filter { $0.keyColumn == nil }.map { named($0.sql) }
+        let lookups = queries.compactMap { query in
+            query.keyColumn.map { keyColumn in
+                let statement = named(query.sql)
+                return Job([statement], merging: Merging([statement], keyColumn: keyColumn))
+            }
+        }
+        let results = try await submit((plain.isEmpty ? [] : [Job(plain)]) + lookups, to: .read)
+        var answers = Answers(plain: results.prefix(plain.count), lookups: results.dropFirst(plain.count))
+        var rows: [[Row]] = []
+        for query in queries { rows.append(try answers.takeRows(of: query, rowsMax: configuration.rowsMax)) }
+        return rows
+    }
+
     /// The answers to several queries, with the answers to lookups apart.
     private struct Answers {
         var plain: ArraySlice<ResultSet>

@@ -28,6 +28,18 @@ import Testing
         }
     }
 
+    @Test func `a list of queries keeps its order, with lookups among them`() async throws {
+        try await withClient { client, _ in
+            func lookup(_ key: String) -> Query<String> {
+                Query(keyColumn: 0, "SELECT key FROM unnest(\([key])) AS wanted (key)")
+            }
+            let queries = ["SELECT 'a'" as Query<String>, lookup("b"), "SELECT 'c'", lookup("d")]
+            #expect(try await client.read(queries) == [["a"], ["b"], ["c"], ["d"]])
+            #expect(try await client.read([Query<String>]()) == [])
+            #expect(client.state.read.statistics.accepted == 3)
+        }
+    }
+
     @Test func `each of 64 callers gets its own answer`() async throws {
         try await withClient { client, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
