@@ -12,10 +12,18 @@ struct FoundAccounts: Sendable {
     var target: UserRecord?
     /// The conflict that holds the credential, and that the sign-in settles.
     var settledConflict: ConflictRecord?
+    /// The result of looking for a proven conflict, if that was loaded with the accounts.
+    var waiting: WaitingConflict?
 
     var emailOwner: UserRecord? { claim.owner }
 
     var loaded: [UserRecord?] { [target, identityOwner, emailOwner] }
+}
+
+/// The result of looking for a proven conflict of an account.
+struct WaitingConflict: Sendable {
+    let user: UserID
+    let conflict: ConflictRecord?
 }
 
 extension AccountOperations {
@@ -33,7 +41,14 @@ extension AccountOperations {
         _ attempt: inout SignInAttempt
     ) async throws -> FoundAccounts {
         attempt.context.linkedProvider = .init(credential.incoming, at: attempt.now)
-        var found = try await matchingAccounts(for: credential.incoming, target: target, tenant: attempt.tenant)
+        let settlesOther = conflict == nil && target == nil
+        var found = try await matchingAccounts(
+            for: credential.incoming,
+            target: target,
+            loadsWaiting: settlesOther,
+            tenant: attempt.tenant
+        )
+        attempt.waiting = found.waiting
         if let use = attempt.idTokenUse, try await isRepeated(use, by: found.identityOwner) {
             throw Denial.invalidCredential(.usedBefore)
         }
@@ -65,10 +80,13 @@ extension AccountOperations {
     ///
     /// A user that changed between the two reads is newer than the claims, and may own more or less than they say. No
     /// decision about such a pair is right, so both are read again.
+    ///
+    /// - `loadsWaiting`: also loads the proven conflict of the account that owns the identity.
     /// - Throws: `Contention` if they keep changing.
     func matchingAccounts(
         for credential: IncomingCredential,
         target: UserID?,
+        loadsWaiting: Bool = false,
         tenant: TenantID
     ) async throws -> FoundAccounts {
         let identity = Identifier.federated(credential.identity)
@@ -77,7 +95,15 @@ extension AccountOperations {
         for _ in 1...Self.readsMax {
             let owners = try await store.owners(of: identity, and: address, tenant: tenant, at: now)
             let ids = Set([owners.identity, owners.address, target].compactMap(\.self))
-            let users = try await store.users(Array(ids), tenant: tenant)
+            let users: [UserRecord]
+            var waiting: WaitingConflict?
+            if loadsWaiting, let owner = owners.identity {
+                let read = try await store.users(Array(ids), andProvenConflictOf: owner, tenant: tenant, at: now)
+                users = read.users
+                waiting = WaitingConflict(user: owner, conflict: read.proven)
+            } else {
+                users = try await store.users(Array(ids), tenant: tenant)
+            }
             let belongTogether = users.allSatisfy { user in
                 user.holds(identity) == (user.id == owners.identity)
                     && address.map { user.holds(.email($0)) == (user.id == owners.address) } ?? true
@@ -85,7 +111,12 @@ extension AccountOperations {
             guard belongTogether else { continue }
             func user(_ id: UserID?) -> UserRecord? { users.first { $0.id == id } }
             let claim = owners.reserved.map(AddressClaim.reserved) ?? user(owners.address).map(AddressClaim.owned)
-            return FoundAccounts(identityOwner: user(owners.identity), claim: claim ?? .free, target: user(target))
+            return FoundAccounts(
+                identityOwner: user(owners.identity),
+                claim: claim ?? .free,
+                target: user(target),
+                waiting: waiting
+            )
         }
         throw Contention()
     }

@@ -8,7 +8,7 @@ extension AccountOperations {
     /// Loads the credential that waits for the account, and asks the question again with it. The credential belongs to
     /// the handle in the request, or else to a conflict that the owner has proven. If none waits, `first` stands.
     ///
-    /// One round trip if no credential waits; three to load one.
+    /// Two round trips to load a credential that waits. One before, to find it, unless it was looked for with the accounts.
     ///
     /// - `first`: the verdict without the credential.
     /// - `handle`: the handle in the request (`pendingToken`).
@@ -55,6 +55,7 @@ extension AccountOperations {
         _ attempt: SignInAttempt
     ) async throws -> PendingCredential? {
         guard let handle else {
+            if let waiting = attempt.waiting, waiting.user == user { return try waiting.conflict.map(open) }
             return try await store.provenConflict(of: user, tenant: attempt.tenant, at: attempt.now).map(open)
         }
         guard let handle = ConflictHandle(handle, sealer: sealer) else { return nil }

@@ -17,6 +17,8 @@ struct SignInAttempt: Sendable {
     var decisions: [DecisionRecord] = []
     /// True if a refusal is recorded too, because the caller has proven something.
     var keepsRefusals = false
+    /// The result of looking for a proven conflict, if that was loaded with the accounts.
+    var waiting: WaitingConflict?
     /// The provider's ID token that opens the session; `nil` if none does, or tokens are not counted.
     var idTokenUse: IDTokenUse?
     /// The limits that count a created account; empty for a trusted backend.

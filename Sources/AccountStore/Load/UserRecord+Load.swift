@@ -38,7 +38,26 @@ extension AccountStore {
     /// The accounts with `ids`, in no particular order. Skips unknown ids. One round trip.
     package func users(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         guard !ids.isEmpty else { return [] }
-        return try await client.read(UserRow.withIDs(ids, tenant: tenant)).records.map(activity.overlay)
+        return try await client.read(Self.query(ids, tenant: tenant)).records.map(activity.overlay)
+    }
+
+    /// Like `users`, with the newest conflict of `owner` that has a valid proof. One round trip.
+    package func users(
+        _ ids: [UserID],
+        andProvenConflictOf owner: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> (users: [UserRecord], proven: ConflictRecord?) {
+        let (users, conflicts) = try await client.read(
+            Self.query(ids, tenant: tenant),
+            ConflictRow.proven(of: owner, tenant: tenant)
+        )
+        return (users.records.map(activity.overlay), conflicts.newestProven(at: now))
+    }
+
+    /// Callers with one id share a statement.
+    private static func query(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
+        ids.count == 1 ? UserRow.lookup(ids[0], tenant: tenant) : UserRow.withIDs(ids, tenant: tenant)
     }
 
     /// Limit of the reads of a claim and its owner if they do not belong together.

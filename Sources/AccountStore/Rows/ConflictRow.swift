@@ -223,14 +223,16 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// The newest conflict of `user` with a valid proof.
-    static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
-        """
-        \(columns.select)
-        WHERE tenant_id = \(tenant) AND user_id = \(user) AND state = 'proven'
-            AND proof_expires_at > \(now) AND expires_at > \(now)
-        ORDER BY opened_at DESC LIMIT 1
-        """
+    /// The conflicts of `user` with a proof, which may have expired. A lookup without a time, so that one statement
+    /// answers many sign-ins.
+    static func proven(of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
+        Query(
+            keyColumn: 1,
+            """
+            \(columns.select)
+            WHERE tenant_id = \(tenant) AND state = 'proven' AND user_id = ANY(\([user]))
+            """
+        )
     }
 
     /// Opens a conflict, or joins the live conflict of the same account and identity. The joined conflict gets the
@@ -460,13 +462,13 @@ extension AccountStore {
         return try await client.read(ConflictRow.live(carrying: tokenDigests, of: user, tenant: tenant)).first?.record
     }
 
-    /// The conflict of `user` that was proven and waits to be settled. One round trip.
+    /// The newest conflict of `user` with a valid proof, which waits to be settled. One round trip.
     package func provenConflict(
         of user: UserID,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> ConflictRecord? {
-        try await client.read(ConflictRow.proven(of: user, tenant: tenant, at: now)).first?.record
+        try await client.read(ConflictRow.proven(of: user, tenant: tenant)).newestProven(at: now)
     }
 
     /// Marks ended conflicts as counted and returns them. Each is returned once, to one server.
@@ -502,5 +504,14 @@ extension AccountStore {
             if error.saysFactsMoved || error.code == .commitOutcomeUnknown { return nil }
             throw error
         }
+    }
+}
+
+extension [ConflictRow] {
+    /// The newest conflict of `ConflictRow.proven` whose proof is valid.
+    func newestProven(at now: Timestamp) -> ConflictRecord? {
+        map(\.record)
+            .filter { $0.expiresAt > now && $0.proof.map { $0.facts.expiresAt > now } ?? false }
+            .max { $0.openedAt < $1.openedAt }
     }
 }
