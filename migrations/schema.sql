@@ -229,7 +229,8 @@ CREATE TABLE public.linked_providers (
     CONSTRAINT linked_providers_photo_url_check CHECK ((length(photo_url) <= 2048)),
     CONSTRAINT linked_providers_screen_name_check CHECK ((length(screen_name) <= 256)),
     CONSTRAINT linked_providers_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
-);
+)
+WITH (fillfactor='85');
 
 CREATE TABLE public.merges (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
@@ -870,6 +871,8 @@ CREATE INDEX kept_answers_by_expiry ON public.kept_answers USING btree (expires_
 
 CREATE INDEX linked_providers_by_email ON public.linked_providers USING btree (tenant_id, email_key) WHERE (email_key IS NOT NULL);
 
+CREATE INDEX linked_providers_by_issuer ON public.linked_providers USING btree (tenant_id, provider_id, issuer) WHERE (issuer IS NOT NULL);
+
 CREATE INDEX merges_by_absorbed ON public.merges USING btree (tenant_id, absorbed_id, prepared_at);
 
 CREATE INDEX merges_by_survivor ON public.merges USING btree (tenant_id, survivor_id, prepared_at);
@@ -921,6 +924,8 @@ CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at
 CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day);
 
 CREATE INDEX used_id_tokens_by_expiry ON public.used_id_tokens USING btree (expires_at);
+
+CREATE INDEX users_by_creation ON public.users USING btree (tenant_id, created_at, user_id);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 

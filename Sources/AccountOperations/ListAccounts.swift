@@ -44,16 +44,36 @@ extension AccountOperations {
     }
 
     /// One page of all accounts in the given order (`accounts:query`).
+    ///
+    /// - `offset`: at most `AccountQueryLimits.offsetMax`.
+    /// - Returns: `nil` if there are too many accounts for an order without an index.
     package func queryAccounts(
         by order: UserOrder,
         limit: Int64,
         offset: Int64,
         tenant: TenantID
-    ) async throws -> [UserRecord] {
-        try await store.users(by: order, limit: limit, offset: offset, tenant: tenant)
+    ) async throws -> [UserRecord]? {
+        try await store.users(
+            by: order,
+            limit: limit,
+            offset: offset,
+            tenant: tenant,
+            sortedMax: AccountQueryLimits.sortedMax
+        )
     }
 
+    /// The number of accounts, an estimate above `AccountQueryLimits.countedMax`.
     package func countAccounts(tenant: TenantID) async throws -> Int64 {
-        try await store.userCount(tenant: tenant)
+        try await store.userCount(exactMax: AccountQueryLimits.countedMax, tenant: tenant)
     }
+}
+
+/// Limits of `accounts:query`, within which it answers in less than half a second.
+package enum AccountQueryLimits {
+    /// Number of accounts up to which they can be sorted by a field that has no index.
+    package static let sortedMax: Int64 = 100_000
+    /// Number of accounts that a page can skip.
+    package static let offsetMax: Int64 = 1_000_000
+    /// Number of accounts up to which the count is exact.
+    package static let countedMax: Int64 = 500_000
 }

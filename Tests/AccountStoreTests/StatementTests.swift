@@ -377,7 +377,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: ConflictRow.page(ofUser, after: nil, tenant: tenant, at: later, rowsMax: 51).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
-        Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant, at: origin).sql),
+        Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant).sql),
         Statement(
             name: "ConflictRow.supersedeLive",
             sql: ConflictRow.supersedeLive(of: fixed, tenant: tenant, at: origin)
@@ -981,7 +981,7 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "UserRow.after", sql: UserRow.after(fixed, limit: 21, tenant: tenant).sql),
         Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
-        Statement(name: "UserRow.count", sql: UserRow.count(tenant: tenant).sql, isHot: false),
+        Statement(name: "UserRow.count", sql: UserRow.count(upTo: 101, tenant: tenant).sql, isHot: false),
         Statement(name: "UserRow.deleteAll", sql: UserRow.deleteAll(tenant: tenant, at: origin), isHot: false),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
         Statement(
@@ -1037,9 +1037,19 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "UserRow.insert", sql: UserRow.insert(user)),
         Statement(name: "UserRow.withManyIDs", sql: UserRow.withManyIDs([fixed], tenant: tenant).sql),
         Statement(
-            name: "UserRow.page",
-            sql: UserRow.page(
+            name: "UserRow.idPage",
+            sql: UserRow.idPage(
                 by: UserOrder(key: .createdAt, isDescending: true),
+                limit: 20,
+                offset: 40,
+                tenant: tenant
+            )
+            .sql
+        ),
+        Statement(
+            name: "UserRow.idPage",
+            sql: UserRow.idPage(
+                by: UserOrder(key: .displayName, isDescending: true),
                 limit: 20,
                 offset: 40,
                 tenant: tenant

@@ -19,6 +19,12 @@ extension Route {
         let limit = try body.integer("limit") ?? 0
         let offset = try body.integer("offset") ?? 0
         guard limit >= 0, offset >= 0 else { throw APIError.code(.invalidPageSelection) }
+        guard offset <= AccountQueryLimits.offsetMax else {
+            throw APIError.code(
+                .invalidPageSelection,
+                "offset is at most \(AccountQueryLimits.offsetMax). Read all accounts with accounts:batchGet."
+            )
+        }
         let key = try body.enumeration(
             "sortBy",
             ["SORT_BY_FIELD_UNSPECIFIED", "USER_ID", "NAME", "CREATED_AT", "LAST_LOGIN_AT", "USER_EMAIL"]
@@ -28,12 +34,14 @@ extension Route {
         if let condition = try body.objects("expression").first {
             users = try await request.operations.lookUp(try search(condition), tenant: request.tenant)
         } else if returnsUsers {
-            users = try await request.operations.queryAccounts(
+            let page = try await request.operations.queryAccounts(
                 by: UserOrder(key: orderKey(key), isDescending: order == "DESC"),
                 limit: limit == 0 ? limitMax : min(limit, limitMax),
                 offset: offset,
                 tenant: request.tenant
             )
+            guard let page else { throw tooManyAccounts }
+            users = page
         } else {
             let count = try await request.operations.countAccounts(tenant: request.tenant)
             return .object { writer in writer.field("recordsCount", decimalString: count) }
@@ -46,6 +54,11 @@ extension Route {
     }
 
     private static let limitMax: Int64 = 500
+
+    private static let tooManyAccounts = APIError.invalidArgument(
+        "More than \(AccountQueryLimits.sortedMax) accounts are sorted by USER_ID or CREATED_AT only. "
+            + "Read all accounts with accounts:batchGet."
+    )
 
     private static func orderKey(_ name: String?) -> UserOrder.Key {
         switch name {

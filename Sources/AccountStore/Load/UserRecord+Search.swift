@@ -2,7 +2,8 @@ package import AccountLinking
 package import Postgres
 
 extension AccountStore {
-    /// Every account that `search` names, each once, sorted by id. Two round trips.
+    /// Every account that `search` names, each once, sorted by id. Two round trips; one for ids alone, three with first
+    /// addresses.
     package func users(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
         try await users(try await ids(search, tenant: tenant), tenant: tenant)
             .sorted { $0.id.rawValue < $1.id.rawValue }
@@ -18,31 +19,29 @@ extension AccountStore {
         return (records.sorted { $0.id.rawValue < $1.id.rawValue }, unreadable)
     }
 
-    /// The ids that `search` names, with or without an account. One round trip.
+    /// The ids that `search` names, with or without an account. At most two round trips; none for ids alone.
     private func ids(_ search: UserSearch, tenant: TenantID) async throws(PostgresError) -> [UserID] {
-        let (byEmail, byPhone, byIdentity, byInitialEmail) = try await client.read(
-            IdentifierRow.owners(
-                kind: "email",
-                values: search.emails.map { Identifier.email($0).value },
-                tenant: tenant
-            ),
-            IdentifierRow.owners(
-                kind: "phone",
-                values: search.phoneNumbers.map { Identifier.phone($0).value },
-                tenant: tenant
-            ),
-            IdentifierRow.owners(
-                kind: "federated",
-                values: search.identities.map { Identifier.federated($0).value },
-                tenant: tenant
-            ),
-            UserIDRow.withInitialEmails(search.initialEmails, tenant: tenant)
-        )
-        return Array(
-            Set(search.ids).union((byEmail + byPhone + byIdentity).compactMap(\.owner)).union(
-                byInitialEmail.map(\.value)
-            )
-        )
+        var ids = Set(search.ids)
+        let claims = try await client.read(Self.claims(search, tenant: tenant))
+        ids.formUnion(claims.joined().compactMap(\.owner))
+        if !search.initialEmails.isEmpty {
+            let users = try await client.read(UserIDRow.withInitialEmails(search.initialEmails, tenant: tenant))
+            ids.formUnion(users.map(\.value))
+        }
+        return Array(ids)
+    }
+
+    /// A query for each kind of identifier that `search` names. A single identifier is a lookup, which other callers
+    /// share.
+    private static func claims(_ search: UserSearch, tenant: TenantID) -> [Query<IdentifierRow>] {
+        [
+            search.emails.map(Identifier.email), search.phoneNumbers.map(Identifier.phone),
+            search.identities.map(Identifier.federated),
+        ].compactMap { identifiers in
+            guard let first = identifiers.first else { return nil }
+            if identifiers.count == 1 { return IdentifierRow.owner(of: first, tenant: tenant) }
+            return IdentifierRow.owners(kind: first.kind, values: identifiers.map(\.value), tenant: tenant)
+        }
     }
 
     /// The accounts after `id`, at most `limit`, in the byte order of their ids.
@@ -57,22 +56,35 @@ extension AccountStore {
         return Dictionary(rows.map { ($0.id, $0.hash) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// One page of all accounts in the given order. One round trip.
+    /// One page of all accounts in the given order. Two round trips; three for an order without an index.
     ///
-    /// Costs as much as reading all accounts up to the end of the page: use it for an administrator's table, not for an
-    /// export.
+    /// - `offset`: skipping costs as much as reading an index up to there, so its caller bounds it.
+    /// - Returns: `nil` if the order has no index and there are more than `sortedMax` accounts.
     package func users(
         by order: UserOrder,
         limit: Int64,
         offset: Int64,
-        tenant: TenantID
-    ) async throws(PostgresError) -> [UserRecord] {
-        try await client.read(UserRow.page(by: order, limit: limit, offset: offset, tenant: tenant)).records
-            .map(activity.overlay)
+        tenant: TenantID,
+        sortedMax: Int64
+    ) async throws(PostgresError) -> [UserRecord]? {
+        if !order.isIndexed, try await userCount(upTo: sortedMax + 1, tenant: tenant) > sortedMax { return nil }
+        let page = UserRow.idPage(by: order, limit: limit, offset: offset, tenant: tenant)
+        let ids = try await client.read(page).map(\.value)
+        guard !ids.isEmpty else { return [] }
+        let users = try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records
+        let places = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        return users.sorted { places[$0.id] ?? 0 < places[$1.id] ?? 0 }.map(activity.overlay)
     }
 
-    package func userCount(tenant: TenantID) async throws(PostgresError) -> Int64 {
-        try await client.read(UserRow.count(tenant: tenant)).first.flatMap { $0 } ?? 0
+    /// The number of accounts: exact up to `exactMax`, PostgreSQL's estimate above it. One round trip; two above.
+    package func userCount(exactMax: Int64, tenant: TenantID) async throws(PostgresError) -> Int64 {
+        let count = try await userCount(upTo: exactMax + 1, tenant: tenant)
+        guard count > exactMax else { return count }
+        return max(count, try await client.read(SnapshotTransaction.userEstimate).first.flatMap { $0 } ?? 0)
+    }
+
+    private func userCount(upTo countMax: Int64, tenant: TenantID) async throws(PostgresError) -> Int64 {
+        try await client.read(UserRow.count(upTo: countMax, tenant: tenant)).first.flatMap { $0 } ?? 0
     }
 
     /// The accounts with a linked identity that shows `email`, sorted by id, at most 100. Such an address proves and

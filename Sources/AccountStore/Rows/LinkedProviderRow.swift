@@ -30,10 +30,11 @@ struct LinkedProviderRow {
         return columns.insert(row, replaces: true, isShared: true)
     }
 
-    /// The issuers under which linked identities of a provider were verified. Imported identities have none.
-    static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<String?> {
+    /// The first and the last of the issuers under which linked identities of a provider were verified. Imported
+    /// identities have none. Two lookups in an index, however many identities there are.
+    static func issuers(of provider: ProviderID, tenant: TenantID) -> Query<IssuerRangeRow> {
         """
-        SELECT DISTINCT issuer FROM \(table: "linked_providers")
+        SELECT min(issuer), max(issuer) FROM \(table: "linked_providers")
         WHERE tenant_id = \(tenant) AND provider_id = \(provider) AND issuer IS NOT NULL
         """
     }
@@ -58,6 +59,19 @@ struct LinkedProviderRow {
         DELETE FROM linked_providers
         WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
+    }
+}
+
+/// The ends of a range of issuers, `nil` if it is empty. They are equal if all issuers are.
+struct IssuerRangeRow: RowDecodable {
+    private let first: String?
+    private let last: String?
+
+    var issuers: Set<String?> { Set([first, last].filter { $0 != nil }) }
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        first = try row.next()
+        last = try row.next()
     }
 }
 

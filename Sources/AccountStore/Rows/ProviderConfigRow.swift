@@ -118,7 +118,7 @@ package struct StoredProvider: Sendable {
     /// The registration, locked; `nil` if there is none.
     package let present: ProviderConfigRecord?
     /// The issuers of linked identities: the registered issuer if any identity is linked. Without a registration, the
-    /// issuers under which linked identities were verified.
+    /// first and the last of the issuers under which linked identities were verified.
     package let issuersInUse: Set<String?>
 
     fileprivate init(_ provider: ProviderID, tenant: TenantID, _ tx: inout Transaction) throws(PostgresError) {
@@ -128,7 +128,7 @@ package struct StoredProvider: Sendable {
         } else if let present {
             issuersInUse = [present.issuer]
         } else {
-            issuersInUse = Set(try tx.fetch(LinkedProviderRow.issuers(of: provider, tenant: tenant)))
+            issuersInUse = try tx.fetch(LinkedProviderRow.issuers(of: provider, tenant: tenant)).first?.issuers ?? []
         }
     }
 }

@@ -399,18 +399,28 @@ extension UserRow {
         """
     }
 
-    static func page(by order: UserOrder, limit: Int64, offset: Int64, tenant: TenantID) -> Query<UserRow> {
+    /// The ids of a page of all users. An index has them in order for `UserOrder.isIndexed`; otherwise PostgreSQL sorts
+    /// all users.
+    static func idPage(
+        by order: UserOrder,
+        limit: Int64,
+        offset: Int64,
+        tenant: TenantID
+    ) -> Query<SingleValueRow<UserID>> {
         """
-        \(select) FROM (
-            SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant)
-            ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
-        ) AS users \(joins)
-        ORDER BY \(order.clause)
+        SELECT user_id FROM \(table: "users") WHERE tenant_id = \(tenant)
+        ORDER BY \(order.clause) LIMIT \(limit) OFFSET \(offset)
         """
     }
 
-    static func count(tenant: TenantID) -> Query<Int64?> {
-        Query("SELECT count(*) FROM \(table: "users") WHERE tenant_id = \(tenant)")
+    /// The number of users, at most `countMax`. Newer rows lie near each other, so PostgreSQL reads few pages to see which
+    /// are deleted.
+    static func count(upTo countMax: Int64, tenant: TenantID) -> Query<Int64?> {
+        """
+        SELECT count(*) FROM (
+            SELECT FROM \(table: "users") WHERE tenant_id = \(tenant) ORDER BY created_at LIMIT \(countMax)
+        ) AS counted
+        """
     }
 
     /// Deletes every account of the tenant, with one event each. Crosses users, which a distributed database would not
@@ -450,18 +460,26 @@ extension AccountWrite.SideWrite {
 }
 
 extension UserOrder {
+    /// True if an index has all accounts in this order, so that a page costs the same at every number of accounts.
+    package var isIndexed: Bool {
+        switch key {
+        case .id, .createdAt: true
+        case .displayName, .lastLoginAt, .email: false
+        }
+    }
+
     fileprivate var clause: SQL {
         switch (key, isDescending) {
-        case (.id, false): "users.user_id"
-        case (.id, true): "users.user_id DESC"
-        case (.displayName, false): "users.display_name, users.user_id"
-        case (.displayName, true): "users.display_name DESC NULLS LAST, users.user_id"
-        case (.createdAt, false): "users.created_at, users.user_id"
-        case (.createdAt, true): "users.created_at DESC, users.user_id"
-        case (.lastLoginAt, false): "users.last_login_at, users.user_id"
-        case (.lastLoginAt, true): "users.last_login_at DESC NULLS LAST, users.user_id"
-        case (.email, false): "users.email, users.user_id"
-        case (.email, true): "users.email DESC NULLS LAST, users.user_id"
+        case (.id, false): "user_id"
+        case (.id, true): "user_id DESC"
+        case (.displayName, false): "display_name, user_id"
+        case (.displayName, true): "display_name DESC NULLS LAST, user_id"
+        case (.createdAt, false): "created_at, user_id"
+        case (.createdAt, true): "created_at DESC, user_id DESC"
+        case (.lastLoginAt, false): "last_login_at, user_id"
+        case (.lastLoginAt, true): "last_login_at DESC NULLS LAST, user_id"
+        case (.email, false): "email, user_id"
+        case (.email, true): "email DESC NULLS LAST, user_id"
         }
     }
 }

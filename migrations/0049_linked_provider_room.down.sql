@@ -1,0 +1,1 @@
+ALTER TABLE linked_providers RESET (fillfactor);

@@ -1,0 +1,2 @@
+-- migrate: no-transaction
+DROP INDEX CONCURRENTLY IF EXISTS users_by_creation;
