@@ -1,11 +1,20 @@
-/// One or two rows of the table: a measurement and its reference.
+/// One or several rows of the table: measurements and their references.
 struct Benchmark: Sendable {
     let name: String
+    /// The names of the rows, which are the first column of the table.
+    let rows: [String]
     let summary: String
     let measure: @Sendable (Lab) async throws -> [Outcome]
 
-    init(name: String, summary: String, measure: @escaping @Sendable (Lab) async throws -> [Outcome]) {
+    /// - `rows`: by default one row of the same name.
+    init(
+        name: String,
+        rows: [String]? = nil,
+        summary: String,
+        measure: @escaping @Sendable (Lab) async throws -> [Outcome]
+    ) {
         self.name = name
+        self.rows = rows ?? [name]
         self.summary = summary
         self.measure = measure
     }
@@ -84,6 +93,7 @@ extension Benchmark {
         setUp: @escaping @Sendable (Lab) async throws -> Measurement
     ) {
         self.name = name
+        self.rows = [name]
         self.summary = summary
         self.measure = { lab in
             lab.note("\(name): \(summary)")

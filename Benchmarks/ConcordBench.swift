@@ -10,9 +10,9 @@ struct ConcordBench: AsyncParsableCommand {
         abstract: "Measure Concord against pgbench on a private PostgreSQL.",
         discussion: """
             Run by scripts/bench. Every benchmark alternates with its reference, and medians are printed; \
-            docs/internals/benchmarks.md says how to read them. The benchmarks:
+            docs/internals/benchmarks.md says how to read them. The benchmarks, and the rows of those that have several:
 
-            \(Benchmark.all.map { "  \($0.name)".padded(to: 18) + $0.summary }.joined(separator: "\n"))
+            \(Benchmark.all.map(\.line).joined(separator: "\n"))
             """
     )
 
@@ -31,7 +31,7 @@ struct ConcordBench: AsyncParsableCommand {
     @Option(help: "How many expired conflicts conflict-open-aged adds.")
     var expiredConflicts = 10_000_000
 
-    @Option(help: ArgumentHelp("Run this benchmark only; may be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Measure this row or benchmark only; may be repeated.", valueName: "name"))
     var only: [String] = []
 
     @Option(help: ArgumentHelp("Write the results to this file as JSON.", valueName: "path"))
@@ -58,8 +58,8 @@ struct ConcordBench: AsyncParsableCommand {
         guard seconds >= 1, rounds >= 1, (1...64).contains(clients) else {
             throw ValidationError("--seconds and --rounds are positive, and there are 1 to 64 clients")
         }
-        for name in only where !Benchmark.all.contains(where: { $0.name == name }) {
-            throw ValidationError("--only: there is no benchmark \(name)")
+        for name in only where !Benchmark.all.contains(where: { $0.rows.contains(name) || $0.name == name }) {
+            throw ValidationError("--only: there is no row or benchmark \(name). --help lists them")
         }
     }
 
@@ -72,16 +72,20 @@ struct ConcordBench: AsyncParsableCommand {
             expiredConflicts: expiredConflicts
         )
         let thresholds = try Threshold.all(at: thresholds)
-        let chosen = Benchmark.all.filter { only.isEmpty || only.contains($0.name) }
+        let chosen = Benchmark.all.map { ($0, rows: rows(of: $0)) }.filter { !$0.rows.isEmpty }
+        for name in chosen.flatMap(\.rows) where thresholds[name] == nil {
+            throw BenchmarkFailure("\(self.thresholds) has no row \(name)")
+        }
         let lab = try await Lab.open(plan, directory: directory, binaries: binaries, scripts: scripts)
         var outcomes: [Outcome] = []
         do {
-            for benchmark in chosen {
+            for (benchmark, rows) in chosen {
                 for var outcome in try await benchmark.measure(lab) {
-                    guard let threshold = thresholds[outcome.name] else {
-                        throw BenchmarkFailure("\(self.thresholds) has no row \(outcome.name)")
+                    guard benchmark.rows.contains(outcome.name) else {
+                        throw BenchmarkFailure("\(benchmark.name) does not name its row \(outcome.name)")
                     }
-                    outcome.threshold = threshold
+                    guard rows.contains(outcome.name) else { continue }
+                    outcome.threshold = thresholds[outcome.name] ?? nil
                     lab.note(outcome.line)
                     outcomes.append(outcome)
                 }
@@ -94,6 +98,18 @@ struct ConcordBench: AsyncParsableCommand {
         print(Outcome.table(outcomes))
         if let json { try write(Outcome.document(outcomes, plan).text + "\n", to: json) }
         if check, !outcomes.allSatisfy(\.isMet) { throw ExitCode.failure }
+    }
+
+    /// The rows of `benchmark` that `--only` names; all of them if it names the benchmark or is absent.
+    private func rows(of benchmark: Benchmark) -> [String] {
+        only.isEmpty || only.contains(benchmark.name) ? benchmark.rows : benchmark.rows.filter(only.contains)
+    }
+}
+
+extension Benchmark {
+    fileprivate var line: String {
+        let line = "  \(name)".padded(to: 18) + summary
+        return rows == [name] ? line : line + "\n".padded(to: 19) + rows.joined(separator: ", ")
     }
 }
 

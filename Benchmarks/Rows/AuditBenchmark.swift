@@ -4,6 +4,7 @@ extension Benchmark {
     /// Time and memory of a full audit, compared with reading the same rows, and the labelled defects that it misses.
     static let audit = Benchmark(
         name: "audit",
+        rows: ["audit-time", "audit-memory", "audit-missed", "audit-beside"],
         summary: "concord audit run, all rules, over as many accounts with 2.3 identities each and labelled defects"
     ) { lab in
         lab.note("audit: \(lab.plan.users) accounts with labelled defects")

@@ -5,6 +5,7 @@ extension Benchmark {
     /// Tests if the time of an answer reveals that an address has an account, where the answer does not.
     static let enumeration = Benchmark(
         name: "enumeration",
+        rows: ["password", "methods", "reset", "link", "change", "short-code"].map { "enumeration-\($0)" },
         summary: "addresses with an account against addresses without, protection on; a pair distinguished by its times"
     ) { lab in
         lab.note("enumeration: 1000 requests for addresses with an account between 1000 for others, each endpoint")

@@ -5,6 +5,7 @@ extension Benchmark {
     /// Logins at the speed of one hash thread, beside lookups at a fixed pace that should not slow down.
     static let passwords = Benchmark(
         name: "passwords",
+        rows: ["logins", "lookups-alone", "lookups-beside"],
         summary: "HTTP signInWithPassword on one hash thread, beside 2,000 lookups a second"
     ) { lab in
         lab.note("passwords: logins beside \(Int(lookUpsPerSecond)) lookups a second")

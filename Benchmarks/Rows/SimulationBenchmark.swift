@@ -4,6 +4,7 @@ extension Benchmark {
     /// Measures a simulation over all accounts, relative to a full audit of the same accounts.
     static let simulation = Benchmark(
         name: "simulate",
+        rows: ["simulate-time", "simulate-memory"],
         summary: "concord policy simulate, a rule of trust that reaches every account, over the accounts of `audit`"
     ) { lab in
         lab.note("simulate: \(lab.plan.users) accounts, each of which the proposed policy reaches")
