@@ -216,6 +216,44 @@ struct BatchRoutesTests {
         }
     }
 
+    @Test func `a query that skips too many accounts is refused, with the route that reads all`() async throws {
+        try await TestAPI.withAdministrator { api in
+            try await fill(api, 1)
+            let last = try await api.admin("accounts:query", ["offset": "1000000"])
+            #expect(last.json == ["recordsCount": "0"])
+            let refused = try await api.admin("accounts:query", ["offset": "1000001"])
+            #expect(
+                refused.json["error"]?["message"]?.string
+                    == "INVALID_PAGE_SELECTION : offset is at most 1000000. Read all accounts with accounts:batchGet."
+            )
+        }
+    }
+
+    @Test func `more accounts than can be sorted are listed by id or creation only`() async throws {
+        try await TestAPI.withAdministrator { api in
+            try await api.service.database.execute(
+                """
+                INSERT INTO users (user_id, session_epoch, valid_since, created_at)
+                SELECT 'many-' || n, 1, now(), now() - n * interval '1 second' FROM generate_series(1, 100001) AS n
+                """
+            )
+            for key in ["NAME", "LAST_LOGIN_AT", "USER_EMAIL"] {
+                let refused = try await api.admin("accounts:query", ["sortBy": .string(key)])
+                #expect(refused.status == 400)
+                #expect(
+                    refused.json["error"]?["message"]?.string == """
+                        INVALID_ARGUMENT : More than 100000 accounts are sorted by USER_ID or CREATED_AT only. \
+                        Read all accounts with accounts:batchGet.
+                        """
+                )
+            }
+            let newest = try await api.admin("accounts:query", ["sortBy": "CREATED_AT", "order": "DESC", "limit": "2"])
+            #expect(ids(newest.json["userInfo"]) == ["many-1", "many-2"])
+            let count = try await api.admin("accounts:query", ["returnUserInfo": false])
+            #expect(count.json == ["recordsCount": "100001"])
+        }
+    }
+
     @Test func `a condition selects the accounts that match it`() async throws {
         try await TestAPI.withAdministrator { api in
             _ = try await api.create(["localId": "a", "email": "ann@example.com", "phoneNumber": "+15550001111"])

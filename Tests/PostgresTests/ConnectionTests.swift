@@ -101,16 +101,16 @@ import Testing
         #expect(
             named.first { $0.keyword == "options" }?.value
                 == """
-                -c search_path=x -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 \
-                -c plan_cache_mode=force_generic_plan -c statement_timeout=2000 -c default_transaction_read_only=on
+                -c search_path=x -c enable_seqscan=off -c jit=off -c enable_hashjoin=off -c enable_mergejoin=off \
+                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan -c statement_timeout=2000 -c default_transaction_read_only=on
                 """
         )
         #expect(configuration.transactionSettings(for: .read) == nil)
         #expect(
             configuration.connectionParameters(for: .write).first { $0.keyword == "options" }?.value
                 == """
-                -c search_path=x -c enable_seqscan=off -c jit=off -c max_parallel_workers_per_gather=0 \
-                -c plan_cache_mode=force_generic_plan -c statement_timeout=5000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000
+                -c search_path=x -c enable_seqscan=off -c jit=off -c enable_hashjoin=off -c enable_mergejoin=off \
+                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan -c statement_timeout=5000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000
                 """
         )
         configuration.statementMode = .unnamed
@@ -120,6 +120,8 @@ import Testing
             configuration.transactionSettings(for: .write)
                 == "SELECT pg_catalog.set_config('enable_seqscan', 'off', true), "
                 + "pg_catalog.set_config('jit', 'off', true), "
+                + "pg_catalog.set_config('enable_hashjoin', 'off', true), "
+                + "pg_catalog.set_config('enable_mergejoin', 'off', true), "
                 + "pg_catalog.set_config('max_parallel_workers_per_gather', '0', true), "
                 + "pg_catalog.set_config('statement_timeout', '5000', true), "
                 + "pg_catalog.set_config('lock_timeout', '2000', true), "
