@@ -377,7 +377,7 @@ private let statementsOfDecisions: [Statement] = {
             sql: ConflictRow.page(ofUser, after: nil, tenant: tenant, at: later, rowsMax: 51).sql
         ),
         Statement(name: "ConflictRow.openOrJoin", sql: ConflictRow.openOrJoin(conflict)),
-        Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant).sql),
+        Statement(name: "ConflictRow.proven", sql: ConflictRow.proven(of: fixed, tenant: tenant, at: origin).sql),
         Statement(
             name: "ConflictRow.supersedeLive",
             sql: ConflictRow.supersedeLive(of: fixed, tenant: tenant, at: origin)

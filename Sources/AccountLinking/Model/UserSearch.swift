@@ -10,7 +10,7 @@ package struct UserSearch: Sendable {
     package init() {}
 }
 
-/// Order of a list of accounts. Ties are sorted by id, descending if the list is by descending creation time.
+/// Order of a list of accounts. Ties are sorted by id, except accounts of one creation time, which have no order.
 package struct UserOrder: Sendable, Hashable {
     package enum Key: Sendable, Hashable {
         case id

@@ -50,9 +50,9 @@ extension AccountStore {
     ) async throws(PostgresError) -> (users: [UserRecord], proven: ConflictRecord?) {
         let (users, conflicts) = try await client.read(
             Self.query(ids, tenant: tenant),
-            ConflictRow.proven(of: owner, tenant: tenant)
+            ConflictRow.proven(of: owner, tenant: tenant, at: now)
         )
-        return (users.records.map(activity.overlay), conflicts.newestProven(at: now))
+        return (users.records.map(activity.overlay), conflicts.first?.record)
     }
 
     /// Callers with one id share a statement.

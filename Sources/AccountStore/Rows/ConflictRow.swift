@@ -223,16 +223,14 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// The conflicts of `user` with a proof, which may have expired. A lookup without a time, so that one statement
-    /// answers many sign-ins.
-    static func proven(of user: UserID, tenant: TenantID) -> Query<ConflictRow> {
-        Query(
-            keyColumn: 1,
-            """
-            \(columns.select)
-            WHERE tenant_id = \(tenant) AND state = 'proven' AND user_id = ANY(\([user]))
-            """
-        )
+    /// The newest conflict of `user` with a valid proof.
+    static func proven(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<ConflictRow> {
+        """
+        \(columns.select)
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND state = 'proven'
+            AND proof_expires_at > \(now) AND expires_at > \(now)
+        ORDER BY opened_at DESC LIMIT 1
+        """
     }
 
     /// Opens a conflict, or joins the live conflict of the same account and identity. The joined conflict gets the
@@ -468,7 +466,7 @@ extension AccountStore {
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> ConflictRecord? {
-        try await client.read(ConflictRow.proven(of: user, tenant: tenant)).newestProven(at: now)
+        try await client.read(ConflictRow.proven(of: user, tenant: tenant, at: now)).first?.record
     }
 
     /// Marks ended conflicts as counted and returns them. Each is returned once, to one server.
@@ -504,14 +502,5 @@ extension AccountStore {
             if error.saysFactsMoved || error.code == .commitOutcomeUnknown { return nil }
             throw error
         }
-    }
-}
-
-extension [ConflictRow] {
-    /// The newest conflict of `ConflictRow.proven` whose proof is valid.
-    func newestProven(at now: Timestamp) -> ConflictRecord? {
-        map(\.record)
-            .filter { $0.expiresAt > now && $0.proof.map { $0.facts.expiresAt > now } ?? false }
-            .max { $0.openedAt < $1.openedAt }
     }
 }
