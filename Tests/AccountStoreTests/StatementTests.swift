@@ -1317,21 +1317,6 @@ struct PlanTests {
         }
     }
 
-    @Test func `no statement of a request joins by reading a whole table or index`() async throws {
-        try await StoreScene.with { scene in
-            try await PostgresConnection.withConnection(scene.database.configuration) { connection in
-                try connection.execute(script: Self.thousandUsers)
-                try connection.execute(script: "ANALYZE")
-            }
-            for statement in statements where !statement.name.hasPrefix("AuditTables") {
-                guard !statement.name.hasPrefix("ExportTables") else { continue }
-                let plan = try await scene.client.read(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql)"))
-                    .compactMap { $0 }
-                #expect(!plan.contains { $0.contains(#/(Hash|Merge) .*Join|Gather/#) }, "\(statement.name): \(plan)")
-            }
-        }
-    }
-
     @Test func `the purge finds old events through an index, however many there are`() async throws {
         let database = try StoreScene.shared.database
         try await database.execute(
