@@ -80,8 +80,8 @@ extension PostgresConfiguration {
         // sequentially until it is analyzed, however large it grows. Where there is no index, the scan's estimated cost
         // would then be so high that PostgreSQL would compile it first.
         // A generic plan expects a tenth of the rows for a limit, and 0.5 % of the table for each of ten elements of an
-        // array. At ten million rows PostgreSQL would start parallel workers for a lookup (14 ms), and walk a whole index
-        // to join the 100 rows of a purge (8.6 s instead of 1 ms). Requests join few rows, by key.
+        // array. At ten million rows PostgreSQL would start parallel workers for a lookup (14 ms), and walk a whole
+        // index to join the 100 rows of a purge (8.6 s instead of 1 ms). Requests join few rows, by key.
         let planning =
             ["enable_seqscan", "jit", "enable_hashjoin", "enable_mergejoin"]
             .map { Setting(name: $0, value: "off") }

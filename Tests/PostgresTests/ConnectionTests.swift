@@ -102,7 +102,8 @@ import Testing
             named.first { $0.keyword == "options" }?.value
                 == """
                 -c search_path=x -c enable_seqscan=off -c jit=off -c enable_hashjoin=off -c enable_mergejoin=off \
-                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan -c statement_timeout=2000 -c default_transaction_read_only=on
+                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan \
+                -c statement_timeout=2000 -c default_transaction_read_only=on
                 """
         )
         #expect(configuration.transactionSettings(for: .read) == nil)
@@ -110,7 +111,8 @@ import Testing
             configuration.connectionParameters(for: .write).first { $0.keyword == "options" }?.value
                 == """
                 -c search_path=x -c enable_seqscan=off -c jit=off -c enable_hashjoin=off -c enable_mergejoin=off \
-                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan -c statement_timeout=5000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000
+                -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan \
+                -c statement_timeout=5000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000
                 """
         )
         configuration.statementMode = .unnamed

@@ -8,7 +8,8 @@ extension AccountOperations {
     /// Loads the credential that waits for the account, and asks the question again with it. The credential belongs to
     /// the handle in the request, or else to a conflict that the owner has proven. If none waits, `first` stands.
     ///
-    /// Two round trips to load a credential that waits. One before, to find it, unless it was looked for with the accounts.
+    /// Two round trips to load a credential that waits. One before, to find it, unless it was looked for with the
+    /// accounts.
     ///
     /// - `first`: the verdict without the credential.
     /// - `handle`: the handle in the request (`pendingToken`).

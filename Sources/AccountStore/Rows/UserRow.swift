@@ -413,8 +413,8 @@ extension UserRow {
         """
     }
 
-    /// The number of users, at most `countMax`. Newer rows lie near each other, so PostgreSQL reads few pages to see which
-    /// are deleted.
+    /// The number of users, at most `countMax`. Users of one time lie near each other, so PostgreSQL reads few pages to
+    /// see which are deleted.
     static func count(upTo countMax: Int64, tenant: TenantID) -> Query<Int64?> {
         """
         SELECT count(*) FROM (
