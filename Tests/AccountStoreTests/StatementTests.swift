@@ -1214,25 +1214,36 @@ private let statementsOfJournal: [Statement] = {
     let claim = JournalEntry.Claim(kind: "email", value: "user7@example.com")
     let entry = JournalEntry(step: step, users: ["user-7"], claims: [claim], retainedUntil: later)
     let clash = JournalClash(table: "users", user: "user-7", subject: "display_name")
+    let image = JSONText(#"{"user_id": "user-7", "version": 7}"#)
+    func row(_ table: String, _ key: String = "user-7") -> AccountJournalRow {
+        AccountJournalRow(table: table, key: key, before: image, after: image, user: "user-7")
+    }
+    let (user, owned) = (row("users"), row("identifiers", "email\u{1F}user7@example.com"))
+    let rows = [user] + JournaledTable.withUser.map { row($0.name.text) }
     let single: [(String, SQL)] = [
-        ("assertClashes", AccountJournalRow.assertClashes([clash], step)),
-        ("clashes", AccountJournalRow.clashes(step).sql),
+        ("assertClashes", AccountJournalRow.assertClashes([clash], rows, of: "user-7", tenant: tenant)),
+        ("assertOwner", AccountJournalRow.assertOwner(of: claim, owned, tenant: tenant)),
+        ("clashes", AccountJournalRow.clashes(rows, of: "user-7", tenant: tenant).sql),
         ("delete", AccountJournalRow.delete(step)),
         ("deleteOld", AccountJournalRow.deleteOld(before: origin, rowsMax: 10)),
         ("deleteUnchanged", AccountJournalRow.deleteUnchanged(entry)),
-        ("deleteUsers", AccountJournalRow.deleteUsers(step)),
-        ("hold", AccountJournalRow.hold(step)),
-        ("insertAfter", AccountJournalRow.insertAfter(entry)),
-        ("insertBefore", AccountJournalRow.insertBefore(entry)),
-        ("insertUsers", AccountJournalRow.insertUsers(step, at: origin)),
-        ("lockUsers", AccountJournalRow.lockUsers(step)),
+        ("deleteUser", AccountJournalRow.deleteUser("user-7", tenant: tenant)),
+        ("hold", AccountJournalRow.hold(step, count: 7)),
+        ("insertUser", AccountJournalRow.insertUser(user, at: origin)),
+        ("lockUser", AccountJournalRow.lockUser("user-7", tenant: tenant)),
         ("of", AccountJournalRow.of(step).sql),
-        ("restoreUsers", AccountJournalRow.restoreUsers(step, endingSessions: true, at: origin)),
-        ("restoredOwners", AccountJournalRow.restoredOwners(step).sql),
+        ("owner", AccountJournalRow.owner(of: claim, owned, tenant: tenant).sql),
+        ("removeClaim", AccountJournalRow.removeClaim(claim, owned, tenant: tenant)),
+        ("removeCode", AccountJournalRow.removeCode(row("one_time_codes", "00ff"), tenant: tenant)),
+        ("restoreClaim", AccountJournalRow.restoreClaim(owned)),
+        ("restoreUser", AccountJournalRow.restoreUser(user, tenant: tenant, endingSessions: true, at: origin)),
+        ("restoredOwner", AccountJournalRow.restoredOwner(user, tenant: tenant).sql),
     ]
     let several =
-        AccountJournalRow.removeAfter(step).map { ("removeAfter", $0) }
-        + AccountJournalRow.restoreRows(step).map { ("restoreRows", $0) }
+        AccountJournalRow.insertAfter(entry).map { ("insertAfter", $0) }
+        + AccountJournalRow.insertBefore(entry).map { ("insertBefore", $0) }
+        + AccountJournalRow.removeAfter(rows, of: "user-7", tenant: tenant).map { ("removeAfter", $0) }
+        + AccountJournalRow.restoreRows(rows, of: "user-7", tenant: tenant).map { ("restoreRows", $0) }
     return (single + several).map { Statement(name: "AccountJournalRow.\($0.0)", sql: $0.1, isHot: false) }
 }()
 

@@ -1,4 +1,5 @@
 package import AccountLinking
+import JSON
 package import Postgres
 
 /// The key of one step of an undoable change of accounts.
@@ -37,10 +38,11 @@ package struct JournalEntry: Sendable {
 
     var opening: [SQL] {
         // The lock stops other transactions from adding dependent rows.
-        [UserRow.hold(users, tenant: step.tenant), AccountJournalRow.insertBefore(self)]
+        users.inOrderOfIDs.map { AccountJournalRow.lockUser($0, tenant: step.tenant) }
+            + AccountJournalRow.insertBefore(self)
     }
 
-    var closing: [SQL] { [AccountJournalRow.insertAfter(self), AccountJournalRow.deleteUnchanged(self)] }
+    var closing: [SQL] { AccountJournalRow.insertAfter(self) + [AccountJournalRow.deleteUnchanged(self)] }
 }
 
 /// A row, or a column of `users`, that changed after the step. Restoring it would undo the later change.
@@ -95,14 +97,16 @@ struct JournaledTable: Sendable {
     let name: SQL
     /// The key of a row `t` within its tenant, as text.
     let key: SQL
+    /// The column of a row's own key among the rows of its user; `nil` if a user has one row.
+    var ownKey: SQL?
     /// Columns that change without a decision. A clash does not depend on them.
     let volatile: SQL
     /// False for rows that expire. An undo restores them if it can, and they never clash.
     let isLasting: Bool
     /// False for rows that let their holder sign in. An undo deletes those that the step made, and restores none.
     var comesBack = true
-    /// True if each row needs its user.
-    var needsUser = true
+    /// True if the rows of a user are in the shard of the user.
+    var liesWithUser = true
     /// The conflict target of a restoring insert: the row's key if the table checks other constraints at the end of the
     /// transaction.
     var conflictTarget: SQL = ""
@@ -112,7 +116,7 @@ struct JournaledTable: Sendable {
         key: #"concat_ws(E'\x1F', t.kind, t.value)"#,
         volatile: "'{}'",
         isLasting: true,
-        needsUser: false
+        liesWithUser: false
     )
 
     /// All but `users` and `identifiers`.
@@ -121,18 +125,21 @@ struct JournaledTable: Sendable {
         JournaledTable(
             name: "linked_providers",
             key: #"concat_ws(E'\x1F', t.user_id, t.provider_id)"#,
+            ownKey: "provider_id",
             volatile: "'{issuer,email,email_key,display_name,photo_url,screen_name,updated_at}'",
             isLasting: true
         ),
         JournaledTable(
             name: "sign_in_methods",
             key: #"concat_ws(E'\x1F', t.user_id, t.method)"#,
+            ownKey: "method",
             volatile: "'{}'",
             isLasting: true
         ),
         JournaledTable(
             name: "second_factors",
             key: #"concat_ws(E'\x1F', t.user_id, t.enrollment_id)"#,
+            ownKey: "enrollment_id",
             // A secret that is sealed again stays the same secret.
             volatile: "'{last_step,accepted_by,sealed_secret}'",
             isLasting: true,
@@ -141,12 +148,14 @@ struct JournaledTable: Sendable {
         JournaledTable(
             name: "quarantined_methods",
             key: #"concat_ws(E'\x1F', t.user_id, t.method)"#,
+            ownKey: "method",
             volatile: "'{}'",
             isLasting: false
         ),
         JournaledTable(
             name: "proof_mails",
             key: #"concat_ws(E'\x1F', t.user_id, t.place::text)"#,
+            ownKey: "place",
             volatile: "'{}'",
             isLasting: false
         ),
@@ -155,7 +164,8 @@ struct JournaledTable: Sendable {
             key: "encode(t.code_hash, 'hex')",
             volatile: "'{}'",
             isLasting: false,
-            comesBack: false
+            comesBack: false,
+            liesWithUser: false
         ),
     ]
 
@@ -167,12 +177,8 @@ struct JournaledTable: Sendable {
     /// Journaled tables of which an undo only deletes the rows that the step made.
     static let notRestored = ofUsers.filter { !$0.comesBack }.map(\.name.text)
 
-    /// Finds the row `t` that the journal's row `j` is about.
-    var isRowOfJournal: SQL {
-        """
-        t.tenant_id = j.tenant_id AND t.user_id = COALESCE(j.after, j.before) ->> 'user_id' AND \(key) = j.row_key
-        """
-    }
+    /// The tables whose rows are in the shard of their user.
+    static let withUser = ofUsers.filter(\.liesWithUser)
 }
 
 enum JournaledUser {
@@ -209,68 +215,123 @@ enum JournaledUser {
 }
 
 /// The rows of `account_journal`.
+///
+/// An undo reads them first, and sends each image back as a parameter. So each statement concerns the rows of one user,
+/// or of one claim, and none joins them with the journal: accounts, claims and the journal are in different shards.
 struct AccountJournalRow: RowDecodable {
     let table: String
     let key: String
     let before: JSONText?
     let after: JSONText?
+    /// The owner of the row before and after the step.
+    let userBefore: String?
+    let userAfter: String?
+    /// The key of a row of `identifiers`.
+    let claim: JournalEntry.Claim?
 
     init(row: inout RowDecoder) throws(PostgresError) {
         table = try row.next()
         key = try row.next()
         before = try row.next()
         after = try row.next()
+        userBefore = try row.next()
+        userAfter = try row.next()
+        let kind: String? = try row.next()
+        let value: String? = try row.next()
+        claim =
+            if table == JournaledTable.identifiers.name.text, let kind, let value {
+                JournalEntry.Claim(kind: kind, value: value)
+            } else { nil }
     }
+
+    /// A row that is not read from the database, for tests.
+    init(
+        table: String,
+        key: String,
+        before: JSONText?,
+        after: JSONText?,
+        user: String,
+        claim: JournalEntry.Claim? = nil
+    ) {
+        self.table = table
+        self.key = key
+        self.before = before
+        self.after = after
+        userBefore = before == nil ? nil : user
+        userAfter = after == nil ? nil : user
+        self.claim = claim
+    }
+
+    /// The user to whom the change belongs: the later owner, if there are two.
+    var user: String { userAfter ?? userBefore ?? "" }
 
     // MARK: Writing
 
     private static let rowKey: SQL = "tenant_id, change_id, step, table_name, row_key"
 
-    /// Selects the current image of every row that the entry journals.
-    private static func images(_ entry: JournalEntry) -> SQL {
-        let tenant = entry.step.tenant.rawValue
-        var images: SQL = """
-            SELECT 'users' AS table_name, t.user_id AS row_key, to_jsonb(t) AS image FROM users AS t
-            WHERE t.tenant_id = \(tenant) AND t.user_id = ANY(\(entry.users))
-            """
-        for table in JournaledTable.ofUsers {
+    /// Locks a user for this transaction. Lock several in the order of their ids, so that two transactions do not
+    /// deadlock.
+    static func lockUser(_ user: String, tenant: TenantID) -> SQL {
+        "SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(tenant) AND t.user_id = \(user) FOR UPDATE"
+    }
+
+    /// For each shard, a query of the current images of its rows that the entry journals.
+    private static func images(_ entry: JournalEntry) -> [SQL] {
+        let tenant = entry.step.tenant
+        var images: [SQL] = []
+        for user in entry.users.inOrderOfIDs {
+            var ofUser: SQL = """
+                SELECT 'users' AS table_name, t.user_id AS row_key, to_jsonb(t) AS image FROM users AS t
+                WHERE t.tenant_id = \(tenant) AND t.user_id = \(user)
+                """
+            for table in JournaledTable.withUser {
+                ofUser.append("\nUNION ALL \(ownImages(of: user, in: table, tenant: tenant))")
+            }
+            images.append(ofUser)
+            for table in JournaledTable.ofUsers where !table.liesWithUser {
+                images.append(ownImages(of: user, in: table, tenant: tenant))
+            }
+        }
+        for claim in entry.claims {
             images.append(
                 """
-
-                UNION ALL SELECT '\(table.name)', \(table.key), to_jsonb(t) FROM \(table.name) AS t
-                WHERE t.tenant_id = \(tenant) AND t.user_id = ANY(\(entry.users))
+                SELECT 'identifiers' AS table_name, \(JournaledTable.identifiers.key) AS row_key, to_jsonb(t) AS image
+                FROM identifiers AS t WHERE \(isOf(claim, tenant)) AND t.reserved_until IS NULL
                 """
             )
         }
-        let claims = JournaledTable.identifiers
-        images.append(
-            """
-
-            UNION ALL SELECT 'identifiers', \(claims.key), to_jsonb(t)
-            FROM unnest(\(entry.claims.map(\.kind)), \(entry.claims.map(\.value))) AS wanted (kind, value) JOIN LATERAL (
-                SELECT i.* FROM identifiers AS i
-                WHERE i.tenant_id = \(tenant) AND i.kind = wanted.kind AND i.value = wanted.value
-                    AND i.reserved_until IS NULL OFFSET 0
-            ) AS t ON true
-            """
-        )
         return images
     }
 
+    private static func ownImages(of user: String, in table: JournaledTable, tenant: TenantID) -> SQL {
+        """
+        SELECT '\(table.name)' AS table_name, \(table.key) AS row_key, to_jsonb(t) AS image FROM \(table.name) AS t
+        WHERE t.tenant_id = \(tenant) AND t.user_id = \(user)
+        """
+    }
+
+    private static func isOf(_ claim: JournalEntry.Claim, _ tenant: TenantID) -> SQL {
+        "t.tenant_id = \(tenant) AND t.kind = \(claim.kind) AND t.value = \(claim.value)"
+    }
+
     /// - `column`: `before` or `after`.
-    private static func insertImages(_ entry: JournalEntry, into column: SQL) -> SQL {
+    private static func insert(_ images: SQL, of entry: JournalEntry, into column: SQL) -> SQL {
         """
         INSERT INTO account_journal (\(rowKey), \(column), kept_until)
         SELECT \(entry.step.tenant), \(entry.step.change), \(entry.step.number), i.table_name, i.row_key, i.image,
             \(entry.retainedUntil)
-        FROM (\(images(entry))) AS i
+        FROM (\(images)) AS i
         """
     }
 
-    static func insertBefore(_ entry: JournalEntry) -> SQL { insertImages(entry, into: "before") }
+    static func insertBefore(_ entry: JournalEntry) -> [SQL] {
+        images(entry).map { insert($0, of: entry, into: "before") }
+    }
 
-    static func insertAfter(_ entry: JournalEntry) -> SQL {
-        "\(insertImages(entry, into: "after"))\nON CONFLICT (\(rowKey)) DO UPDATE SET after = excluded.after"
+    static func insertAfter(_ entry: JournalEntry) -> [SQL] {
+        images(entry).map {
+            "\(insert($0, of: entry, into: "after"))\nON CONFLICT (\(rowKey)) DO UPDATE SET after = excluded.after"
+        }
     }
 
     /// Deletes the images of rows that the step did not change, and of earlier codes, which no undo restores.
@@ -296,9 +357,28 @@ struct AccountJournalRow: RowDecodable {
     /// The changes of the step, by table and key.
     static func of(_ step: JournalStep) -> Query<AccountJournalRow> {
         """
-        SELECT table_name, row_key, before, after FROM \(table: "account_journal") AS j WHERE \(ofStep(step))
+        SELECT table_name, row_key, before, after, before ->> 'user_id', after ->> 'user_id',
+            COALESCE(after, before) ->> 'kind', COALESCE(after, before) ->> 'value'
+        FROM \(table: "account_journal") AS j WHERE \(ofStep(step))
         ORDER BY table_name, row_key
         """
+    }
+
+    /// The rows as the table `j` of a statement.
+    private static func source(_ rows: [AccountJournalRow], as name: SQL = "j") -> SQL {
+        let objects = rows.map { row in
+            let names = [("table_name", row.table), ("row_key", row.key)].map {
+                "\"\($0)\":\(JSONValue.string($1).text)"
+            }
+            let images = [("before", row.before), ("after", row.after)].compactMap { name, image in
+                image.map { "\"\(name)\":\($0.text)" }
+            }
+            return "{\((names + images).joined(separator: ","))}"
+        }
+        return """
+            jsonb_to_recordset(\(JSONText("[\(objects.joined(separator: ","))]")))
+                AS \(name) (table_name text, row_key text, before jsonb, after jsonb)
+            """
     }
 
     /// The columns of `users` that never clash: an undo restores them unconditionally, or never.
@@ -320,30 +400,33 @@ struct AccountJournalRow: RowDecodable {
         return changed
     }()
 
-    private static func clashRows(_ step: JournalStep) -> SQL {
+    private static func isOf(_ user: String, _ tenant: TenantID) -> SQL {
+        "t.tenant_id = \(tenant) AND t.user_id = \(user)"
+    }
+
+    /// A query of the clashes of one user.
+    ///
+    /// - `rows`: the rows of the user in the journal. Rows of other shards are ignored.
+    private static func clashRows(_ rows: [AccountJournalRow], of user: String, tenant: TenantID) -> SQL {
         var clashes: SQL = """
-            SELECT 'users' AS table_name, j.row_key AS user_id, COALESCE(c.subject, '') AS subject
-            FROM \(table: "account_journal") AS j
-            LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+            SELECT COALESCE(c.subject, '') AS subject FROM (SELECT 1) AS one (one)
+            LEFT JOIN \(table: "users") AS t ON \(isOf(user, tenant))
             LEFT JOIN LATERAL (
-                SELECT a.key AS subject FROM jsonb_each(j.after) AS a, LATERAL to_jsonb(u) AS p (image)
+                SELECT a.key AS subject FROM jsonb_each(j.after) AS a, LATERAL to_jsonb(t) AS p (image)
                 WHERE a.key <> ALL (\(uncomparedColumns)) AND a.value IS DISTINCT FROM j.before -> a.key
                     AND \(isChangedSince)
-            ) AS c ON u.user_id IS NOT NULL AND j.after IS NOT NULL
-            WHERE \(ofStep(step)) AND j.table_name = 'users'
-                AND ((u.user_id IS NULL) <> (j.after IS NULL) OR c.subject IS NOT NULL)
+            ) AS c ON t.user_id IS NOT NULL AND j.after IS NOT NULL
+            WHERE j.table_name = 'users' AND ((t.user_id IS NULL) <> (j.after IS NULL) OR c.subject IS NOT NULL)
             """
-        for table in JournaledTable.ofUsers where table.isLasting {
+        for table in JournaledTable.withUser where table.isLasting {
             clashes.append(
                 """
 
-                UNION ALL SELECT j.table_name, COALESCE(j.after, j.before) ->> 'user_id', j.row_key
-                FROM account_journal AS j LEFT JOIN LATERAL (
+                UNION ALL SELECT j.row_key FROM (SELECT 1) AS one (one) LEFT JOIN LATERAL (
                     SELECT to_jsonb(t) - \(table.volatile)::text[] AS image FROM \(table.name) AS t
-                    WHERE \(table.isRowOfJournal) OFFSET 0
+                    WHERE \(isOf(user, tenant)) AND \(table.key) = j.row_key OFFSET 0
                 ) AS p ON true
-                WHERE \(ofStep(step)) AND j.table_name = '\(table.name)'
-                    AND p.image IS DISTINCT FROM j.after - \(table.volatile)::text[]
+                WHERE j.table_name = '\(table.name)' AND p.image IS DISTINCT FROM j.after - \(table.volatile)::text[]
                 """
             )
         }
@@ -351,206 +434,229 @@ struct AccountJournalRow: RowDecodable {
         clashes.append(
             """
 
-            UNION ALL SELECT j.table_name, t.user_id, j.row_key
-            FROM account_journal AS j JOIN second_factors AS t
-                ON t.tenant_id = j.tenant_id AND t.user_id = j.before ->> 'user_id'
+            UNION ALL SELECT j.row_key FROM second_factors AS t
+            WHERE \(isOf(user, tenant)) AND j.table_name = 'second_factors'
                 AND (t.slot = (j.before ->> 'slot')::integer OR t.number = j.before ->> 'number')
-            WHERE \(ofStep(step)) AND j.table_name = 'second_factors' AND NOT EXISTS (
-                SELECT FROM account_journal AS own WHERE own.tenant_id = j.tenant_id AND own.change_id = j.change_id
-                    AND own.step = j.step AND own.table_name = 'second_factors' AND own.after IS NOT NULL
-                    AND own.row_key = concat_ws(E'\\x1F', t.user_id, t.enrollment_id)
-            )
+                AND NOT EXISTS (
+                    SELECT 1 FROM \(source(rows.filter { $0.table == "second_factors" }, as: "own"))
+                    WHERE own.after IS NOT NULL AND own.row_key = concat_ws(E'\\x1F', t.user_id, t.enrollment_id)
+                )
             """
         )
-        clashes.append(
+        return """
+            SELECT j.table_name, \(user) AS user_id, c.subject FROM \(source(rows)) CROSS JOIN LATERAL (
+            \(clashes)
+            ) AS c
             """
-
-            UNION ALL SELECT j.table_name, COALESCE(j.after, j.before) ->> 'user_id', j.row_key
-            FROM account_journal AS j LEFT JOIN LATERAL (
-                SELECT t.user_id FROM identifiers AS t WHERE \(isClaimOfJournal) AND NOT \(isReservedForJournal) OFFSET 0
-            ) AS p ON true
-            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND p.user_id IS DISTINCT FROM j.after ->> 'user_id'
-            """
-        )
-        return clashes
     }
 
-    /// True if the claim reserves the address for the account that gets it back. A reservation expires, and blocks
-    /// other accounts only.
-    private static let isReservedForJournal: SQL = """
-        (t.reserved_until IS NOT NULL AND j.before IS NOT NULL AND t.user_id = j.before ->> 'user_id')
+    /// The clashes of one user, by table and subject.
+    ///
+    /// - `rows`: the rows of the user in the journal. Clashes of claims are not included (`owner`).
+    static func clashes(_ rows: [AccountJournalRow], of user: String, tenant: TenantID) -> Query<JournalClash> {
         """
+        SELECT c.table_name, c.user_id, c.subject FROM (\(clashRows(rows, of: user, tenant: tenant))) AS c
+        ORDER BY c.table_name COLLATE "C", c.subject COLLATE "C"
+        """
+    }
 
-    private static let isClaimOfJournal: SQL = """
-        t.tenant_id = j.tenant_id AND t.kind = COALESCE(j.after, j.before) ->> 'kind'
-            AND t.value = COALESCE(j.after, j.before) ->> 'value'
+    /// The owner of the claim, unless the claim reserves the address for the account that gets it back. A reservation
+    /// expires, and blocks other accounts only. The claim clashes if the owner is not the one whom the step left.
+    static func owner(
+        of claim: JournalEntry.Claim,
+        _ row: AccountJournalRow,
+        tenant: TenantID
+    ) -> Query<String> {
         """
+        SELECT t.user_id FROM \(table: "identifiers") AS t
+        WHERE \(isOf(claim, tenant)) AND NOT \(isReserved(for: row))
+        """
+    }
 
-    /// The clashes of the step, by table, user and subject.
-    static func clashes(_ step: JournalStep) -> Query<JournalClash> {
-        """
-        SELECT c.table_name, c.user_id, c.subject FROM (\(clashRows(step))) AS c
-        ORDER BY c.table_name COLLATE "C", c.user_id COLLATE "C", c.subject COLLATE "C"
-        """
+    private static func isReserved(for row: AccountJournalRow) -> SQL {
+        "(t.reserved_until IS NOT NULL AND t.user_id IS NOT DISTINCT FROM \(row.userBefore))"
     }
 
     // MARK: Restoring
 
-    /// The accounts of the step as an undo would leave them, in the order of their ids.
-    static func restoredOwners(_ step: JournalStep) -> Query<RestoredOwner> {
+    /// The account as an undo would leave it.
+    ///
+    /// - `row`: the row of `users` in the journal, with an image from before the step.
+    static func restoredOwner(_ row: AccountJournalRow, tenant: TenantID) -> Query<RestoredOwner> {
         func restored(_ name: String, _ column: SQL) -> SQL {
-            let now = JournaledUser.value(of: name) { "u.\($0)" }
+            let now = JournaledUser.value(of: name) { "t.\($0)" }
             let left = JournaledUser.value(of: name) { "a.\($0)" }
             return """
-                CASE WHEN j.after IS NULL OR \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE u.\(column) END
+                CASE WHEN \(row.after == nil) OR \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE t.\(column) END
                 """
         }
         return """
-            SELECT j.row_key, u.version, \(restored("email", "email")), \(restored("email_proof", "email_proof")),
+            SELECT \(row.user), t.version, \(restored("email", "email")), \(restored("email_proof", "email_proof")),
                 \(restored("display_name", "display_name")), \(restored("language", "language"))
-            FROM \(table: "account_journal") AS j
-            LEFT JOIN users AS u ON u.tenant_id = j.tenant_id AND u.user_id = j.row_key
-            LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.before) AS b ON true
-            LEFT JOIN LATERAL jsonb_populate_record(NULL::users, j.after) AS a ON true
-            WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NOT NULL
-            ORDER BY j.row_key
+            FROM jsonb_populate_record(NULL::users, \(row.before)) AS b
+            CROSS JOIN jsonb_populate_record(NULL::users, \(row.after)) AS a
+            LEFT JOIN \(table: "users") AS t ON \(isOf(row.user, tenant))
             """
     }
 
-    /// Locks the step for this transaction. Raises 22012 (division by zero) if it does not exist.
-    static func hold(_ step: JournalStep) -> SQL {
+    /// Locks the step for this transaction. Raises 22012 (division by zero) unless the step has `count` rows.
+    static func hold(_ step: JournalStep, count: Int) -> SQL {
         """
-        SELECT \(SQL.assertExists) FROM (SELECT FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
-        """
-    }
-
-    /// Locks the users of the step for this transaction.
-    static func lockUsers(_ step: JournalStep) -> SQL {
-        """
-        SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(step.tenant) AND t.user_id IN (
-            SELECT COALESCE(j.after, j.before) ->> 'user_id' FROM account_journal AS j WHERE \(ofStep(step))
-        ) ORDER BY t.user_id FOR UPDATE
+        SELECT 1 / (count(*) = \(Int64(count)))::integer
+        FROM (SELECT 1 FROM account_journal AS j WHERE \(ofStep(step)) FOR UPDATE) AS held
         """
     }
 
-    /// Raises 22012 (division by zero) unless the clashes of the step are `clashes`, in the same order.
-    static func assertClashes(_ clashes: [JournalClash], _ step: JournalStep) -> SQL {
+    /// Raises 22012 (division by zero) unless the clashes of the user are `clashes`, in the same order.
+    static func assertClashes(
+        _ clashes: [JournalClash],
+        _ rows: [AccountJournalRow],
+        of user: String,
+        tenant: TenantID
+    ) -> SQL {
         """
         SELECT 1 / (ARRAY(
-            SELECT concat_ws(E'\\x1E', c.table_name, c.user_id, c.subject) COLLATE "C" FROM (\(clashRows(step))) AS c
-            ORDER BY c.table_name COLLATE "C", c.user_id COLLATE "C", c.subject COLLATE "C"
-        ) = \(clashes.map { "\($0.table)\u{1E}\($0.user)\u{1E}\($0.subject)" }))::integer
+            SELECT concat_ws(E'\\x1E', c.table_name, c.subject) COLLATE "C"
+            FROM (\(clashRows(rows, of: user, tenant: tenant))) AS c
+            ORDER BY c.table_name COLLATE "C", c.subject COLLATE "C"
+        ) = \(clashes.map { "\($0.table)\u{1E}\($0.subject)" }))::integer
         """
     }
 
-    /// Removes the rows that the step made and that are unchanged.
-    static func removeAfter(_ step: JournalStep) -> [SQL] {
-        var statements = JournaledTable.ofUsers.map { table -> SQL in
-            """
-            DELETE FROM \(table.name) AS t USING account_journal AS j
-            WHERE \(ofStep(step)) AND j.table_name = '\(table.name)' AND j.after IS NOT NULL AND \(table.isRowOfJournal)
-                AND to_jsonb(t) - \(table.volatile)::text[] = j.after - \(table.volatile)::text[]
-            """
-        }
-        statements.append(
-            """
-            DELETE FROM identifiers AS t USING account_journal AS j
-            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND j.after IS NOT NULL AND \(isClaimOfJournal)
-                AND t.user_id = j.after ->> 'user_id'
-            """
-        )
-        statements.append(
-            """
-            DELETE FROM identifiers AS t USING account_journal AS j
-            WHERE \(ofStep(step)) AND j.table_name = 'identifiers' AND \(isClaimOfJournal) AND \(isReservedForJournal)
-            """
-        )
-        return statements
+    /// Raises 22012 (division by zero) if the claim clashes.
+    static func assertOwner(of claim: JournalEntry.Claim, _ row: AccountJournalRow, tenant: TenantID) -> SQL {
+        """
+        SELECT 1 / (ARRAY(
+            SELECT t.user_id FROM identifiers AS t WHERE \(isOf(claim, tenant)) AND NOT \(isReserved(for: row))
+        ) = \([row.userAfter].compactMap(\.self)))::integer
+        """
     }
 
-    /// Restores the columns of users that did not change after the step.
+    /// Removes the rows that the step made and that are unchanged, in the tables with the user.
+    ///
+    /// - `rows`: the rows of the user in the journal.
+    static func removeAfter(_ rows: [AccountJournalRow], of user: String, tenant: TenantID) -> [SQL] {
+        JournaledTable.withUser.compactMap { table in
+            let made = rows.filter { $0.table == table.name.text && $0.after != nil }
+            guard !made.isEmpty else { return nil }
+            let isOwn: SQL = table.ownKey.map { " AND t.\($0) = own.\($0)" } ?? ""
+            // A sub-query finds the row: Citus calls no function like `to_jsonb` in the condition of a deletion.
+            return """
+                DELETE FROM \(table.name) AS t USING \(source(made)), LATERAL (
+                    SELECT \(table.ownKey ?? "user_id") FROM \(table.name) AS t
+                    WHERE \(isOf(user, tenant)) AND \(table.key) = j.row_key
+                        AND to_jsonb(t) - \(table.volatile)::text[] = j.after - \(table.volatile)::text[] OFFSET 0
+                ) AS own
+                WHERE \(isOf(user, tenant))\(isOwn)
+                """
+        }
+    }
+
+    /// Removes a mailed code that the step made and that is unchanged.
+    static func removeCode(_ row: AccountJournalRow, tenant: TenantID) -> SQL {
+        let isCode: SQL = "t.tenant_id = \(tenant) AND t.code_hash = decode(\(row.key), 'hex')"
+        return """
+            DELETE FROM one_time_codes AS t USING (
+                SELECT t.code_hash FROM one_time_codes AS t WHERE \(isCode) AND to_jsonb(t) = \(row.after) OFFSET 0
+            ) AS own
+            WHERE \(isCode) AND t.code_hash = own.code_hash
+            """
+    }
+
+    /// Removes the claim as the step left it, or as it is reserved for the account that gets it back.
+    static func removeClaim(_ claim: JournalEntry.Claim, _ row: AccountJournalRow, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM identifiers AS t
+        WHERE \(isOf(claim, tenant)) AND (t.user_id = \(row.userAfter) OR \(isReserved(for: row)))
+        """
+    }
+
+    /// Restores the columns of a user that did not change after the step.
     ///
     /// The version grows, because caches depend on it (ADR 0030). If the step ended sessions, the undo ends the
     /// sessions that began since, because the earlier epoch would revive ended sessions. If sessions end, tokens that
     /// were issued before `now` are also revoked, because a backend may compare only `valid_since`.
+    /// - `row`: the row of `users` in the journal, with both images.
     /// - `endingSessions`: true to end all sessions in any case.
-    static func restoreUsers(_ step: JournalStep, endingSessions: Bool, at now: Timestamp) -> SQL {
+    static func restoreUser(_ row: AccountJournalRow, tenant: TenantID, endingSessions: Bool, at now: Timestamp) -> SQL
+    {
         var columns: SQL = """
-            version = u.version + 1,
-            session_epoch = u.session_epoch
+            version = t.version + 1,
+            session_epoch = t.session_epoch
                 + CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch THEN 1 ELSE 0 END,
             valid_since = CASE WHEN \(endingSessions) OR b.session_epoch <> a.session_epoch
-                THEN greatest(u.valid_since, \(now.wholeSecond)) ELSE u.valid_since END
+                THEN greatest(t.valid_since, \(now.wholeSecond)) ELSE t.valid_since END
             """
         for (name, column) in JournaledUser.restoredColumns {
-            let now = JournaledUser.value(of: name) { "u.\($0)" }
+            let now = JournaledUser.value(of: name) { "t.\($0)" }
             let left = JournaledUser.value(of: name) { "a.\($0)" }
             columns.append(
                 """
                 ,
-                \(column) = CASE WHEN \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE u.\(column) END
+                \(column) = CASE WHEN \(now) IS NOT DISTINCT FROM \(left) THEN b.\(column) ELSE t.\(column) END
                 """
             )
         }
         return """
-            UPDATE users AS u SET \(columns)
-            FROM account_journal AS j, LATERAL jsonb_populate_record(NULL::users, j.before) AS b,
-                LATERAL jsonb_populate_record(NULL::users, j.after) AS a
-            WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NOT NULL AND j.after IS NOT NULL
-                AND u.tenant_id = j.tenant_id AND u.user_id = j.row_key
+            UPDATE users AS t SET \(columns)
+            FROM jsonb_populate_record(NULL::users, \(row.before)) AS b,
+                jsonb_populate_record(NULL::users, \(row.after)) AS a
+            WHERE \(isOf(row.user, tenant))
             """
     }
 
-    /// Restores deleted users with a version and a session epoch that they never had.
+    /// Restores a deleted user with a version and a session epoch that it never had.
     ///
     /// The earlier epoch would revive every session and ID token from before the step, including stolen ones.
-    static func insertUsers(_ step: JournalStep, at now: Timestamp) -> SQL {
+    static func insertUser(_ row: AccountJournalRow, at now: Timestamp) -> SQL {
         """
-        INSERT INTO users SELECT r.* FROM account_journal AS j, LATERAL jsonb_populate_record(
+        INSERT INTO users SELECT r.* FROM (SELECT \(row.before)) AS j (before), LATERAL jsonb_populate_record(
             NULL::users, j.before || jsonb_build_object(
                 'version', (j.before ->> 'version')::bigint + 2,
                 'session_epoch', (j.before ->> 'session_epoch')::bigint + 1,
                 'valid_since', greatest((j.before ->> 'valid_since')::timestamptz, \(now.wholeSecond))
             )
         ) AS r
-        WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.after IS NULL
         """
     }
 
-    /// Deletes the users that the step created.
-    static func deleteUsers(_ step: JournalStep) -> SQL {
-        """
-        DELETE FROM users AS u USING account_journal AS j
-        WHERE \(ofStep(step)) AND j.table_name = 'users' AND j.before IS NULL
-            AND u.tenant_id = j.tenant_id AND u.user_id = j.row_key
-        """
+    /// Deletes a user that the step created.
+    static func deleteUser(_ user: String, tenant: TenantID) -> SQL {
+        "DELETE FROM users AS t WHERE \(isOf(user, tenant))"
     }
 
-    /// Restores the rows that the step changed or deleted, unless another row has their key. Images of tables that an
-    /// undo does not restore are ignored.
-    static func restoreRows(_ step: JournalStep) -> [SQL] {
-        (JournaledTable.ofUsers.filter(\.comesBack) + [.identifiers]).map { table in
-            var statement: SQL = """
-                INSERT INTO \(table.name) SELECT r.* FROM account_journal AS j,
+    /// Restores the rows that the step changed or deleted, unless another row has their key, in the tables with the
+    /// user.
+    ///
+    /// - `rows`: the rows of the user in the journal. Images of tables that an undo does not restore are ignored.
+    static func restoreRows(_ rows: [AccountJournalRow], of user: String, tenant: TenantID) -> [SQL] {
+        JournaledTable.withUser.filter(\.comesBack).compactMap { table in
+            let before = rows.filter { $0.table == table.name.text && $0.before != nil }
+            guard !before.isEmpty else { return nil }
+            return """
+                INSERT INTO \(table.name) SELECT r.* FROM \(source(before)),
                     LATERAL jsonb_populate_record(NULL::\(table.name), j.before) AS r
-                WHERE \(ofStep(step)) AND j.table_name = '\(table.name)' AND j.before IS NOT NULL
+                WHERE EXISTS (SELECT 1 FROM users AS t WHERE \(isOf(user, tenant)))
+                ON CONFLICT \(table.conflictTarget) DO NOTHING
                 """
-            if table.needsUser {
-                statement.append(
-                    """
-                     AND EXISTS (
-                        SELECT FROM users AS u WHERE u.tenant_id = j.tenant_id AND u.user_id = j.before ->> 'user_id'
-                    )
-                    """
-                )
-            }
-            statement.append(" ON CONFLICT \(table.conflictTarget) DO NOTHING")
-            return statement
         }
+    }
+
+    /// Restores a claim, unless an account has it.
+    static func restoreClaim(_ row: AccountJournalRow) -> SQL {
+        """
+        INSERT INTO identifiers SELECT r.* FROM jsonb_populate_record(NULL::identifiers, \(row.before)) AS r
+        ON CONFLICT DO NOTHING
+        """
     }
 
     /// Deletes the journal of the step.
     static func delete(_ step: JournalStep) -> SQL {
         "DELETE FROM account_journal AS j WHERE \(ofStep(step))"
     }
+}
+
+extension [String] {
+    /// Each id once, in the order of the database, which compares bytes.
+    var inOrderOfIDs: [String] { Set(self).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 }
