@@ -78,6 +78,58 @@ struct AccountMergeTests {
         }
     }
 
+    @Test func `accounts that are read in ranges are the same, also from a table that is read at once`() async throws {
+        let ids = Self.ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let tables = [
+            Self.table("one"), Self.table("two"),
+            AccountTable<[String]>("three", "label", hasUserIndex: false) { row, record throws(PostgresError) in
+                record.append("three \(try row.next() as String)")
+            },
+        ]
+        try await TestDatabase.with { database in
+            try await database.execute(Self.makeTables)
+            for number in 0..<500 {
+                let table = ["one", "two", "three"].randomElement() ?? "one"
+                try await database.execute(
+                    "INSERT INTO \(table) VALUES ('', '\(ids.randomElement() ?? "")', '\(number)')"
+                )
+            }
+            // Ranges without rows, with rows of one account, and with rows of one table.
+            for cuts in [[], ["a"], ids, ["!", "a", "a0", "same-12345678-1", "\u{10FFFF}z"], ["~", "~~"]] {
+                for scope in [AccountScope(tenant: .project), AccountScope(tenant: .project, after: "a b")] {
+                    let cuts = cuts.filter { (scope.after ?? "").utf8.lexicographicallyPrecedes($0.utf8) }
+                    let whole = try await records(database, scope, tables)
+                    let inRanges = try await SnapshotConnections.with(database.configuration, tables: 3) {
+                        connections in
+                        var merge = try AccountMerge(tables, scope, connections, cutAt: cuts) {}
+                        defer { merge.cancel() }
+                        var records: [[String]] = []
+                        while let record = try merge.next({ $0 == "10" ? nil : [$0] }) { records.append(record) }
+                        return records
+                    }
+                    #expect(inRanges.map { $0.sorted() } == whole.map { $0.sorted() }, "\(cuts)")
+                }
+            }
+        }
+    }
+
+    @Test func `the places that cut all accounts into ranges are ids of accounts, in order`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, version, session_epoch, valid_since, created_at)
+                SELECT 'user-' || n, 1, 1, now(), now() FROM generate_series(1, 200000) AS n
+                """
+            )
+            let cuts = try await SnapshotConnections.with(database.configuration, tables: 0) { connections in
+                try connections.cuts(AccountScope(tenant: .project), {})
+            }
+            #expect(cuts.count > 3 && cuts.count < 50)
+            #expect(cuts == cuts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+            #expect(cuts.allSatisfy { $0.hasPrefix("user-") })
+        }
+    }
+
     @Test func `rows in another order than that of bytes are an error`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(
@@ -238,6 +290,72 @@ struct AuditTablesTests {
             let judged = try await accounts(database, .all, .judged)
             #expect(judged.map(\.id.rawValue) == ["a", "b", "c", "ghost", "nobody", "é"])
             #expect(judged.allSatisfy { $0.sessions.isEmpty && $0.unclaimed.isEmpty && $0.orphanedIdentifiers.isEmpty })
+        }
+    }
+
+    @Test func `on Citus the same accounts are read, and one that changed meanwhile is read again`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute(Self.rows)
+            let expected = try await accounts(database)
+            var snapshots = AccountSnapshots(database.configuration, temporaryFolder: "/tmp")
+            snapshots.readsAsOnCitus = true
+            let now = Timestamp(secondsSinceEpoch: 0)
+            let (found, newer) = try await snapshots.read(.all, tenant: nil, at: now) { reader in
+                let connection = try PostgresConnection(database.configuration)
+                var found: [AccountSnapshot] = []
+                var newer: [AccountSnapshot] = []
+                while let account = try reader.next() {
+                    found.append(account)
+                    #expect(try reader.newerState(of: account) == nil, "\(account.id)")
+                    guard account.account != nil else { continue }
+                    // A change that no rule of the account excuses: another address, without its claim.
+                    try connection.execute(
+                        """
+                        UPDATE users SET version = version + 1, phone_number = '+15550007777'
+                        WHERE user_id = \(account.id.rawValue)
+                        """
+                    )
+                    if let changed = try reader.newerState(of: account) { newer.append(changed) }
+                }
+                return (found, newer)
+            }
+            #expect("\(found)" == "\(expected)")
+            #expect(newer.map(\.id) == expected.filter { $0.account != nil }.map(\.id))
+            for (after, before) in zip(newer, expected.filter({ $0.account != nil })) {
+                #expect(after.account?.version == before.account.map { $0.version + 1 })
+                #expect(after.account?.phoneNumber?.rawValue == "+15550007777")
+                #expect(after.unclaimed.contains { $0.identifier.value == "+15550007777" })
+                #expect(after.linkedProviders == before.linkedProviders)
+                #expect(after.sessions == before.sessions)
+                #expect(after.passwordScheme == before.passwordScheme)
+            }
+        }
+    }
+
+    @Test func `a claim that an account released after the claims were read is not noted`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute(Self.rows)
+            try await database.execute(
+                """
+                INSERT INTO users (user_id, version, session_epoch, valid_since, created_at)
+                SELECT 'z' || n, 1, 1, now(), now() FROM generate_series(10, 60) AS n;
+                INSERT INTO identifiers (kind, value, user_id) VALUES
+                    ('email', 'released@example.com', 'z60'), ('email', 'orphan@example.com', 'z60')
+                """
+            )
+            var snapshots = AccountSnapshots(database.configuration, temporaryFolder: "/tmp")
+            snapshots.readsAsOnCitus = true
+            let now = Timestamp(secondsSinceEpoch: 0)
+            let last = try await snapshots.read(.all, tenant: nil, at: now) { reader in
+                var last = try reader.next()
+                // The claims of all accounts have been read by now.
+                let connection = try PostgresConnection(database.configuration)
+                try connection.execute("DELETE FROM identifiers WHERE value = 'released@example.com'")
+                while let next = try reader.next() { if next.id.rawValue == "z60" { last = next } }
+                return last
+            }
+            #expect(last?.id.rawValue == "z60")
+            #expect(last?.orphanedIdentifiers.map(\.value) == ["orphan@example.com"])
         }
     }
 

@@ -59,6 +59,13 @@ struct SnapshotTransactionTests {
                 )
                 #expect(try connection.query(TenantRow.all).map(\.value.rawValue) == ["", "a", "b", "claims", "zoo"])
             }
+            let connections = try SnapshotConnections(
+                database.configuration,
+                tables: 0,
+                wholly: true,
+                isDistributed: true
+            )
+            #expect(try connections.tenants().map(\.rawValue) == ["", "a", "b", "claims", "zoo"])
         }
     }
 }

@@ -33,6 +33,7 @@ private let statementsOfAudits: [Statement] =
     + [
         AccountScope(tenant: tenant, selection: .users([fixed]), after: "user-6"),
         AccountScope(tenant: tenant, selection: .changed(since: origin)),
+        AccountScope(tenant: tenant, after: "user-6", last: "user-8"),
     ].enumerated().map { number, scope in
         Statement(
             name: "AuditTables.users of scope \(number + 1)",
@@ -288,7 +289,12 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(
             name: "OwnedClaimRow.on",
-            sql: OwnedClaimRow.on([.email(address("user7@example.com"))], tenant: tenant).sql
+            sql: OwnedClaimRow.on([OwnedClaimRow.Key(.email(address("user7@example.com")))], tenant: tenant).sql
+        ),
+        Statement(
+            name: "OwnedClaimRow.onShards",
+            sql: OwnedClaimRow.onShards([OwnedClaimRow.Key(.email(address("user7@example.com")))], tenant: tenant).sql,
+            isHot: false
         ),
         Statement(
             name: "AuditPlanRow.begin",
@@ -971,10 +977,14 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "TenantRow.all", sql: TenantRow.all.sql, isHot: false),
         Statement(name: "TenantRow.exists", sql: TenantRow.exists(tenant).sql, isHot: false),
+        Statement(name: "TenantRow.next", sql: TenantRow.next(after: nil)[0].sql, isHot: false),
+        Statement(name: "TenantRow.next", sql: TenantRow.next(after: tenant)[1].sql, isHot: false),
+        Statement(name: "UserIDRow.cuts", sql: UserIDRow.cuts(AccountScope(tenant: tenant)), isHot: false),
         Statement(
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
         ),
+        Statement(name: "UserIDRow.version", sql: UserIDRow.version(of: fixed, tenant: tenant).sql),
         Statement(
             name: "UserIDRow.withInitialEmails",
             sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql

@@ -115,10 +115,15 @@ package struct Audit: Sendable {
             let checks = AuditChecks(rules)
             var shared = try SharedTraits(in: snapshots.temporaryFolder)
             var progress = Progress()
-            while let snapshot = try accounts.next() {
+            while var snapshot = try accounts.next() {
                 try checks.forEachTrait(of: snapshot, terms) { try shared.append($1, rule: $0, of: snapshot) }
                 if let start, !start.precedes(snapshot) { continue }
-                let found = checks.findings(in: snapshot, terms)
+                var found = checks.findings(in: snapshot, terms)
+                // On Citus, a finding about an account that changed while it was read may be none.
+                if !found.isEmpty, let newer = try accounts.newerState(of: snapshot) {
+                    snapshot = newer
+                    found = checks.findings(in: snapshot, terms)
+                }
                 if !found.isEmpty { try onAccount(found, snapshot) }
                 progress.count(found)
                 if let account = snapshot.account {

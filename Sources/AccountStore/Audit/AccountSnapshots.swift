@@ -3,6 +3,8 @@ package import Postgres
 
 /// Reads accounts whole, one at a time, as of one instant, without writing anything.
 ///
+/// On Citus there is no such instant: `SnapshotSequence.newerState` reads an account again that may have changed.
+///
 /// PostgreSQL sorts each table by user on a separate connection; `AccountMerge` combines the rows of an account. Memory
 /// holds 20 accounts at any time.
 package struct AccountSnapshots: Sendable {
@@ -39,6 +41,8 @@ package struct AccountSnapshots: Sendable {
     private let configuration: PostgresConfiguration
     /// The folder for data that does not fit into memory, in files without names.
     package let temporaryFolder: String
+    /// True to read any database as on Citus, for tests; `nil` if the database decides.
+    var readsAsOnCitus: Bool?
 
     /// - Parameters:
     ///   - configuration: the database.
@@ -59,6 +63,14 @@ package struct AccountSnapshots: Sendable {
     /// - Throws: `PostgresError`.
     package func estimatedCount() async throws -> Int64 {
         try await SnapshotConnections.estimatedUserCount(configuration)
+    }
+
+    /// Returns true if all accounts are read as of one instant, and false on Citus.
+    /// - Throws: `PostgresError`.
+    package func isOfOneInstant() async throws -> Bool {
+        try await PostgresConnection.withConnection(configuration) { connection in
+            try !SnapshotConnections.isDistributed(connection)
+        }
     }
 
     /// Calls `body` on a separate thread with the accounts of `selection`.
@@ -87,7 +99,7 @@ package struct AccountSnapshots: Sendable {
             Result {
                 let accounts = SnapshotSequence(tables, extent, check)
                 defer { accounts.close() }
-                try accounts.open(configuration, selection, tenant, after: start)
+                try accounts.open(configuration, selection, tenant, after: start, readsAsOnCitus)
                 return try body(accounts)
             }
         }.get()
@@ -123,11 +135,17 @@ package final class SnapshotSequence {
         _ configuration: PostgresConfiguration,
         _ selection: AccountSnapshots.Selection,
         _ tenant: TenantID?,
-        after start: AccountSnapshots.Place?
+        after start: AccountSnapshots.Place?,
+        _ readsAsOnCitus: Bool?
     ) throws {
         let isWhole = if case .all = selection { true } else { false }
-        let connections = try SnapshotConnections(configuration, tables: tables.count, wholly: isWhole)
-        let tenants = try tenant.map { [$0] } ?? connections.main.query(TenantRow.all).map(\.value)
+        let connections = try SnapshotConnections(
+            configuration,
+            tables: tables.count,
+            wholly: isWhole,
+            isDistributed: readsAsOnCitus
+        )
+        let tenants = try tenant.map { [$0] } ?? connections.tenants()
         scopes =
             tenants.filter { tenant in start.map { !tenant.precedes($0.tenant) } ?? true }.map { tenant in
                 let after = start?.tenant == tenant ? start?.userID : nil
@@ -149,6 +167,23 @@ package final class SnapshotSequence {
         }
         defer { place += 1 }
         return batch[place]
+    }
+
+    /// The account as it is now, if it may have changed while its tables were read; `nil` if it has not, and always if
+    /// all accounts are read as of one instant.
+    ///
+    /// Every change of an account raises its version, and the version is read before the other tables. So an account
+    /// that still has the version was read as of one instant. Call it only for the last account of `next`.
+    package func newerState(of snapshot: AccountSnapshot) throws -> AccountSnapshot? {
+        guard let connections, connections.isDistributed else { return nil }
+        var newer: AccountSnapshot?
+        for _ in 0..<3 {
+            let read = newer ?? snapshot
+            let version = try connections.main.query(UserIDRow.version(of: read.id, tenant: read.tenant)).first
+            if version == read.account?.version { return newer }
+            newer = try connections.snapshot(of: read, tables, claims: extent != .judged, check)
+        }
+        return newer
     }
 
     /// The next accounts of one tenant; `nil` after the last ones of all tenants.
@@ -181,11 +216,15 @@ extension AccountMerge<AccountSnapshot> {
     ) throws -> [AccountSnapshot]? {
         var batch: [AccountSnapshot] = []
         while batch.count < 20, let next = try nextSnapshot(tenant, extent) { batch.append(next) }
-        let unclaimed = batch.flatMap { $0.unclaimed.map(\.identifier) }
-        if !unclaimed.isEmpty {
-            let claims = try connections.main.query(OwnedClaimRow.on(unclaimed, tenant: tenant))
-            let owners = Dictionary(claims.map { ([$0.kind, $0.value], $0.user) }) { first, _ in first }
-            for place in batch.indices { batch[place].noteOwners(owners) }
+        var keys = batch.flatMap { $0.unclaimed.map { OwnedClaimRow.Key($0.identifier) } }
+        // On Citus the claims were read long before.
+        if connections.isDistributed { keys += batch.flatMap(\.orphanedIdentifiers) }
+        if !keys.isEmpty {
+            let owners = try connections.owners(keys, tenant: tenant)
+            for place in batch.indices {
+                if connections.isDistributed { batch[place].forgetClaims(unlessIn: owners) }
+                batch[place].noteOwners(owners)
+            }
         }
         return batch.isEmpty ? nil : batch
     }
@@ -201,13 +240,50 @@ extension AccountMerge<AccountSnapshot> {
     }
 }
 
-extension AccountSnapshot {
-    /// Notes the owners of what the account shows without a claim that was read.
+extension SnapshotConnections {
+    /// Reads one account again, with statements that each ask one shard.
     ///
-    /// - `owners`: the users by kind and value of their claims.
-    fileprivate mutating func noteOwners(_ owners: [[String]: String]) {
+    /// - `old`: the account as it was read. Its claims are looked up by their keys.
+    /// - `claims`: true to compare what the account shows with its claims.
+    fileprivate func snapshot(
+        of old: AccountSnapshot,
+        _ tables: [AccountTable<AccountSnapshot>],
+        claims: Bool,
+        _ check: @escaping () throws -> Void
+    ) throws -> AccountSnapshot {
+        var snapshot = AccountSnapshot(tenant: old.tenant, id: old.id)
+        let scope = AccountScope(tenant: old.tenant, selection: .users([old.id]))
+        for table in tables where table.hasUserIndex {
+            let reader = try CopyReader(table.rows(scope), on: main, check: check)
+            defer { reader.cancel() }
+            var row = CopiedRow()
+            while try reader.next(&row) {
+                _ = try row.nextBytes()
+                try table.read(&row, &snapshot)
+            }
+        }
+        snapshot.finishReading()
+        guard claims else { return snapshot }
+        let shown = [snapshot, old].flatMap { $0.account?.identifiers ?? [] }.map { OwnedClaimRow.Key($0) }
+        let keys = Set(shown + old.orphanedIdentifiers).map(\.self)
+        let owners = try owners(keys, tenant: old.tenant)
+        snapshot.orphanedIdentifiers = keys.filter { owners[$0] == old.id.rawValue }
+        snapshot.matchClaims()
+        snapshot.noteOwners(owners)
+        return snapshot
+    }
+}
+
+extension AccountSnapshot {
+    /// Forgets the claims that the account no longer has.
+    fileprivate mutating func forgetClaims(unlessIn owners: [OwnedClaimRow.Key: String]) {
+        orphanedIdentifiers.removeAll { owners[$0] != id.rawValue }
+    }
+
+    /// Notes the owners of what the account shows without a claim that was read.
+    fileprivate mutating func noteOwners(_ owners: [OwnedClaimRow.Key: String]) {
         unclaimed = unclaimed.compactMap { unclaimed in
-            let owner = owners[[unclaimed.identifier.kind, unclaimed.identifier.value]].flatMap(UserID.init)
+            let owner = owners[OwnedClaimRow.Key(unclaimed.identifier)].flatMap(UserID.init)
             return owner == id ? nil : Unclaimed(identifier: unclaimed.identifier, owner: owner)
         }
     }
@@ -232,7 +308,8 @@ extension AccountStore {
         tenant: TenantID
     ) async throws(PostgresError) -> [EmailAddress: UserID] {
         guard !addresses.isEmpty else { return [:] }
-        let claims = try await client.read(OwnedClaimRow.on(addresses.map(Identifier.email), tenant: tenant))
+        let keys = addresses.map { OwnedClaimRow.Key(.email($0)) }
+        let claims = try await client.read(OwnedClaimRow.on(keys, tenant: tenant))
         let owners = Dictionary(claims.map { ($0.value, UserID($0.user)) }) { first, _ in first }
         return addresses.reduce(into: [:]) { found, address in
             found[address] = owners[address.canonical].flatMap(\.self)

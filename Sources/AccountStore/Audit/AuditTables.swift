@@ -171,7 +171,8 @@ enum AuditTables {
     private static let claims = Table(
         "identifiers",
         "kind, value",
-        where: "reserved_until IS NULL"
+        where: "reserved_until IS NULL",
+        hasUserIndex: false
     ) { row, snapshot throws(PostgresError) in
         snapshot.orphanedIdentifiers.appendToFew(.init(kind: try row.next(), value: try row.next()))
     }

@@ -1,7 +1,7 @@
 package import AccountLinking
 package import Postgres
 
-/// Reads all accounts of a tenant for an export, one at a time, as of one instant.
+/// Reads all accounts of a tenant for an export, one at a time, as of one instant (on Citus: ADR 0107).
 ///
 /// The snapshot is held until the last account was taken (docs/guides/import-export.md).
 package struct AccountExport: Sendable {

@@ -78,7 +78,7 @@ struct AuditPlanRow: RowDecodable {
         DELETE FROM audit_plans WHERE plan_id IN (
             SELECT plan_id FROM audit_plans
             WHERE kept_until <= \(cutoff)
-                AND NOT EXISTS (SELECT FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id)
+                AND NOT EXISTS (SELECT 1 FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id)
             ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )
         """

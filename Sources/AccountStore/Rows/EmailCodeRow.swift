@@ -151,10 +151,8 @@ struct EmailCodeRow: RowDecodable {
     /// Deletes the codes of deleted accounts.
     static func deleteOrphans(tenant: TenantID) -> SQL {
         """
-        DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL AND NOT EXISTS (
-            SELECT FROM users
-            WHERE users.tenant_id = one_time_codes.tenant_id AND users.user_id = one_time_codes.user_id
-        )
+        DELETE FROM one_time_codes WHERE tenant_id = \(tenant) AND user_id IS NOT NULL
+            AND user_id NOT IN (SELECT user_id FROM users WHERE tenant_id = \(tenant))
         """
     }
 

@@ -108,10 +108,8 @@ struct IdentifierRow: RowDecodable {
     /// Releases the claims of deleted accounts.
     static func releaseOrphans(tenant: TenantID) -> SQL {
         """
-        DELETE FROM identifiers WHERE tenant_id = \(tenant) AND NOT EXISTS (
-            SELECT FROM users
-            WHERE users.tenant_id = identifiers.tenant_id AND users.user_id = identifiers.user_id
-        )
+        DELETE FROM identifiers WHERE tenant_id = \(tenant)
+            AND user_id NOT IN (SELECT user_id FROM users WHERE tenant_id = \(tenant))
         """
     }
 

@@ -7,7 +7,7 @@ enum RepairRow {
     static func assertNoUser(_ id: UserID, tenant: TenantID) -> SQL {
         """
         SELECT 1 / (NOT EXISTS (
-            SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
+            SELECT 1 FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
         ))::integer
         """
     }
@@ -26,7 +26,7 @@ enum RepairRow {
             }
         return """
             \(beginning) WHERE tenant_id = \(tenant) AND user_id = \(id) AND NOT EXISTS (
-                SELECT FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
+                SELECT 1 FROM users WHERE tenant_id = \(tenant) AND user_id = \(id)
             )
             """
     }

@@ -1,7 +1,24 @@
 import Postgres
 
 /// Read-only transactions that see one snapshot of the database.
+///
+/// On Citus there is no snapshot of all shards, so each statement sees what is committed when it begins.
 enum SnapshotTransaction {
+    /// True if the database has the metadata of Citus.
+    static let hasCitus: Query<Bool> = "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+    /// True if the accounts are distributed over shards. Needs the metadata of Citus.
+    static let isDistributed: Query<Bool> =
+        "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = 'users'::regclass)"
+    /// The estimated number of accounts in all shards. Needs the metadata of Citus.
+    static let userEstimateOfShards: Query<Int64?> = """
+        SELECT sum(greatest(result::bigint, 0))::bigint FROM run_command_on_shards(
+            'users', 'SELECT reltuples::bigint FROM pg_class WHERE oid = ''%s''::regclass'
+        ) WHERE success
+        """
+    static let beginOnShards: SQL = "BEGIN READ ONLY"
+    /// Each of ten connections asks every worker at once, so two of the worker's connections suffice for each.
+    static let shareWorkers = "SET LOCAL citus.max_adaptive_executor_pool_size = 2;"
+
     /// The estimated number of accounts; negative before the first `ANALYZE`.
     static let userEstimate: Query<Int64?> = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'users'::regclass"
 

@@ -12,6 +12,17 @@ enum TenantRow {
         )
     }
 
+    /// The first tenant that has users, or claims, after a tenant; `nil` if there is none. Both by index.
+    ///
+    /// - `last`: the tenant before; `nil` to begin.
+    static func next(after last: TenantID?) -> [Query<String?>] {
+        let condition: SQL = last.map { "tenant_id > \($0)" } ?? "tenant_id >= ''"
+        return [
+            Query("SELECT min(tenant_id) FROM users WHERE \(condition)"),
+            Query("SELECT min(tenant_id) FROM identifiers WHERE \(condition)"),
+        ]
+    }
+
     /// The tenants in order. Jumps from each tenant to the next by index, so the cost grows with tenants, not with
     /// rows.
     static let all: Query<SingleValueRow<TenantID>> = """

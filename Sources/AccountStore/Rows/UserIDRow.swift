@@ -21,6 +21,16 @@ enum UserIDRow {
         """
     }
 
+    /// The version of an account.
+    static func version(of id: UserID, tenant: TenantID) -> Query<Int64> {
+        "SELECT version FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = \(id)"
+    }
+
+    /// About every 16,384th account of `scope`, in the order of ids: places to cut the order of all accounts.
+    static func cuts(_ scope: AccountScope) -> SQL {
+        "SELECT user_id FROM \(table: "users") WHERE \(scope.condition) AND hashtext(user_id) & 16383 = 0\nORDER BY user_id"
+    }
+
     /// The text as `lower` returns it under the collation "C".
     private static func asciiLowercased(_ text: String) -> String {
         String(

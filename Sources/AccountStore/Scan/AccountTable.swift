@@ -10,12 +10,21 @@ struct AccountTable<Record>: Sendable {
     let columns: SQL
     /// A condition on the rows that are read; `nil` for all rows.
     let filter: SQL?
+    /// True if an index finds the rows of a range of accounts.
+    let hasUserIndex: Bool
     let read: Read
 
-    init(_ name: StaticString, _ columns: SQL, where filter: SQL? = nil, _ read: @escaping Read) {
+    init(
+        _ name: StaticString,
+        _ columns: SQL,
+        where filter: SQL? = nil,
+        hasUserIndex: Bool = true,
+        _ read: @escaping Read
+    ) {
         self.name = name
         self.columns = columns
         self.filter = filter
+        self.hasUserIndex = hasUserIndex
         self.read = read
     }
 
@@ -34,6 +43,22 @@ struct AccountScope {
     var selection = AccountSnapshots.Selection.all
     /// Skips accounts up to and including this id.
     var after: String?
+    /// The last account that is read; `nil` to read to the end.
+    var last: String?
+
+    /// The same accounts in ranges, in order.
+    ///
+    /// - `cuts`: the last account of each range but the last one, in the order of ids.
+    func ranges(cutAt cuts: [String]) -> [AccountScope] {
+        var (ranges, rest): ([AccountScope], AccountScope) = ([], self)
+        for cut in cuts {
+            var range = rest
+            range.last = cut
+            ranges.append(range)
+            rest.after = cut
+        }
+        return ranges + [rest]
+    }
 
     /// A condition on any table with a `user_id`.
     var condition: SQL {
@@ -56,6 +81,7 @@ struct AccountScope {
             )
         }
         if let after { condition.append(" AND user_id > \(after)") }
+        if let last { condition.append(" AND user_id <= \(last)") }
         return condition
     }
 }

@@ -110,6 +110,9 @@ extension AuditCommand {
                 rules: rules,
                 terms: terms
             )
+            if try await !snapshots.isOfOneInstant() {
+                complain("on Citus, accounts are read at slightly different times; findings are checked again")
+            }
             let total: Int64? =
                 if case .all = selection { try await snapshots.estimatedCount() } else { nil }
             let output = FindingOutput(
