@@ -278,6 +278,44 @@ struct AuditTests {
         }
     }
 
+    @Test func `on Citus, a finding about an account that has changed since it was read is checked again`() async throws
+    {
+        try await TestDatabase.with { database in
+            try await Self.fill(database, count: 4)
+            try await database.execute(
+                "DELETE FROM sign_in_methods WHERE method = 'password' AND user_id <> 'user-0001'"
+            )
+            let reported = Mutex<[String]>([])
+            var snapshots = AccountSnapshots(database.configuration, temporaryFolder: "/tmp")
+            snapshots.readsAsOnCitus = true
+            let result = try await Audit(snapshots, rules: AuditRule.all, terms: Self.terms).run(
+                .all,
+                tenant: nil,
+                onFinding: { finding in
+                    let isFirst = reported.withLock { reported in
+                        reported.append("\(finding.rule) \(finding.user.rawValue)")
+                        return reported.count == 1
+                    }
+                    guard isFirst else { return }
+                    // All accounts have been read by now. One gets its method back; the other only changes.
+                    let connection = try PostgresConnection(database.configuration)
+                    try connection.execute(
+                        script: """
+                            INSERT INTO sign_in_methods (user_id, method, proof, proven_at)
+                                VALUES ('user-0003', 'password', 'session', to_timestamp(1799990000));
+                            UPDATE users SET version = version + 1 WHERE user_id IN ('user-0003', 'user-0004');
+                            """
+                    )
+                },
+                report: { _ in }
+            )
+            let expected = ["method-without-credential user-0002", "method-without-credential user-0004"]
+            #expect(reported.withLock { $0 } == expected)
+            #expect(result.findings == ["method-without-credential": 2])
+            #expect(result.accounts == 4)
+        }
+    }
+
     @Test func `an audit writes nothing, not even to the database's log`() async throws {
         try await TestDatabase.withServerOfItsOwn { database in
             try await Self.fill(database, count: 500)

@@ -125,7 +125,12 @@ struct JournalTests {
                     "UPDATE users SET display_name = 'Both', custom_attributes = NULL, version = version + 1 "
                         + "WHERE user_id = '\(kept)'",
                     "DELETE FROM linked_providers WHERE user_id = '\(kept)'",
-                    "UPDATE linked_providers SET user_id = '\(kept)' WHERE user_id = '\(gone)'",
+                    // Rows do not move to another shard by an update.
+                    """
+                    INSERT INTO linked_providers SELECT moved.* FROM linked_providers AS l, LATERAL jsonb_populate_record(
+                        NULL::linked_providers, to_jsonb(l) || jsonb_build_object('user_id', '\(kept)')
+                    ) AS moved WHERE l.user_id = '\(gone)'
+                    """,
                     "UPDATE identifiers SET user_id = '\(kept)' WHERE user_id = '\(gone)' AND kind = 'federated'",
                     "DELETE FROM identifiers WHERE user_id = '\(gone)'",
                     "UPDATE password_credentials SET hash = 'other', updated_at = now() WHERE user_id = '\(kept)'",

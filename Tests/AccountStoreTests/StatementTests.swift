@@ -984,7 +984,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "UserIDRow.linkedWithEmail",
             sql: UserIDRow.linkedWithEmail(address("user7@example.com"), tenant: tenant).sql
         ),
-        Statement(name: "UserIDRow.version", sql: UserIDRow.version(of: fixed, tenant: tenant).sql),
+        Statement(name: "UserIDRow.version", sql: UserIDRow.version(of: fixed, tenant: tenant).sql, isHot: false),
         Statement(
             name: "UserIDRow.withInitialEmails",
             sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql

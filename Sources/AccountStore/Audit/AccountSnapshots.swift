@@ -42,7 +42,7 @@ package struct AccountSnapshots: Sendable {
     /// The folder for data that does not fit into memory, in files without names.
     package let temporaryFolder: String
     /// True to read any database as on Citus, for tests; `nil` if the database decides.
-    var readsAsOnCitus: Bool?
+    package var readsAsOnCitus: Bool?
 
     /// - Parameters:
     ///   - configuration: the database.
