@@ -53,7 +53,7 @@ extension PostgresConfiguration {
             result = result.setting("target_session_attrs", to: "primary")
         }
         let settings = sessionSettings(for: role)
-        if statementMode == .named, !settings.isEmpty {
+        if !sendsSettingsWithTransactions, !settings.isEmpty {
             let own = parameters.first { $0.keyword == "options" }?.value
             let ours = settings.map { "-c \($0.name)=\($0.value)" }.joined(separator: " ")
             result = result.setting("options", to: own.map { "\($0) \(ours)" } ?? ours)
@@ -61,21 +61,21 @@ extension PostgresConfiguration {
         return result
     }
 
-    /// The statement that sets the same limits for one transaction, in `.unnamed` mode; otherwise `nil`.
+    /// True if each transaction sends its settings. Otherwise a connection sends them once, when it starts.
+    var sendsSettingsWithTransactions: Bool { statementMode == .unnamed || sessionSettings == .transaction }
+
+    /// The statement that sets the same limits for one transaction; `nil` if the connection has them.
     func transactionSettings(for role: Role) -> String? {
-        guard statementMode == .unnamed else { return nil }
+        guard sendsSettingsWithTransactions else { return nil }
         let calls = sessionSettings(for: role)
             .map { "pg_catalog.set_config('\($0.name)', '\($0.value)', true)" }
         return calls.isEmpty ? nil : "SELECT \(calls.joined(separator: ", "))"
     }
 
-    private struct Setting {
-        var name: String
-        var value: String
-    }
+    typealias Setting = PostgresSessionSetting
 
-    private func sessionSettings(for role: Role) -> [Setting] {
-        let isOneTransaction = statementMode == .unnamed
+    func sessionSettings(for role: Role) -> [Setting] {
+        let isOneTransaction = sendsSettingsWithTransactions
         // A connection keeps its plans, also those of foreign keys. A plan made for an empty table scans the table
         // sequentially until it is analyzed, however large it grows. Where there is no index, the scan's estimated cost
         // would then be so high that PostgreSQL would compile it first.
@@ -87,7 +87,7 @@ extension PostgresConfiguration {
             .map { Setting(name: $0, value: "off") }
             + [Setting(name: "max_parallel_workers_per_gather", value: "0")]
         // The planner estimates an array at ten elements, and would plan anew for each array of one.
-        let caching = isOneTransaction ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
+        let caching = statementMode == .unnamed ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
         switch role {
         case .read:
             return planning + caching + [

@@ -106,8 +106,9 @@ struct Conversation<Job: LaneJob, Answer: Sendable>: Sendable {
             return .broken
         case (.cleanUp, .completed):
             return .none
-        case (.settings(exchange: nil), .failed):
+        case (.settings(exchange: nil), .failed(let failure)):
             // The statements behind it are skipped and sent again, each on its own.
+            if failure.isStalePreparation { hasStalePreparation = true }
             return .none
         case (.prepare(_, let exchange), .failed(let failure)), (.settings(let exchange?), .failed(let failure)),
             (.begin(let exchange), .failed(let failure)), (.statement(let exchange, _), .failed(let failure)),

@@ -45,6 +45,8 @@ final class Lane: Sendable {
     let commit: NamedStatement
     /// Sent with each transaction if time limits cannot be set once per connection.
     let settings: NamedStatement?
+    /// The statements that every transaction sends besides those of its callers.
+    var ownStatements: [NamedStatement] { [begin, commit] + (settings.map { [$0] } ?? []) }
     /// `PostgresConfiguration.mergesStatements`.
     let mergesStatements: Bool
     let catalog: StatementCatalog
@@ -68,7 +70,7 @@ final class Lane: Sendable {
         begin = NamedStatement(sql: "BEGIN", name: isNamed ? .begin : nil)
         commit = NamedStatement(sql: "COMMIT", name: isNamed ? .commit : nil)
         settings = configuration.transactionSettings(for: role)
-            .map { NamedStatement(sql: SQL(text: $0), name: nil) }
+            .map { NamedStatement(sql: SQL(text: $0), name: isNamed ? name.settingsName : nil) }
         state = Mutex(
             LaneState(
                 limits: LaneState.Limits(
@@ -81,7 +83,8 @@ final class Lane: Sendable {
                     answerWait: answerWait,
                     connectTimeout: configuration.connectTimeout,
                     reconnectDelayMin: configuration.reconnectDelayMin,
-                    reconnectDelayMax: configuration.reconnectDelayMax
+                    reconnectDelayMax: configuration.reconnectDelayMax,
+                    idleTimeout: configuration.idleTimeout
                 )
             )
         )
@@ -100,5 +103,14 @@ final class Lane: Sendable {
         kind == .writes && isStarted
             ? PostgresError(.commitOutcomeUnknown, "cancelled after the transaction was sent")
             : PostgresError(.cancelled, "task was cancelled")
+    }
+}
+
+extension PostgresLane {
+    fileprivate var settingsName: PreparedName {
+        switch self {
+        case .read: .readSettings
+        case .write: .writeSettings
+        }
     }
 }

@@ -83,9 +83,13 @@ final class LaneConnection {
         )
         switch lane.kind {
         case .reads:
-            if !batch.isSeparate, let settings = lane.settings { sending.send(settings, as: .settings(exchange: nil)) }
+            if !batch.isSeparate, let settings = lane.settings {
+                sending.prepare([settings], exchange: 0)
+                sending.send(settings, as: .settings(exchange: nil))
+            }
             for (index, queued) in batch.jobs.enumerated() {
                 if batch.isSeparate, let settings = lane.settings {
+                    sending.prepare([settings], exchange: index)
                     sending.send(settings, as: .settings(exchange: index))
                 }
                 sending.send(queued.job.statements, exchange: index)
@@ -94,7 +98,7 @@ final class LaneConnection {
             if !batch.isSeparate { sending.sync(exchange: nil) }
         case .writes:
             for (index, queued) in batch.jobs.enumerated() {
-                sending.prepare([lane.begin, lane.commit] + queued.job.statements, exchange: index)
+                sending.prepare(lane.ownStatements + queued.job.statements, exchange: index)
                 sending.send(lane.begin, as: .begin(exchange: index))
                 if let settings = lane.settings { sending.send(settings, as: .settings(exchange: index)) }
                 sending.send(queued.job.statements, exchange: index)

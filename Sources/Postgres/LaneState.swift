@@ -41,6 +41,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         var connectTimeout: Duration
         var reconnectDelayMin: Duration
         var reconnectDelayMax: Duration
+        /// The time after which an unused connection is closed, unless it is the last one; `nil` for never.
+        var idleTimeout: Duration?
     }
 
     /// The state of one connection.
@@ -55,17 +57,22 @@ struct LaneState<Job: LaneJob>: Sendable {
         case connecting(until: Instant)
         /// The connection has nothing to do.
         ///
-        /// Can go to: `busy` if a batch is sent; `down` if the connection is lost or retired.
+        /// Can go to: `busy` if a batch is sent; `down` if the connection is lost or retired; `resting` if it is unused
+        /// for long.
         case idle
         /// A batch has been sent. `callersDeadline` is `nil` once its callers have been released.
         ///
         /// Can go to: `busy` with later deadlines if an answer arrives or the callers are released; `idle` if
         /// everything is answered; `down` if the connection is lost or sends nothing for too long.
         case busy(callersDeadline: Instant?, connectionDeadline: Instant)
+        /// The connection was closed because it was unused.
+        ///
+        /// Can go to: `connecting` if jobs wait and no connection is idle.
+        case resting
     }
 
     enum Submission: Sendable, Hashable {
-        /// `wakes` is `true` if a connection is free and the reactor may be asleep.
+        /// `wakes` is `true` if a connection is free or can be opened, and the reactor may be asleep.
         case queued(wakes: Bool)
         case refused(PostgresError.Code)
     }
@@ -73,6 +80,8 @@ struct LaneState<Job: LaneJob>: Sendable {
     /// A task for the owner of the connections.
     enum Action: Sendable {
         case connect(slot: Int)
+        /// The connection is unused: close it.
+        case rest(slot: Int)
         /// The attempt took too long: close it and report `connectFailed`.
         case abandonAttempt(slot: Int)
         case send(slot: Int, LaneBatch<Job>)
@@ -86,6 +95,8 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     let limits: Limits
     private(set) var slots: [Slot]
+    /// The time at which each connection was opened or last sent a batch.
+    private var lastUses: [Instant?]
     private(set) var statistics = PostgresClientState.Statistics()
     /// The time at which the lane became unreachable: it has no connection, and the last attempt failed.
     private(set) var unreachableSince: Instant?
@@ -99,6 +110,7 @@ struct LaneState<Job: LaneJob>: Sendable {
     init(limits: Limits) {
         self.limits = limits
         slots = Array(repeating: .down, count: limits.connections)
+        lastUses = Array(repeating: nil, count: limits.connections)
     }
 
     var queuedCount: Int { queue.count + retries.count }
@@ -121,7 +133,7 @@ struct LaneState<Job: LaneJob>: Sendable {
         }
         statistics.accepted += jobs.count
         for job in jobs { queue.append(QueuedJob(job: job, deadline: now + limits.queueWait)) }
-        return .queued(wakes: slots.contains(.idle))
+        return .queued(wakes: slots.contains { $0 == .idle || $0 == .resting })
     }
 
     /// Refuses new jobs; accepted ones go on.
@@ -225,12 +237,15 @@ struct LaneState<Job: LaneJob>: Sendable {
             switch slots[slot] {
             case .down:
                 guard mayConnect(now: now) else { continue }
-                slots[slot] = .connecting(until: now + limits.connectTimeout)
-                actions.append(.connect(slot: slot))
+                connect(slot, now: now, into: &actions)
+            case .resting:
+                guard isShort, mayConnect(now: now) else { continue }
+                connect(slot, now: now, into: &actions)
             case .connecting(let until):
                 if until <= now { actions.append(.abandonAttempt(slot: slot)) }
             case .idle:
                 guard queuedCount > 0, let batch = takeBatch() else { continue }
+                lastUses[slot] = now
                 slots[slot] = .busy(
                     callersDeadline: now + limits.answerWait,
                     connectionDeadline: now + limits.answerWait
@@ -244,6 +259,7 @@ struct LaneState<Job: LaneJob>: Sendable {
                 if connectionDeadline <= now { actions.append(.drop(slot: slot)) }
             }
         }
+        rest(now: now, into: &actions)
         return actions
     }
 
@@ -258,18 +274,51 @@ struct LaneState<Job: LaneJob>: Sendable {
         for slot in slots {
             switch slot {
             case .down: if failedAttempts == 0 || !hasAttempt { consider(nextAttempt ?? now) }
+            case .resting:
+                if isShort, failedAttempts == 0 || !hasAttempt { consider(nextAttempt ?? now) }
+                continue
             case .connecting(let until): consider(until)
             case .idle: continue
             case .busy(let callersDeadline, let connectionDeadline): consider(callersDeadline ?? connectionDeadline)
             }
             consider(now + limits.queueWait)
         }
+        if connectionCount > 1 {
+            for slot in slots.indices { if let end = endOfIdling(slot) { consider(end) } }
+        }
         return next
     }
 
-    private var hasAttempt: Bool {
-        slots.contains { if case .connecting = $0 { true } else { false } }
+    // MARK: Unused connections
+
+    /// The time at which the connection counts as unused; `nil` if it is not idle.
+    private func endOfIdling(_ slot: Int) -> Instant? {
+        guard slots[slot] == .idle, let timeout = limits.idleTimeout else { return nil }
+        return lastUses[slot].map { $0 + timeout }
     }
+
+    /// Closes unused connections, except the last one. Work goes to the first slots first, so the last slots are the
+    /// unused ones.
+    private mutating func rest(now: Instant, into actions: inout [Action]) {
+        for slot in slots.indices.reversed() {
+            guard let end = endOfIdling(slot), end <= now, connectionCount > 1 else { continue }
+            slots[slot] = .resting
+            actions.append(.rest(slot: slot))
+        }
+    }
+
+    /// True if more jobs wait than connections are free or being opened.
+    private var isShort: Bool {
+        queuedCount > slots.count { $0.isConnecting } && !slots.contains(.idle)
+    }
+
+    private mutating func connect(_ slot: Int, now: Instant, into actions: inout [Action]) {
+        slots[slot] = .connecting(until: now + limits.connectTimeout)
+        lastUses[slot] = now
+        actions.append(.connect(slot: slot))
+    }
+
+    private var hasAttempt: Bool { slots.contains(where: \.isConnecting) }
 
     /// After a failure only one attempt runs at a time, to spare a server in trouble.
     private func mayConnect(now: Instant) -> Bool {
@@ -330,14 +379,21 @@ extension LaneState.Slot {
     var isConnected: Bool {
         switch self {
         case .idle, .busy: true
-        case .down, .connecting: false
+        case .down, .connecting, .resting: false
+        }
+    }
+
+    var isConnecting: Bool {
+        switch self {
+        case .connecting: true
+        case .down, .idle, .busy, .resting: false
         }
     }
 
     var isBusy: Bool {
         switch self {
         case .busy: true
-        case .down, .connecting, .idle: false
+        case .down, .connecting, .idle, .resting: false
         }
     }
 }

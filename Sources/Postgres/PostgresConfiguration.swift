@@ -5,11 +5,19 @@ import NameResolution
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     /// The form in which statements are sent.
     package enum StatementMode: Sendable, Hashable {
-        /// Prepared once per connection. Time limits are set when a connection starts.
+        /// Prepared once per connection.
         case named
-        /// No state outlives a transaction: for PgBouncer before 1.21 in transaction mode, which supports neither named
-        /// statements nor startup options. Time limits are sent with each transaction.
+        /// No state outlives a transaction: for PgBouncer before 1.21 in transaction mode, which does not support named
+        /// statements. The session settings are sent with each transaction.
         case unnamed
+    }
+
+    /// The place of the session settings: time limits, read-only, and how statements are planned.
+    package enum SessionSettings: Sendable, Hashable {
+        /// Set when a connection starts, by its startup options.
+        case connection
+        /// Sent with each transaction: for PgBouncer in transaction mode, which refuses or ignores startup options.
+        case transaction
     }
 
     /// The options of the connection string, as libpq parsed them.
@@ -18,6 +26,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     /// Shown in `pg_stat_activity`, unless the connection string has one.
     package var applicationName = "concord"
     package var statementMode = StatementMode.named
+    /// `.unnamed` statements always send them with each transaction.
+    package var sessionSettings = SessionSettings.connection
 
     /// Shared connections for reads: as many as cores.
     package var readConnections = Swift.max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -25,6 +35,9 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package var writeConnections = 8
     /// Connections, and threads, for `PostgresClient.transaction`.
     package var leasedConnections = 4
+
+    /// The time after which an unused shared connection is closed, except the last read and the last write connection.
+    package var idleTimeout: Duration? = Duration.seconds(60)
 
     /// Callers that may wait for each lane, and for a leased connection.
     package var queueMax = 4096

@@ -118,6 +118,8 @@ final class Reactor {
         switch action {
         case .connect(let slot):
             connect(lane: lane, slot: slot, now: now)
+        case .rest(let slot):
+            connections[lane][slot] = nil
         case .abandonAttempt(let slot):
             abandonAttempt(lane: lane, slot: slot, now: now)
         case .send(let slot, let batch):

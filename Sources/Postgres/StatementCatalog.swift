@@ -27,9 +27,11 @@ struct PreparedName: Sendable, Hashable {
         self.text = text
     }
 
-    // Every write needs these. They are not in the catalog, which may be full.
+    // Every transaction needs these. They are not in the catalog, which may be full.
     static let begin = PreparedName(-1, "begin")
     static let commit = PreparedName(-2, "commit")
+    static let readSettings = PreparedName(-3, "read_settings")
+    static let writeSettings = PreparedName(-4, "write_settings")
 }
 
 /// The names of statements, the same on all connections of a client. Each connection prepares a statement at its first

@@ -91,9 +91,15 @@ extension ConnectFailure {
             "Raise max_connections of PostgreSQL, or reduce the connections of its clients"
         case SQLState.cannotConnectNow: "Try again in a moment"
         case nil: nextStepWithoutServer
+        // PgBouncer's code for nearly everything.
+        case _ where reason.contains(Self.refusedOptions): Self.nextStepBehindPooler
         default: "Check user, database and sslmode in database.url"
         }
     }
+
+    /// PgBouncer's answer to the startup options of a connection.
+    private static let refusedOptions = "unsupported startup parameter"
+    private static let nextStepBehindPooler = "Behind PgBouncer, set database.session_settings: transaction"
 
     private var nextStepForRole: String {
         if reason == "role \"\(user)\" does not exist" { return "Create it: createuser \(shellWord(user))" }
@@ -111,6 +117,7 @@ extension ConnectFailure {
     }
 
     private var nextStepWithoutServer: String {
+        if reason.contains(Self.refusedOptions) { return Self.nextStepBehindPooler }
         if reason.hasPrefix("Connection refused") { return "Is PostgreSQL running there?" }
         if place.hasPrefix("/"), reason.hasPrefix("No such file") {
             return "Is PostgreSQL running, and is its socket there (unix_socket_directories)?"

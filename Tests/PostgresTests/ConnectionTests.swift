@@ -130,5 +130,19 @@ import Testing
                 + "pg_catalog.set_config('idle_in_transaction_session_timeout', '10000', true)"
         )
         #expect(configuration.transactionSettings(for: .unlimited) == nil)
+        configuration.statementMode = .named
+        configuration.sessionSettings = .transaction
+        #expect(
+            configuration.connectionParameters(for: .read).first { $0.keyword == "options" }?.value
+                == "-c search_path=x"
+        )
+        #expect(
+            configuration.transactionSettings(for: .read)
+                == "SELECT pg_catalog.set_config('enable_seqscan', 'off', true), "
+                + "pg_catalog.set_config('jit', 'off', true), "
+                + "pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true), "
+                + "pg_catalog.set_config('statement_timeout', '2000', true), "
+                + "pg_catalog.set_config('transaction_read_only', 'on', true)"
+        )
     }
 }

@@ -27,7 +27,8 @@ struct FakeJob: LaneJob {
         queueMax: Int = 100,
         jobsPerBatchMax: Int = 10,
         mergedJobsMax: Int = 1,
-        statementsPerBatchMax: Int = 10
+        statementsPerBatchMax: Int = 10,
+        idleTimeout: Duration? = nil
     ) -> LaneState<FakeJob> {
         LaneState(
             limits: LaneState.Limits(
@@ -40,7 +41,8 @@ struct FakeJob: LaneJob {
                 answerWait: .seconds(3),
                 connectTimeout: .seconds(5),
                 reconnectDelayMin: .seconds(1),
-                reconnectDelayMax: .seconds(6)
+                reconnectDelayMax: .seconds(6),
+                idleTimeout: idleTimeout
             )
         )
     }
@@ -68,6 +70,7 @@ struct FakeJob: LaneJob {
             case .expire(let jobs): "expire \(jobs.map(\.job.id))"
             case .releaseCallers(let slot): "release callers of \(slot)"
             case .drop(let slot): "drop \(slot)"
+            case .rest(let slot): "rest \(slot)"
             }
         }
     }
@@ -336,5 +339,81 @@ struct FakeJob: LaneJob {
         lane.finished(slot: 0)
         lane.lost(slot: 1, now: at(0), jitter: 0.5)
         #expect(lane.nextDeadline(now: at(0)) == at(0.75))
+    }
+
+    // MARK: Unused connections
+
+    /// A lane of three open connections that rest after 60 seconds, and a job in flight on the first since second 50.
+    private func lightlyUsedLane() -> LaneState<FakeJob> {
+        var lane = lane(connections: 3, jobsPerBatchMax: 1, idleTimeout: .seconds(60))
+        _ = lane.actions(now: at(0))
+        for slot in 0..<3 { lane.connected(slot: slot) }
+        _ = lane.submit([FakeJob(id: 0)], now: at(50))
+        #expect(reported(lane.actions(now: at(50))) == ["send 0: [0]"])
+        lane.finished(slot: 0)
+        return lane
+    }
+
+    @Test func `unused connections close after the timeout, except the last one`() {
+        var lane = lightlyUsedLane()
+        #expect(lane.nextDeadline(now: at(50)) == at(60))
+        #expect(reported(lane.actions(now: at(59))) == [])
+        #expect(reported(lane.actions(now: at(60))) == ["rest 2", "rest 1"])
+        #expect(lane.slots == [.idle, .resting, .resting])
+        #expect(lane.nextDeadline(now: at(60)) == nil)
+        #expect(reported(lane.actions(now: at(1000))) == [])
+        #expect(lane.isConnected && lane.unreachableSince == nil)
+    }
+
+    @Test func `a connection in use does not close`() {
+        var lane = lane(connections: 2, jobsPerBatchMax: 1, idleTimeout: .seconds(60))
+        _ = lane.actions(now: at(0))
+        for slot in 0..<2 { lane.connected(slot: slot) }
+        _ = lane.submit([FakeJob(id: 1), FakeJob(id: 2)], now: at(59))
+        #expect(reported(lane.actions(now: at(59))) == ["send 0: [1]", "send 1: [2]"])
+        #expect(reported(lane.actions(now: at(61))) == [])
+        lane.finished(slot: 0)
+        lane.finished(slot: 1)
+        #expect(reported(lane.actions(now: at(62))) == [])
+        #expect(reported(lane.actions(now: at(119))) == ["rest 1"])
+    }
+
+    @Test func `closed connections open again when jobs wait, while the open one goes on`() {
+        var lane = lightlyUsedLane()
+        _ = lane.actions(now: at(60))
+        // One job needs no second connection.
+        #expect(lane.submit([FakeJob(id: 1)], now: at(70)) == .queued(wakes: true))
+        #expect(reported(lane.actions(now: at(70))) == ["send 0: [1]"])
+        // A second one wakes the reactor, although no connection is idle.
+        #expect(lane.submit([FakeJob(id: 2)], now: at(70)) == .queued(wakes: true))
+        #expect(lane.nextDeadline(now: at(70)) == at(70))
+        #expect(reported(lane.actions(now: at(70))) == ["connect 1"])
+        // One connection is being opened for one job.
+        #expect(reported(lane.actions(now: at(70))) == [])
+        lane.finished(slot: 0)
+        #expect(reported(lane.actions(now: at(70.1))) == ["send 0: [2]"])
+        lane.connected(slot: 1)
+        lane.finished(slot: 0)
+        #expect(reported(lane.actions(now: at(70.2))) == [])
+        #expect(reported(lane.actions(now: at(130))) == ["rest 1"])
+    }
+
+    @Test func `all closed connections open for as many jobs`() {
+        var lane = lightlyUsedLane()
+        _ = lane.actions(now: at(60))
+        _ = lane.submit((1...5).map { FakeJob(id: $0) }, now: at(70))
+        #expect(reported(lane.actions(now: at(70))) == ["send 0: [1]", "connect 1", "connect 2"])
+    }
+
+    @Test func `after a failed attempt the closed connections wait as others do`() {
+        var lane = lightlyUsedLane()
+        _ = lane.actions(now: at(60))
+        _ = lane.submit((1...5).map { FakeJob(id: $0) }, now: at(70))
+        _ = lane.actions(now: at(70))
+        _ = lane.connectFailed(slot: 1, now: at(70.1), jitter: 0)
+        _ = lane.connectFailed(slot: 2, now: at(70.1), jitter: 0)
+        #expect(lane.unreachableSince == nil, "one connection is open")
+        #expect(reported(lane.actions(now: at(70.2))) == [])
+        #expect(reported(lane.actions(now: at(71.2))) == ["expire [2, 3, 4, 5]", "connect 1"])
     }
 }

@@ -48,7 +48,8 @@ struct DoctorCommandTests {
                 #expect(status == .exited(1), "\(findings)")
                 for check in [
                     "configuration", "database", "database-tls", "database-version", "database-encoding", "clock",
-                    "schema", "schema-files", "connections", "project", "keys", "signing-keys", "providers", "outbox",
+                    "schema", "schema-files", "connections", "session-settings", "project", "keys", "signing-keys",
+                    "providers", "outbox",
                     "purge", "public-url", "listen", "open-files", "mail", "sms", "apns",
                 ] {
                     #expect(findings.contains { $0.check == check && $0.status == "ok" }, "\(check): \(findings)")

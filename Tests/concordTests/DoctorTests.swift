@@ -81,6 +81,14 @@ struct DoctorTests {
         #expect(DatabaseChecks.connections(20, open: 0, ofServer: 14).status == .failure)
     }
 
+    @Test func `a pooler that ignores the session settings is a failure that names them once`() {
+        #expect(DatabaseChecks.sessionSettings(withoutEffect: []).status == .ok)
+        let jit = PostgresSessionSetting(name: "jit", value: "off")
+        let timeout = PostgresSessionSetting(name: "lock_timeout", value: "2000")
+        let finding = DatabaseChecks.sessionSettings(withoutEffect: [jit, jit, timeout])
+        #expect(finding.status == .failure && finding.finding == "without effect: jit, lock_timeout")
+    }
+
     @Test func `an older key is named with what needs it, a missing one is a failure`() {
         let values = [
             SealedValues.Use(column: .hashKey, keyID: "1", count: 1),

@@ -51,6 +51,11 @@ package struct ServerFacts: Sendable, RowDecodable {
         WHERE d.datname = current_database() AND r.rolname = current_user
         """
 
+    /// The value of a setting in this transaction, with times in milliseconds.
+    package static func setting(_ name: String) -> Query<String> {
+        "SELECT setting FROM pg_settings WHERE name = \(name)"
+    }
+
     /// The tables that the role cannot both read and write. Servers only read the ledger of migrations.
     package static let tablesWithoutRights: Query<String> = """
         SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -27,7 +27,9 @@ struct DatabaseChecks: Sendable {
         let findings =
             [.ok("database", "connected to \(postgres.place ?? "the database") as \(facts.role)")]
             + [transport(facts), Self.version(facts), Self.encoding(facts), Self.clock(clocks), Self.recovery(facts)]
-            .compactMap(\.self) + schema + [try await rights(facts)] + [connections(facts)]
+            .compactMap(\.self) + schema + [try await rights(facts)] + [connections(facts)] + [
+                try await sessionSettings()
+            ]
         return (findings, isUsable)
     }
 
@@ -99,6 +101,32 @@ struct DatabaseChecks: Sendable {
         return facts.isSuperuser
             ? .warning("rights", "\(facts.role) is a superuser", "Use a role that owns only Concord's database")
             : .ok("rights", "\(facts.role) can read and write every table")
+    }
+
+    /// Compares the settings of a transaction with the ones that Concord sends. A pooler may ignore them.
+    private func sessionSettings() async throws -> Diagnosis {
+        var missing: [PostgresSessionSetting] = []
+        for lane in PostgresLane.allCases {
+            let wanted = postgres.sessionSettings(of: lane)
+            let found = try await PostgresConnection.transaction(of: lane, postgres) { tx throws(PostgresError) in
+                var values: [String?] = []
+                for setting in wanted { values.append(try tx.fetch(ServerFacts.setting(setting.name)).first) }
+                return values
+            }
+            missing += zip(wanted, found).filter { $0.value != $1 }.map(\.0)
+        }
+        return Self.sessionSettings(withoutEffect: missing)
+    }
+
+    static func sessionSettings(withoutEffect missing: [PostgresSessionSetting]) -> Diagnosis {
+        guard !missing.isEmpty else { return .ok("session-settings", "time limits and read-only are in effect") }
+        var names: [String] = []
+        for setting in missing where !names.contains(setting.name) { names.append(setting.name) }
+        return .failure(
+            "session-settings",
+            "without effect: \(names.joined(separator: ", "))",
+            "A pooler ignores startup options: set database.session_settings: transaction"
+        )
     }
 
     private func connections(_ facts: ServerFacts) -> Diagnosis {
