@@ -24,6 +24,9 @@ struct DevCommand: ReportingCommand {
             from an emulator. Concord still signs them, in the claim `concord_signature`, and refuses forged ones. \
             With --signed-tokens it signs them as in production.
 
+            With --database-url, the `database` settings of the configuration file and of the environment apply, \
+            except the URL.
+
             EXAMPLES
               concord dev
               concord dev --port 9199 --project demo-shop
@@ -69,7 +72,9 @@ struct DevCommand: ReportingCommand {
         let logger = makeLogger(LogConfiguration(level: .warning, format: .text), to: logWriter)
         let files = try migrations.read()
         let cluster = databaseURL == nil ? PostgresCluster(dataDirectory: "\(dataDir)/postgres") : nil
-        let url = databaseURL
+        let given = try databaseURL.map { url in
+            (url, try DatabaseConfiguration.development(url: url, try ConfigurationOptions.parse([]).sources()))
+        }
         let key = try DevelopmentKey(ofDirectory: dataDir)
         let project = ProjectRecord(
             projectID: project,
@@ -95,8 +100,7 @@ struct DevCommand: ReportingCommand {
             purge: defaults.purge,
             database: Composition.Database(
                 prepare: {
-                    let url = try await preparedURL(cluster, url)
-                    let postgres = try patientConfiguration(url)
+                    let (url, postgres) = if let given { given } else { try await prepared(cluster) }
                     try await migrate(postgres, files)
                     try key.writeEnvironment(databaseURL: url)
                     return postgres
@@ -153,25 +157,15 @@ struct DevCommand: ReportingCommand {
 
 extension TokensConfiguration.SigningAlgorithm: ExpressibleByArgument {}
 
-/// A configuration with long timeouts, because a busy development machine may be slow.
-private func patientConfiguration(_ url: String) throws -> PostgresConfiguration {
-    var configuration = try PostgresConfiguration(connectionString: url)
-    configuration.queueWait = .seconds(30)
-    configuration.readStatementTimeout = .seconds(30)
-    configuration.writeStatementTimeout = .seconds(30)
-    configuration.lockTimeout = .seconds(30)
-    configuration.connectTimeout = .seconds(30)
-    return configuration
-}
-
-/// Starts the private cluster, or uses the named database.
-private func preparedURL(_ cluster: PostgresCluster?, _ url: String?) async throws -> String {
-    if let url { return url }
+/// Starts the private cluster.
+private func prepared(_ cluster: PostgresCluster?) async throws -> (url: String, PostgresConfiguration) {
     guard let cluster else { throw StartupFailure("neither a database nor a cluster to make one in", .bug) }
     let connection = try await cluster.start()
     if let notice = connection.notice { complain(notice) }
     _ = try await cluster.createDatabase("concord")
-    return connection.url(database: "concord")
+    let url = connection.url(database: "concord")
+    let none = ConfigurationSources(file: nil, environment: [:], readFile: { _ in nil })
+    return (url, try DatabaseConfiguration.development(url: url, none))
 }
 
 /// Brings the schema to the newest version.

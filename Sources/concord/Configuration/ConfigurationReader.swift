@@ -39,6 +39,9 @@ struct ConfigurationReader {
         return value
     }
 
+    /// Returns true if a source gives a value.
+    func isSet(_ key: some ConfigurationNaming) -> Bool { settings[key.entry.name] != nil }
+
     /// Returns the value in the file that the setting `file` names; `nil` if there is none, or after a mistake.
     private mutating func secret<Value>(_ key: ConfigurationKey<Value>, in file: ConfigurationEntry) -> Value? {
         namesRead.insert(file.name)

@@ -105,7 +105,6 @@ extension DatabaseConfiguration {
         default: SessionSettings.connection,
         "`transaction` for PgBouncer in transaction mode: sends time limits with each transaction"
     )
-
     /// A connection string of libpq with all secrets replaced, for logs.
     static func withoutPassword(_ connectionString: String) -> String {
         let form = ConfigurationForm.connectionString
@@ -117,38 +116,86 @@ extension DatabaseConfiguration {
         let url = reader.value(urlKey)
         if url == nil { reader.requires(urlKey) }
         // Continues without a URL, so that the same run reports mistakes in other keys.
-        let readConnections = reader.value(readConnectionsKey)
-        let writeConnections = reader.value(writeConnectionsKey)
-        let leasedConnections = reader.value(leasedConnectionsKey)
-        let idleTimeout = reader.value(idleTimeoutKey)
-        let queueLengthMax = reader.value(queueLengthMaxKey)
-        let queueWaitTimeout = reader.value(queueWaitTimeoutKey)
-        let readStatementTimeout = reader.value(readStatementTimeoutKey)
-        let writeStatementTimeout = reader.value(writeStatementTimeoutKey)
-        let lockTimeout = reader.value(lockTimeoutKey)
-        let connectTimeout = reader.value(connectTimeoutKey)
-        let statementMode = reader.value(statementModeKey)
-        let sessionSettings = reader.value(sessionSettingsKey)
+        let settings = Settings(&reader, preferring: { value, _ in value })
         guard var postgres = url else { return nil }
-        if let readConnections { postgres.readConnections = readConnections }
-        postgres.writeConnections = writeConnections
-        postgres.leasedConnections = leasedConnections
-        postgres.idleTimeout = idleTimeout
-        postgres.queueMax = queueLengthMax
-        postgres.queueWait = queueWaitTimeout
-        postgres.readStatementTimeout = readStatementTimeout
-        postgres.writeStatementTimeout = writeStatementTimeout
-        postgres.lockTimeout = lockTimeout
-        postgres.connectTimeout = connectTimeout
-        switch statementMode {
-        case .named: postgres.statementMode = .named
-        case .unnamed: postgres.statementMode = .unnamed
-        }
-        switch sessionSettings {
-        case .connection: postgres.sessionSettings = .connection
-        case .transaction: postgres.sessionSettings = .transaction
-        }
+        settings.apply(to: &postgres)
         return Self(postgres: postgres)
+    }
+
+    /// Reads the settings for the database of a development server. Timeouts that are not set are long, because a
+    /// development machine may be slow.
+    /// - Throws: the mistakes in the sources and in the `database` keys.
+    static func development(
+        url: String,
+        _ sources: ConfigurationSources
+    ) throws -> PostgresConfiguration {
+        var reader = ConfigurationReader(sources)
+        let settings = Settings(&reader) { value, isSet in isSet ? value : patience }
+        guard reader.mistakes.isEmpty else { throw ConfigurationMistakes(all: reader.mistakes) }
+        var postgres = try PostgresConfiguration(connectionString: url)
+        settings.apply(to: &postgres)
+        return postgres
+    }
+
+    private static let patience = Duration.seconds(30)
+
+    /// The settings of the connections, without their address.
+    private struct Settings {
+        let readConnections: Int?
+        let writeConnections: Int
+        let leasedConnections: Int
+        let idleTimeout: Duration
+        let queueLengthMax: Int
+        let queueWaitTimeout: Duration
+        let readStatementTimeout: Duration
+        let writeStatementTimeout: Duration
+        let lockTimeout: Duration
+        let connectTimeout: Duration
+        let statementMode: StatementMode
+        let sessionSettings: SessionSettings
+
+        /// `timeout` returns a timeout, given the read value and whether it is set.
+        init(
+            _ reader: inout ConfigurationReader,
+            preferring timeout: (_ value: Duration, _ isSet: Bool) -> Duration
+        ) {
+            func read(_ key: ConfigurationKey<Duration>, _ reader: inout ConfigurationReader) -> Duration {
+                timeout(reader.value(key), reader.isSet(key))
+            }
+            readConnections = reader.value(readConnectionsKey)
+            writeConnections = reader.value(writeConnectionsKey)
+            leasedConnections = reader.value(leasedConnectionsKey)
+            idleTimeout = reader.value(idleTimeoutKey)
+            queueLengthMax = reader.value(queueLengthMaxKey)
+            queueWaitTimeout = read(queueWaitTimeoutKey, &reader)
+            readStatementTimeout = read(readStatementTimeoutKey, &reader)
+            writeStatementTimeout = read(writeStatementTimeoutKey, &reader)
+            lockTimeout = read(lockTimeoutKey, &reader)
+            connectTimeout = read(connectTimeoutKey, &reader)
+            statementMode = reader.value(statementModeKey)
+            sessionSettings = reader.value(sessionSettingsKey)
+        }
+
+        func apply(to postgres: inout PostgresConfiguration) {
+            if let readConnections { postgres.readConnections = readConnections }
+            postgres.writeConnections = writeConnections
+            postgres.leasedConnections = leasedConnections
+            postgres.idleTimeout = idleTimeout
+            postgres.queueMax = queueLengthMax
+            postgres.queueWait = queueWaitTimeout
+            postgres.readStatementTimeout = readStatementTimeout
+            postgres.writeStatementTimeout = writeStatementTimeout
+            postgres.lockTimeout = lockTimeout
+            postgres.connectTimeout = connectTimeout
+            switch statementMode {
+            case .named: postgres.statementMode = .named
+            case .unnamed: postgres.statementMode = .unnamed
+            }
+            switch sessionSettings {
+            case .connection: postgres.sessionSettings = .connection
+            case .transaction: postgres.sessionSettings = .transaction
+            }
+        }
     }
 }
 
