@@ -181,7 +181,8 @@ private func reason(for failure: PostgresError, _ configuration: PostgresConfigu
         return failure
     }
     do {
-        try await PostgresConnection.withConnection(configuration) { _ in }
+        // With the session settings of a client: a pooler may refuse them.
+        try await PostgresConnection.transaction(of: .read, configuration) { _ throws(PostgresError) in }
         return failure
     } catch {
         return error as? PostgresError ?? failure

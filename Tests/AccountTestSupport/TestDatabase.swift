@@ -8,6 +8,7 @@ import PostgresCluster
 /// A migrated database for one test, on a real PostgreSQL.
 ///
 /// The server is a private cluster that lives as long as the test process, or the one in `CONCORD_TEST_DATABASE_URL`.
+/// `CONCORD_TEST_STATEMENT_MODE` and `CONCORD_TEST_SESSION_SETTINGS` are the modes of connections, for a pooler.
 /// Each database is a copy of one migrated template, made in the time of a file copy.
 package struct TestDatabase: Sendable {
     package let configuration: PostgresConfiguration
@@ -138,6 +139,11 @@ extension PostgresConfiguration {
         configuration.writeStatementTimeout = .seconds(300)
         configuration.lockTimeout = .seconds(300)
         configuration.connectTimeout = .seconds(300)
+        let environment = ProcessInfo.processInfo.environment
+        if environment["CONCORD_TEST_STATEMENT_MODE"] == "unnamed" { configuration.statementMode = .unnamed }
+        if environment["CONCORD_TEST_SESSION_SETTINGS"] == "transaction" {
+            configuration.sessionSettings = .transaction
+        }
         return configuration
     }
 }
