@@ -8,6 +8,8 @@ import Synchronization
 /// is one pipelined transaction, guarded by primary keys and versions (docs/internals/adr/0003-version-guards.md).
 package struct AccountStore: Sendable {
     let client: PostgresClient
+    /// Answers reads that may be old; `nil` if there is none.
+    package let replica: Replica?
     /// Sign-in and refresh times to be written to the database.
     package let activity: ActivityBuffer
     let userCache = UserCache()
@@ -15,8 +17,13 @@ package struct AccountStore: Sendable {
     let observer: (any AccountStoreObserver)?
     let webhooks = WebhookSwitch()
 
-    package init(client: PostgresClient, observer: (any AccountStoreObserver)? = nil) {
+    package init(
+        client: PostgresClient,
+        observer: (any AccountStoreObserver)? = nil,
+        replica: Replica? = nil
+    ) {
         self.client = client
+        self.replica = replica
         self.activity = ActivityBuffer()
         self.observer = observer
     }

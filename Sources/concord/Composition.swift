@@ -58,6 +58,8 @@ struct Composition {
         var prepare: @Sendable () async throws -> PostgresConfiguration
         /// Releases the database. Called after its last use, also if `prepare` threw.
         var release: @Sendable () async -> Void
+        /// The standby for reads that may be old; `nil` if there is none.
+        var replica: DatabaseConfiguration.Replica?
     }
 
     var listen: ListenConfiguration

@@ -55,6 +55,8 @@ struct Core: Service, CustomStringConvertible {
     private static let refreshInterval = Duration.seconds(ProjectCache.stalenessSeconds) / 2
     /// Much shorter than the margin of an hour for published keys (`KeySchedule.marginSeconds`).
     private static let keysInterval = Duration.seconds(60)
+    /// Adds to the age of a replica, which is known as of the last comparison.
+    private static let replicaInterval = Duration.seconds(1)
     /// The usual interval at which metrics are read.
     private static let outboxInterval = Duration.seconds(15)
     /// Maximum time that an event waits for an idle server.
@@ -94,7 +96,10 @@ struct Core: Service, CustomStringConvertible {
             // Not cancelled with the other tasks, because the last writes use it.
             group.addTask { await client.run() }
             defer { client.shutDown() }
-            let (operations, keys) = try await start(client, postgres)
+            let standby = composition.database.replica.map { StandbyReader($0, measurements.replica) }
+            if let standby { group.addTask { await standby.client.run() } }
+            defer { standby?.client.shutDown() }
+            let (operations, keys) = try await start(client, standby?.replica, postgres)
             let refusals = SharedOutage(
                 Outage(
                     composition.logger,
@@ -128,6 +133,9 @@ struct Core: Service, CustomStringConvertible {
                 upkeep.addTask { await purge(operations, clocks) }
                 upkeep.addTask { await sendWebhooks(operations) }
                 upkeep.addTask { await moveMerges(operations) }
+                if let standby {
+                    upkeep.addTask { await watch(standby, beside: client, operations.effects) }
+                }
                 for channel in channels { upkeep.addTask { await sendMessages(operations, over: channel) } }
                 if let report = composition.mode.whenMessagesArrive {
                     let port = address.value?.port ?? composition.listen.port
@@ -155,12 +163,13 @@ struct Core: Service, CustomStringConvertible {
     /// has not noticed yet that it is reachable again.
     private func start(
         _ client: PostgresClient,
+        _ replica: Replica?,
         _ postgres: PostgresConfiguration
     ) async throws -> (AccountOperations, SigningKeys) {
         while true {
             try await waitForSchema(postgres)
             do {
-                return try await load(client)
+                return try await load(client, replica)
             } catch let error as PostgresError where Failure(error) == .unavailable {
                 service.state = .starting(error.problem)
                 try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.databaseRetryInterval) }
@@ -169,8 +178,8 @@ struct Core: Service, CustomStringConvertible {
     }
 
     /// Loads project and keys.
-    private func load(_ client: PostgresClient) async throws -> (AccountOperations, SigningKeys) {
-        let store = AccountStore(client: client, observer: measurements.operations)
+    private func load(_ client: PostgresClient, _ replica: Replica?) async throws -> (AccountOperations, SigningKeys) {
+        let store = AccountStore(client: client, observer: measurements.operations, replica: replica)
         try await store.refreshWebhooks()
         let effects = Effects.system
         if let project = composition.mode.projectToCreate {
@@ -384,6 +393,20 @@ struct Core: Service, CustomStringConvertible {
         let loaded = try await keys.load(purpose)
         if let start = loaded.signsFrom { measurements.upkeep.signs(purpose, since: start) }
         return loaded
+    }
+
+    /// Compares the standby with the primary, and logs if it cannot be used.
+    private func watch(_ standby: StandbyReader, beside primary: PostgresClient, _ effects: Effects) async {
+        var outage = Outage(
+            composition.logger,
+            failure: "the primary answers lists: the replica cannot be used",
+            recovery: "the replica answers lists again"
+        )
+        await periodically(every: Self.replicaInterval) {
+            await standby.replica.compare(with: primary)
+            if let age = standby.replica.age { measurements.replica.isCurrent(until: effects.now(), minus: age) }
+            if let problem = standby.replica.problem { outage.failed(problem) } else { outage.succeeded() }
+        }
     }
 
     /// Sends webhooks until no event is waiting.

@@ -15,6 +15,7 @@ struct Measurements: Sendable {
     let listeners: ListenerMetrics
     let clocks: ClockMetrics
     let upkeep: UpkeepMetrics
+    let replica: ReplicaMetrics
     let log: LogMetrics
     let telemetry: TelemetryMetrics
 
@@ -28,6 +29,7 @@ struct Measurements: Sendable {
         listeners = ListenerMetrics(registry)
         clocks = ClockMetrics(registry)
         upkeep = UpkeepMetrics(registry)
+        replica = ReplicaMetrics(registry)
         log = LogMetrics(registry)
         telemetry = TelemetryMetrics(registry)
         BuildMetric.current.report(registry)

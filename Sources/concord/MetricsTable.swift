@@ -181,6 +181,18 @@ enum MetricsTable {
             ),
             MetricFamily(PostgresMetrics.writesRefused, .gauge, "1 while the database refuses writes, else 0"),
             MetricFamily(
+                ReplicaMetrics.reads,
+                .counter,
+                [.init("server", Replica.Server.self, "the server that answered")],
+                "Reads for `database.replica_url`: `primary` counts those that the replica could not answer"
+            ),
+            MetricFamily(
+                ReplicaMetrics.currentUntil,
+                .gauge,
+                shown: .atFirstUse,
+                "Time up to which the replica has every change, in seconds since 1970"
+            ),
+            MetricFamily(
                 ClockMetrics.reachable,
                 .gauge,
                 "1 if the database answered the last check, else 0; checked every 15 seconds"

@@ -107,6 +107,10 @@ private func mistake(_ variable: String, _ value: String) -> String {
               url: postgresql:///concord
               read_connections: 3
               statement_mode: unnamed
+              session_settings: transaction
+              idle_connection_timeout: 5m
+              replica_url: postgresql:///replica
+              replica_staleness_max: 30s
             keys:
               encryption:
                 - \(secondKey)
@@ -120,10 +124,34 @@ private func mistake(_ variable: String, _ value: String) -> String {
         #expect(configuration.limits.bodyBytesMax == 2 << 20)
         #expect(configuration.database.postgres.readConnections == 3)
         #expect(configuration.database.postgres.statementMode == .unnamed)
+        #expect(configuration.database.postgres.sessionSettings == .transaction)
+        #expect(configuration.database.postgres.idleTimeout == .seconds(300))
+        let replica = try #require(configuration.database.replica)
+        #expect(replica.postgres.description.contains("dbname=replica") && replica.ageMax == .seconds(30))
+        // The same limits and modes apply to both.
+        #expect(replica.postgres.statementMode == .unnamed && replica.postgres.readConnections == 3)
         #expect(configuration.keys.sealing.id == 2)
         #expect(configuration.keys.opening.map(\.id) == [1])
         #expect(configuration.log == LogConfiguration(level: .debug, format: .json))
         #expect(configuration.tokens.signingAlgorithm == .RS256)
+    }
+
+    @Test func `a development database has long timeouts, unless a source sets them`() throws {
+        let sources = configurationSources(
+            "database: {session_settings: transaction, write_connections: 2}",
+            ["CONCORD_DATABASE_LOCK_TIMEOUT": "3s", "CONCORD_DATABASE_URL": "postgresql:///other"]
+        )
+        let postgres = try DatabaseConfiguration.development(url: "postgresql:///dev", sources)
+        #expect(postgres.description.contains("dbname=dev"))
+        #expect(postgres.sessionSettings == .transaction && postgres.writeConnections == 2)
+        #expect(postgres.lockTimeout == .seconds(3))
+        #expect(postgres.connectTimeout == .seconds(30) && postgres.readStatementTimeout == .seconds(30))
+        #expect(throws: ConfigurationMistakes.self) {
+            try DatabaseConfiguration.development(
+                url: "postgresql:///dev",
+                configurationSources(nil, ["CONCORD_DATABASE_STATEMENT_MODE": "other"])
+            )
+        }
     }
 
     @Test func `the environment overrides the file`() throws {

@@ -76,9 +76,29 @@ struct DoctorTests {
     }
 
     @Test func `connections are counted against the limit of PostgreSQL`() {
-        #expect(DatabaseChecks.connections(97, open: 20, ofServer: 14).status == .ok)
-        #expect(DatabaseChecks.connections(97, open: 80, ofServer: 14).status == .warning)
-        #expect(DatabaseChecks.connections(20, open: 0, ofServer: 14).status == .failure)
+        func status(_ max: Int64, open: Int64, hosts: Int64 = 1) -> Diagnosis.Status {
+            DatabaseChecks.connections(max, open: open, hosts: hosts, ofServer: 14).status
+        }
+        #expect(status(97, open: 20) == .ok)
+        #expect(status(97, open: 80) == .warning)
+        #expect(status(20, open: 0) == .failure)
+        // Servers at rest hold few connections. Under load they open all.
+        #expect(status(97, open: 12, hosts: 6) == .ok)
+        #expect(status(97, open: 14, hosts: 7) == .warning)
+    }
+
+    @Test func `a replica is a standby of the same cluster that has caught up`() {
+        func position(_ position: Int64, _ isInRecovery: Bool = true, cluster: Int64 = 1) -> ServerPosition {
+            ServerPosition(cluster: cluster, isInRecovery: isInRecovery, position: position)
+        }
+        func finding(_ own: ServerPosition) -> Diagnosis? {
+            DatabaseChecks.replica(own, of: position(100, false), now: position(110, false), at: "standby")
+        }
+        #expect(finding(position(99)) == nil, "it is still behind")
+        #expect(finding(position(100))?.status == .ok && finding(position(110))?.status == .ok)
+        #expect(finding(position(111))?.finding == "\(ReplicaProblem.diverged)")
+        #expect(finding(position(100, false))?.finding == "\(ReplicaProblem.noStandby)")
+        #expect(finding(position(100, cluster: 2))?.finding == "\(ReplicaProblem.otherCluster)")
     }
 
     @Test func `a pooler that ignores the session settings is a failure that names them once`() {

@@ -14,6 +14,8 @@ package struct ServerFacts: Sendable, RowDecodable {
     package let connectionLimit: Int64
     /// Connections of clients, without this one.
     package let connectionsOpen: Int64
+    /// The hosts from which servers of Concord are connected.
+    package let hostsOfConcord: Int64
     package let role: String
     package let isSuperuser: Bool
     package let isInRecovery: Bool
@@ -29,6 +31,7 @@ package struct ServerFacts: Sendable, RowDecodable {
         connectionsMax = try row.next()
         connectionLimit = try row.next()
         connectionsOpen = try row.next()
+        hostsOfConcord = try row.next()
         role = try row.next()
         isSuperuser = try row.next()
         isInRecovery = try row.next()
@@ -42,12 +45,14 @@ package struct ServerFacts: Sendable, RowDecodable {
             current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint,
             CASE WHEN least(d.datconnlimit, r.rolconnlimit) < 0 THEN greatest(d.datconnlimit, r.rolconnlimit)
                 ELSE least(d.datconnlimit, r.rolconnlimit) END::bigint,
-            (SELECT count(*) FROM pg_stat_activity
-                WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
-            r.rolname::text, r.rolsuper, pg_is_in_recovery(),
+            a.all_open, a.hosts, r.rolname::text, r.rolsuper, pg_is_in_recovery(),
             coalesce((SELECT s.version FROM pg_stat_ssl AS s WHERE s.pid = pg_backend_pid() AND s.ssl), '')::text,
             clock_timestamp()
-        FROM pg_database AS d, pg_roles AS r
+        FROM pg_database AS d, pg_roles AS r, (
+            SELECT count(*) AS all_open,
+                count(DISTINCT coalesce(client_addr::text, '')) FILTER (WHERE application_name = 'concord') AS hosts
+            FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+        ) AS a
         WHERE d.datname = current_database() AND r.rolname = current_user
         """
 

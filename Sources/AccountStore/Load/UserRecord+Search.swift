@@ -44,19 +44,25 @@ extension AccountStore {
         }
     }
 
-    /// The accounts after `id`, at most `limit`, in the byte order of their ids.
+    /// The accounts after `id`, at most `limit`, in the byte order of their ids. They may be old (`Replica`).
     package func users(after id: UserID?, limit: Int64, tenant: TenantID) async throws(PostgresError) -> [UserRecord] {
-        try await client.read(UserRow.after(id, limit: limit, tenant: tenant)).records.map(activity.overlay)
+        try await readingOld { client throws(PostgresError) in
+            try await client.read(UserRow.after(id, limit: limit, tenant: tenant))
+        }.records.map(activity.overlay)
     }
 
-    /// The password hashes of `ids`. Accounts without a password are absent. One round trip.
+    /// The password hashes of `ids`, for a list. Accounts without a password are absent. They may be old (`Replica`).
+    /// One round trip.
     package func passwordHashes(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserID: String] {
         guard !ids.isEmpty else { return [:] }
-        let rows = try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
+        let rows = try await readingOld { client throws(PostgresError) in
+            try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
+        }
         return Dictionary(rows.map { ($0.id, $0.hash) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// One page of all accounts in the given order. Two round trips; three for an order without an index.
+    /// One page of all accounts in the given order. They may be old (`Replica`). Two round trips; three for an order
+    /// without an index.
     ///
     /// - `offset`: skipping costs as much as reading an index up to there, so its caller bounds it.
     /// - Returns: `nil` if the order has no index and there are more than `sortedMax` accounts.
@@ -67,23 +73,36 @@ extension AccountStore {
         tenant: TenantID,
         sortedMax: Int64
     ) async throws(PostgresError) -> [UserRecord]? {
-        if !order.isIndexed, try await userCount(upTo: sortedMax + 1, tenant: tenant) > sortedMax { return nil }
         let page = UserRow.idPage(by: order, limit: limit, offset: offset, tenant: tenant)
-        let ids = try await client.read(page).map(\.value)
-        guard !ids.isEmpty else { return [] }
-        let users = try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records
+        let found = try await readingOld { client throws(PostgresError) -> ([UserID], [UserRecord])? in
+            if !order.isIndexed {
+                let count = try await Self.userCount(upTo: sortedMax + 1, tenant: tenant, from: client)
+                guard count <= sortedMax else { return nil }
+            }
+            let ids = try await client.read(page).map(\.value)
+            guard !ids.isEmpty else { return ([], []) }
+            return (ids, try await client.read(UserRow.withManyIDs(ids, tenant: tenant)).records)
+        }
+        guard let (ids, users) = found else { return nil }
         let places = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         return users.sorted { places[$0.id] ?? 0 < places[$1.id] ?? 0 }.map(activity.overlay)
     }
 
-    /// The number of accounts: exact up to `exactMax`, PostgreSQL's estimate above it. One round trip; two above.
+    /// The number of accounts: exact up to `exactMax`, PostgreSQL's estimate above it. It may be old (`Replica`). One
+    /// round trip; two above.
     package func userCount(exactMax: Int64, tenant: TenantID) async throws(PostgresError) -> Int64 {
-        let count = try await userCount(upTo: exactMax + 1, tenant: tenant)
-        guard count > exactMax else { return count }
-        return max(count, try await client.read(SnapshotTransaction.userEstimate).first.flatMap { $0 } ?? 0)
+        try await readingOld { client throws(PostgresError) in
+            let count = try await Self.userCount(upTo: exactMax + 1, tenant: tenant, from: client)
+            guard count > exactMax else { return count }
+            return max(count, try await client.read(SnapshotTransaction.userEstimate).first.flatMap { $0 } ?? 0)
+        }
     }
 
-    private func userCount(upTo countMax: Int64, tenant: TenantID) async throws(PostgresError) -> Int64 {
+    private static func userCount(
+        upTo countMax: Int64,
+        tenant: TenantID,
+        from client: PostgresClient
+    ) async throws(PostgresError) -> Int64 {
         try await client.read(UserRow.count(upTo: countMax, tenant: tenant)).first.flatMap { $0 } ?? 0
     }
 

@@ -37,9 +37,11 @@ struct AccountExportCommand: ReportingCommand {
 
     @OptionGroup var readers: ReaderOptions
 
+    @OptionGroup var replica: ReplicaOptions
+
     func perform() async throws {
-        let database = try DatabaseConfiguration(try configuration.sources())
-        try await namingDatabase(database.postgres) { try await export(from: database.postgres) }
+        let postgres = try await replica.database(of: try DatabaseConfiguration(try configuration.sources()))
+        try await namingDatabase(postgres) { try await export(from: postgres) }
     }
 
     private func export(from postgres: PostgresConfiguration) async throws {

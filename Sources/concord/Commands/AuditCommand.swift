@@ -47,6 +47,8 @@ extension AuditCommand {
 
         @OptionGroup var cursor: CursorOption
 
+        @OptionGroup var replica: ReplicaOptions
+
         @OptionGroup var colors: ColorOption
 
         @Option(help: "Output format.")
@@ -94,7 +96,8 @@ extension AuditCommand {
                     selection: try await selecting.selection(store, reading, before: now)
                 )
             }
-            try await namingDatabase(postgres) { try await audit(reading.snapshots(postgres), task) }
+            let accounts = try await replica.database(of: configuration.database)
+            try await namingDatabase(accounts) { try await audit(reading.snapshots(accounts), task) }
         }
 
         private struct AuditTask: Sendable {

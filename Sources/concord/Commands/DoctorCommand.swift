@@ -88,6 +88,11 @@ struct DoctorCommand: ReportingCommand {
                 )
             ]
         }
+        if let database = configuration.database, let replica = database.replica {
+            findings += await DoctorCheck.run([
+                DoctorCheck("replica") { [try await DatabaseChecks.replica(replica, of: database.postgres)] }
+            ])
+        }
         (postgres.readConnections, postgres.writeConnections, postgres.leasedConnections) = (2, 1, 1)
         let client = postgres
         // Longer than each of its checks, which run at once.

@@ -4,6 +4,7 @@ import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import IdentityProviders
+import Postgres
 import Synchronization
 
 /// `concord policy`: shows, simulates and applies policies.
@@ -42,6 +43,8 @@ extension PolicyCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
         @OptionGroup var reading: SnapshotOptions
+
+        @OptionGroup var replica: ReplicaOptions
 
         @OptionGroup var cursor: CursorOption
 
@@ -104,16 +107,17 @@ extension PolicyCommand {
             switch present.after(proposed.proposal) {
             case .failure(let unregistered): throw proposed.mistakes(about: unregistered.all)
             case .success(let next):
-                try await namingDatabase(postgres) { try await simulate(present, next, configuration) }
+                let accounts = try await replica.database(of: configuration.database)
+                try await namingDatabase(accounts) { try await simulate(present, next, configuration, accounts) }
             }
         }
 
         private func simulate(
             _ present: PolicyState,
             _ next: PolicyState,
-            _ configuration: AuditConfiguration
+            _ configuration: AuditConfiguration,
+            _ postgres: PostgresConfiguration
         ) async throws {
-            let postgres = configuration.database.postgres
             let registry = configuration.providerRegistry
             let name = "concord policy"
             let snapshots = reading.snapshots(postgres, applicationName: name)

@@ -45,7 +45,11 @@ struct ServeCommand: ReportingCommand {
             listen: configuration.listen,
             limits: configuration.limits,
             purge: configuration.purge,
-            database: Composition.Database(prepare: { configuration.database.postgres }, release: {}),
+            database: Composition.Database(
+                prepare: { configuration.database.postgres },
+                release: {},
+                replica: configuration.database.replica
+            ),
             sealer: sealer,
             algorithm: configuration.tokens.signingAlgorithm.algorithm,
             mode: Composition.Mode(

@@ -4,6 +4,14 @@ import Postgres
 struct DatabaseConfiguration: Sendable {
     /// The configuration for `PostgresClient` and `Migrator`. Its description shows no password.
     let postgres: PostgresConfiguration
+    /// The standby for reads that may be old; `nil` if there is none.
+    var replica: Replica?
+
+    struct Replica: Sendable {
+        let postgres: PostgresConfiguration
+        /// The bound on the age of its data.
+        let ageMax: Duration
+    }
 }
 
 extension DatabaseConfiguration {
@@ -12,7 +20,7 @@ extension DatabaseConfiguration {
         idleTimeoutKey.entry,
         queueLengthMaxKey.entry, queueWaitTimeoutKey.entry, readStatementTimeoutKey.entry,
         writeStatementTimeoutKey.entry, lockTimeoutKey.entry, connectTimeoutKey.entry, statementModeKey.entry,
-        sessionSettingsKey.entry,
+        sessionSettingsKey.entry, replicaURLKey.entry, replicaStalenessMaxKey.entry,
     ]
 
     /// The mode in which statements are prepared.
@@ -105,6 +113,19 @@ extension DatabaseConfiguration {
         default: SessionSettings.connection,
         "`transaction` for PgBouncer in transaction mode: sends time limits with each transaction"
     )
+    private static let replicaURLKey = ConfigurationKey(
+        optional: "database.replica_url",
+        .connectionString,
+        secrecy: .hidesPassword,
+        "Connection string of a standby that answers account lists, audits, exports and simulations"
+    )
+    private static let replicaStalenessMaxKey = ConfigurationKey(
+        "database.replica_staleness_max",
+        .duration(milliseconds: 5000...3_600_000),
+        default: .seconds(10),
+        "Age of the standby's data above which the primary answers instead"
+    )
+
     /// A connection string of libpq with all secrets replaced, for logs.
     static func withoutPassword(_ connectionString: String) -> String {
         let form = ConfigurationForm.connectionString
@@ -117,9 +138,13 @@ extension DatabaseConfiguration {
         if url == nil { reader.requires(urlKey) }
         // Continues without a URL, so that the same run reports mistakes in other keys.
         let settings = Settings(&reader, preferring: { value, _ in value })
+        let replicaURL = reader.value(replicaURLKey)
+        let replicaAgeMax = reader.value(replicaStalenessMaxKey)
         guard var postgres = url else { return nil }
         settings.apply(to: &postgres)
-        return Self(postgres: postgres)
+        guard var replica = replicaURL else { return Self(postgres: postgres) }
+        settings.apply(to: &replica)
+        return Self(postgres: postgres, replica: Replica(postgres: replica, ageMax: replicaAgeMax))
     }
 
     /// Reads the settings for the database of a development server. Timeouts that are not set are long, because a

@@ -129,19 +129,71 @@ struct DatabaseChecks: Sendable {
         )
     }
 
+    /// Compares the standby with the primary, until it has caught up or half of the time for a check is over.
+    static func replica(
+        _ replica: DatabaseConfiguration.Replica,
+        of primary: PostgresConfiguration
+    ) async throws -> Diagnosis {
+        let place = replica.postgres.place ?? "the replica"
+        let target = try await ServerPosition.read(primary)
+        let deadline = ContinuousClock.now + DoctorCheck.timeout / 2
+        while true {
+            let own: ServerPosition
+            do {
+                own = try await ServerPosition.read(replica.postgres)
+            } catch let error as PostgresError {
+                return .failure("replica", "\(DatabaseFailure(error, at: place))")
+            }
+            let current = try await ServerPosition.read(primary)
+            if let finding = Self.replica(own, of: target, now: current, at: place) { return finding }
+            guard ContinuousClock.now < deadline else {
+                return .warning(
+                    "replica",
+                    "\(place) is \(grouped(target.position - own.position)) bytes behind",
+                    "Check its replication: pg_stat_replication on the primary, pg_stat_wal_receiver on the standby"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// The finding about a standby at `own`: `nil` if it has not replayed `target` yet. The primary was at `current`
+    /// afterwards.
+    static func replica(
+        _ own: ServerPosition,
+        of target: ServerPosition,
+        now current: ServerPosition,
+        at place: String
+    ) -> Diagnosis? {
+        let problem = own.problem(asStandbyOf: target) ?? (own.position > current.position ? .diverged : nil)
+        if let problem {
+            return .failure("replica", "\(problem)", "Name a streaming standby of the primary in database.replica_url")
+        }
+        return own.position >= target.position ? .ok("replica", "\(place) has caught up with the primary") : nil
+    }
+
     private func connections(_ facts: ServerFacts) -> Diagnosis {
         Self.connections(
             facts.connectionLimit < 0 ? facts.connectionsMax : min(facts.connectionsMax, facts.connectionLimit),
             open: facts.connectionsOpen,
+            hosts: facts.hostsOfConcord,
             ofServer: Int64(postgres.readConnections + postgres.writeConnections + postgres.leasedConnections)
         )
     }
 
-    static func connections(_ max: Int64, open: Int64, ofServer server: Int64) -> Diagnosis {
-        let needed = server + Int64(connectionsOfCommand)
-        let found = "a server opens \(server), an audit \(connectionsOfCommand); \(open) of \(max) are open"
+    /// - `hosts`: hosts with servers. Each may open as many connections as this machine's server.
+    static func connections(
+        _ max: Int64,
+        open: Int64,
+        hosts: Int64,
+        ofServer server: Int64
+    ) -> Diagnosis {
+        let hosts = Swift.max(1, hosts)
+        let command = Int64(connectionsOfCommand)
+        let found = "\(hosts) × \(server) for servers, \(command) for an audit; \(open) of \(max) open"
         let remedy = "Raise max_connections of PostgreSQL, or lower database.read_connections and write_connections"
-        if needed > max { return .failure("connections", found, remedy) }
-        return needed + open > max ? .warning("connections", found, remedy) : .ok("connections", found)
+        if server + command > max { return .failure("connections", found, remedy) }
+        return server + command + open > max || hosts * server + command > max
+            ? .warning("connections", found, remedy) : .ok("connections", found)
     }
 }

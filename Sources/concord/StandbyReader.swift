@@ -1,0 +1,52 @@
+import AccountLinking
+import AccountStore
+import Metrics
+import Postgres
+
+/// The standby of a server, and the client that reads from it.
+struct StandbyReader: Sendable {
+    let client: PostgresClient
+    let replica: Replica
+
+    init(_ configuration: DatabaseConfiguration.Replica, _ metrics: ReplicaMetrics) {
+        client = PostgresClient(configuration: configuration.forReading)
+        replica = Replica(client: client, ageMax: configuration.ageMax) { metrics.answered($0) }
+    }
+}
+
+extension DatabaseConfiguration.Replica {
+    /// Few connections for writes: nothing writes there.
+    var forReading: PostgresConfiguration {
+        var postgres = postgres
+        postgres.writeConnections = 1
+        postgres.leasedConnections = 1
+        return postgres
+    }
+}
+
+/// The use of the replica.
+struct ReplicaMetrics: Sendable {
+    static let reads = "concord_replica_reads_total"
+    static let currentUntil = "concord_replica_time_seconds"
+
+    private let counters: [Replica.Server: Counter]
+    private let time: Meter
+
+    init(_ factory: any MetricsFactory) {
+        counters = Dictionary(
+            uniqueKeysWithValues: Replica.Server.allCases.map { server in
+                (server, Counter(label: Self.reads, dimensions: [("server", server.rawValue)], factory: factory))
+            }
+        )
+        time = Meter(label: Self.currentUntil, factory: factory)
+    }
+
+    func answered(_ server: Replica.Server) {
+        counters[server]?.increment()
+    }
+
+    /// Records that the replica has everything that the primary had at `now` minus `age`.
+    func isCurrent(until now: Timestamp, minus age: Duration) {
+        time.set(now.secondsSinceEpoch - age.components.seconds)
+    }
+}
