@@ -141,7 +141,7 @@ struct ReplicaTests {
             #expect(try await scene.count() == 1)
             #expect(scene.answers.last == .replica)
 
-            try await scene.standby.execute("SELECT pg_wal_replay_pause()")
+            try await scene.standby.pause()
             _ = try await scene.count(afterCreating: true)
             try await scene.compare(until: false)
             #expect(try await scene.count() == 2)
@@ -178,7 +178,7 @@ struct ReplicaTests {
     @Test func `a lookup of one account never reads from the replica`() async throws {
         try await with(ageMax: .seconds(600)) { scene in
             try await scene.compare(until: true)
-            try await scene.standby.execute("SELECT pg_wal_replay_pause()")
+            try await scene.standby.pause()
             let write = AccountWrite(previous: nil, user: .blank(), event: event(.userCreated))
             #expect(try await scene.store.apply(write) == .applied)
             let id = write.user.id

@@ -20,9 +20,14 @@ package struct Standby: Sendable {
     package static func with(_ body: (Standby) async throws -> Void) async throws {
         // Short, because a socket's path has at most 107 bytes.
         let folder = "/tmp/concord-standby-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var settings = ClusterSettings.disposable
-        settings.additional = ["wal_level": "replica", "max_wal_senders": "4", "hot_standby": "on"]
+        settings.additional = [
+            "wal_level": "replica", "max_wal_senders": "4",
+            // The standby is compared by what is flushed.
+            "synchronous_commit": "on",
+        ]
         let cluster = PostgresCluster(dataDirectory: folder + "/primary", settings: settings)
         let connection = try await cluster.start()
         do {
@@ -47,6 +52,15 @@ package struct Standby: Sendable {
     /// Stops the standby as a crash would.
     package func stop() throws {
         try run("pg_ctl", ["-D", folder + "/standby/data", "-w", "-m", "immediate", "stop"])
+    }
+
+    /// Pauses the replay of changes. Returns once nothing more is replayed.
+    package func pause() async throws {
+        try await execute("SELECT pg_wal_replay_pause()")
+        let state: Query<String> = "SELECT pg_get_wal_replay_pause_state()"
+        while try await PostgresConnection.withConnection(try configuration, { try $0.query(state) }) != ["paused"] {
+            try await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// Runs statements on the standby.

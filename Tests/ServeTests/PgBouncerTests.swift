@@ -58,12 +58,14 @@ struct PgBouncerTests {
         }
     }
 
-    @Test func `concord doctor finds the session settings that a pooler ignores`() async throws {
+    /// Older versions mix up the named statements that this needs.
+    @Test(.enabled(if: PgBouncer.supportsNamedStatements))
+    func `concord doctor finds the session settings that a pooler ignores`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await PgBouncer.run(before: database, ignoresOptions: true) { pooler in
                 let behind = TestDatabase(configuration: database.configuration, url: pooler.url)
-                let without = try await Self.sessionSettings(behind, ["CONCORD_DATABASE_STATEMENT_MODE": "named"])
+                let without = try await Self.sessionSettings(behind, [:])
                 #expect(without == "failure")
                 #expect(try await Self.sessionSettings(behind, PgBouncer.settings) == "ok")
             }
@@ -89,7 +91,10 @@ struct PgBouncerTests {
             try await PgBouncer.run(before: database) { pooler in
                 let behind = TestDatabase(configuration: database.configuration, url: pooler.url)
                 let settings = Self.variables(PgBouncer.settings)
-                for arguments in [["project", "show"], ["audit", "run"], ["account", "export", "--format", "ndjson", "--quiet"]] {
+                for arguments in [
+                    ["project", "show"], ["audit", "run", "--fail-on", "never"],
+                    ["account", "export", "--format", "ndjson", "--quiet"],
+                ] {
                     let ending = try await ConcordCommand.run(arguments, behind, settings)
                     #expect(ending.status == .exited(0), "\(arguments): \(ending.error)")
                 }
