@@ -48,6 +48,15 @@ struct DatabaseTransportTests {
             #expect(transport == row.transport, "\(row.url) \(row.environment)")
             #expect((transport.warning == nil) == (transport == .verified))
         }
+        let database = DatabaseConfiguration(
+            postgres: try PostgresConfiguration(connectionString: "postgresql:///d"),
+            replica: DatabaseConfiguration.Replica(
+                postgres: try PostgresConfiguration(connectionString: "postgresql://u@db.example.com/d"),
+                ageMax: .seconds(10)
+            )
+        )
+        let warnings = database.transportWarnings(environment: [:])
+        #expect(warnings.count == 1 && warnings[0].contains("in database.replica_url"), "\(warnings)")
         #expect(DatabaseTransport.unverified(sslmode: "require").warning?.contains("sslmode=require") == true)
     }
 }

@@ -65,11 +65,10 @@ extension ConfigCommand {
         func perform() async throws {
             let sources = try options.sources()
             let configuration = try ServeConfiguration(sources)
-            let transport = DatabaseTransport(
-                configuration.database.postgres,
-                environment: ProcessInfo.processInfo.environment
-            )
-            if let warning = transport.warning { complain("warning: \(warning)") }
+            let environment = ProcessInfo.processInfo.environment
+            for warning in configuration.database.transportWarnings(environment: environment) {
+                complain("warning: \(warning)")
+            }
             try say("the configuration is complete")
             if !offline { await warnOfProject(try AuditConfiguration(sources)) }
         }

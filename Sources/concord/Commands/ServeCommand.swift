@@ -32,11 +32,10 @@ struct ServeCommand: ReportingCommand {
         defer { logWriter.close() }
         let logger = makeLogger(configuration.log, to: logWriter)
         if let keyLogWarning { logger.warning("\(keyLogWarning)") }
-        let transport = DatabaseTransport(
-            configuration.database.postgres,
-            environment: ProcessInfo.processInfo.environment
-        )
-        if let warning = transport.warning { logger.warning("\(warning)") }
+        let environment = ProcessInfo.processInfo.environment
+        for warning in configuration.database.transportWarnings(environment: environment) {
+            logger.warning("\(warning)")
+        }
         let sealer = try Sealer(configuration.keys)
         let telemetry = configuration.telemetry.map { Telemetry($0, configuration.providers) }
         let spans = telemetry?.spans ?? .off

@@ -36,19 +36,32 @@ enum DatabaseTransport: Sendable, Hashable {
     }
 
     /// The problem and the next step; `nil` if there is none.
-    var warning: String? {
+    var warning: String? { warning(of: "database.url") }
+
+    /// `setting`: the name of the setting with the connection string.
+    func warning(of setting: String) -> String? {
         switch self {
         case .verified: nil
         case .unnamedServer:
             """
             PostgreSQL is reached over a network with sslmode=verify-ca, which accepts any server with a certificate of that \
-            authority; set sslmode=verify-full in database.url to check its name too
+            authority; set sslmode=verify-full in \(setting) to check its name too
             """
         case .unverified(let mode):
             """
             PostgreSQL is reached over a network with sslmode=\(mode), which verifies no certificate: an attacker in between can \
-            read and change everything; set sslmode=verify-full and sslrootcert in database.url
+            read and change everything; set sslmode=verify-full and sslrootcert in \(setting)
             """
+        }
+    }
+}
+
+extension DatabaseConfiguration {
+    /// The problems of the connections to the primary and to the standby.
+    func transportWarnings(environment: [String: String]) -> [String] {
+        let servers = [("database.url", postgres)] + (replica.map { [("database.replica_url", $0.postgres)] } ?? [])
+        return servers.compactMap { setting, postgres in
+            DatabaseTransport(postgres, environment: environment).warning(of: setting)
         }
     }
 }
