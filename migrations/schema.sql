@@ -10,6 +10,35 @@ CREATE TABLE public.account_events (
     decisions jsonb,
     CONSTRAINT account_events_decisions_check CHECK ((jsonb_typeof(decisions) = 'array'::text)),
     CONSTRAINT account_events_decisions_have_policy CHECK (((decisions IS NULL) OR (policy_version IS NOT NULL)))
+)
+PARTITION BY RANGE (event_id);
+
+CREATE TABLE public.account_events_default (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    event_id uuid NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    details jsonb,
+    policy_version bigint,
+    decisions jsonb,
+    CONSTRAINT account_events_decisions_check CHECK ((jsonb_typeof(decisions) = 'array'::text)),
+    CONSTRAINT account_events_decisions_have_policy CHECK (((decisions IS NULL) OR (policy_version IS NOT NULL)))
+);
+
+CREATE TABLE public.account_events_past (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    event_id uuid NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    details jsonb,
+    policy_version bigint,
+    decisions jsonb,
+    CONSTRAINT account_events_decisions_check CHECK ((jsonb_typeof(decisions) = 'array'::text)),
+    CONSTRAINT account_events_decisions_have_policy CHECK (((decisions IS NULL) OR (policy_version IS NOT NULL)))
 );
 
 CREATE TABLE public.account_journal (
@@ -703,8 +732,18 @@ ALTER TABLE public.webhook_messages ALTER COLUMN "position" ADD GENERATED ALWAYS
     CACHE 1
 );
 
+ALTER TABLE ONLY public.account_events ATTACH PARTITION public.account_events_default DEFAULT;
+
+ALTER TABLE ONLY public.account_events ATTACH PARTITION public.account_events_past FOR VALUES FROM (MINVALUE) TO ('019b76da-a800-0000-0000-000000000000');
+
 ALTER TABLE ONLY public.account_events
     ADD CONSTRAINT account_events_pkey PRIMARY KEY (tenant_id, user_id, event_id);
+
+ALTER TABLE ONLY public.account_events_default
+    ADD CONSTRAINT account_events_default_pkey PRIMARY KEY (tenant_id, user_id, event_id);
+
+ALTER TABLE ONLY public.account_events_past
+    ADD CONSTRAINT account_events_past_pkey PRIMARY KEY (tenant_id, user_id, event_id);
 
 ALTER TABLE ONLY public.account_journal
     ADD CONSTRAINT account_journal_pkey PRIMARY KEY (tenant_id, change_id, step, table_name, row_key);
@@ -841,7 +880,11 @@ ALTER TABLE ONLY public.webhook_messages
 ALTER TABLE ONLY public.webhook_messages
     ADD CONSTRAINT webhook_messages_pkey PRIMARY KEY ("position");
 
-CREATE INDEX account_events_by_id ON public.account_events USING btree (event_id);
+CREATE INDEX account_events_by_id ON ONLY public.account_events USING btree (event_id);
+
+CREATE INDEX account_events_default_event_id_idx ON public.account_events_default USING btree (event_id);
+
+CREATE INDEX account_events_past_by_id ON public.account_events_past USING btree (event_id);
 
 CREATE INDEX account_journal_by_end ON public.account_journal USING btree (kept_until);
 
@@ -938,6 +981,14 @@ CREATE INDEX webhook_messages_failed ON public.webhook_messages USING btree (end
 CREATE INDEX webhook_messages_of_merge ON public.webhook_messages USING btree (merge_id) WHERE (merge_id IS NOT NULL);
 
 CREATE INDEX webhook_messages_waiting ON public.webhook_messages USING btree (endpoint_id, tenant_id, user_id, "position") WHERE (state = 'pending'::text);
+
+ALTER INDEX public.account_events_by_id ATTACH PARTITION public.account_events_default_event_id_idx;
+
+ALTER INDEX public.account_events_pkey ATTACH PARTITION public.account_events_default_pkey;
+
+ALTER INDEX public.account_events_by_id ATTACH PARTITION public.account_events_past_by_id;
+
+ALTER INDEX public.account_events_pkey ATTACH PARTITION public.account_events_past_pkey;
 
 ALTER TABLE ONLY public.audit_steps
     ADD CONSTRAINT audit_steps_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.audit_plans(plan_id) ON DELETE CASCADE;

@@ -41,8 +41,11 @@ extension AccountStore {
         case usedIDTokens
         /// Aborted or undone merges. A completed merge stays forever, because it answers for a uid.
         case merges
-        /// Events past their retention. Their webhooks have separate rows.
+        /// Events past their retention, from before the first month. Months are dropped as a whole
+        /// (`maintainEventPartitions`). Webhooks of events have separate rows.
         case events
+        /// Events past their retention whose month has no partition.
+        case eventsOutsideMonths
         /// Changes that can no longer be undone.
         case journal
         /// Applied steps of audit plans that can no longer be undone, and plans without steps.
@@ -72,6 +75,7 @@ extension AccountStore {
             case .storedResponses: ended("kept_answers", key: "tenant_id, user_id, key_digest", by: "expires_at")
             case .quarantinedMethods: ended("quarantined_methods", key: "tenant_id, user_id, method", by: "expires_at")
             case .events: AccountEventRow.deleteOld(before: cutoff, rowsMax: rowsMax)
+            case .eventsOutsideMonths: AccountEventRow.deleteOldOutsideMonths(before: cutoff, rowsMax: rowsMax)
             case .auditSteps: ended("audit_steps", key: "plan_id, step", by: "kept_until")
             case .auditPlans: AuditPlanRow.deleteOld(before: cutoff, rowsMax: rowsMax)
             case .providerFlows: ended("provider_flows", key: "tenant_id, state_digest", by: "expires_at")

@@ -577,6 +577,12 @@ static const unsigned char file190[] = {
 static const unsigned char file191[] = {
 #embed "../../migrations/0045_conflict_returns.up.sql"
 };
+static const unsigned char file192[] = {
+#embed "../../migrations/0046_event_months.down.sql"
+};
+static const unsigned char file193[] = {
+#embed "../../migrations/0046_event_months.up.sql"
+};
 
 static const CEmbeddedFile files[] = {
     {"Sources/AccountAPI/OpenAPI/openapi.json", file0, sizeof file0},
@@ -771,6 +777,8 @@ static const CEmbeddedFile files[] = {
     {"migrations/0044_project_images.up.sql", file189, sizeof file189},
     {"migrations/0045_conflict_returns.down.sql", file190, sizeof file190},
     {"migrations/0045_conflict_returns.up.sql", file191, sizeof file191},
+    {"migrations/0046_event_months.down.sql", file192, sizeof file192},
+    {"migrations/0046_event_months.up.sql", file193, sizeof file193},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }

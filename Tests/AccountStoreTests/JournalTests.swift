@@ -370,7 +370,8 @@ struct JournalTests {
         // used ID tokens (they expire within a day), counts of refused sign-ins, and ways back, which end with their
         // conflicts.
         let others = [
-            "account_events", "audit_steps", "conflict_returns", "phone_verifications", "sign_in_refusals",
+            "account_events", "account_events_default", "account_events_past", "audit_steps", "conflict_returns",
+            "phone_verifications", "sign_in_refusals",
             "used_id_tokens", "webhook_messages",
         ]
         #expect(Set(names) == Set(Self.tables + others))

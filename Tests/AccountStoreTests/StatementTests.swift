@@ -282,6 +282,11 @@ private let statementsOfDecisions: [Statement] = {
             sql: AccountEventRow.deleteOld(before: origin, rowsMax: 10),
             isHot: false
         ),
+        Statement(
+            name: "AccountEventRow.deleteOldOutsideMonths",
+            sql: AccountEventRow.deleteOldOutsideMonths(before: origin, rowsMax: 10),
+            isHot: false
+        ),
         Statement(name: "AccountEventRow.insert", sql: AccountEventRow.insert(event, of: fixed, tenant: tenant)),
         Statement(
             name: "AccountEventRow.withID",
@@ -1343,15 +1348,26 @@ struct PlanTests {
         try await database.execute(
             """
             INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
-                SELECT 'old-' || n, gen_random_uuid(), now(), 'user-created', 'P11' FROM generate_series(1, 5000) AS n;
+                SELECT 'old-' || n, (id || lpad(n::text, 12, '0'))::uuid, now(), 'user-created', 'P11'
+                FROM generate_series(1, 5000) AS n, unnest(ARRAY[\(Self.pastID), \(Self.outsideID)]) AS id;
             ANALYZE account_events
             """
         )
-        let statement = AccountEventRow.deleteOld(before: origin, rowsMax: 10)
-        let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
-        #expect(plan.contains { $0.contains("Index Scan using account_events_by_id") }, "\(plan)")
-        #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
+        for (statement, index) in [
+            (AccountEventRow.deleteOld(before: origin, rowsMax: 10), "account_events_past_by_id"),
+            (
+                AccountEventRow.deleteOldOutsideMonths(before: origin, rowsMax: 10),
+                "account_events_default_event_id_idx"
+            ),
+        ] {
+            let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
+            #expect(plan.contains { $0.contains("Index Scan using \(index)") }, "\(plan)")
+            #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
+        }
     }
+
+    /// The beginning of an event's id, as a literal: before the first month, and after every month.
+    private static let (pastID, outsideID) = ("'00000000-0000-7000-8000-'", "'ffffffff-0000-7000-8000-'")
 
     private static let thousandUsers = """
         INSERT INTO users (user_id, session_epoch, email, valid_since, created_at)
@@ -1369,7 +1385,8 @@ struct PlanTests {
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), sha256(n::text::bytea), n, now(), 'password'
             FROM generate_series(1, 1000) AS n;
         INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
-            SELECT 'user-' || n, gen_random_uuid(), now(), 'user-created', 'P11' FROM generate_series(1, 1000) AS n;
+            SELECT 'user-' || n, (id || lpad(n::text, 12, '0'))::uuid, now(), 'user-created', 'P11'
+            FROM generate_series(1, 1000) AS n, unnest(ARRAY[\(pastID), \(outsideID)]) AS id;
         INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest, token_digests,
                 sealed_credential, opened_at, expires_at)
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'open', 'credential-already-in-use', 'google.com',

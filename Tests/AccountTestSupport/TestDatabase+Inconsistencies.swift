@@ -174,6 +174,7 @@ extension TestDatabase {
                 query_to_xml(format('SELECT count(*) AS n FROM %I', table_name), false, true, '')))[1]::text
             FROM information_schema.tables
             WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+                AND NOT (SELECT relispartition FROM pg_class WHERE oid = format('public.%I', table_name)::regclass)
             """
         )
         return Dictionary(

@@ -59,8 +59,13 @@ extension AccountStore.Purgeable {
         case .merges: ("merges that were aborted or undone", "`purge.keep` after that; committed merges stay")
         case .events:
             (
-                "events of accounts, with the records of decisions",
+                "events of accounts, with the records of decisions, from before the first month",
                 "`concord.decisionRetentionDays` after they happened, 400 days unless the project says otherwise; 0: never"
+            )
+        case .eventsOutsideMonths:
+            (
+                "events of later months: a month is dropped as a whole",
+                "the same after the end of the month; if the month has no partition, after they happened"
             )
         case .journal:
             (

@@ -16,6 +16,8 @@ package struct Purge: Sendable {
     package struct Report: Sendable, Hashable {
         package var rows: [AccountStore.Purgeable: Int] = [:]
         package var sessions = 0
+        /// Partitions of events.
+        package var months = AccountStore.EventMonthChanges()
         /// Measured before the first deletion.
         package let clocks: ClockComparison
 
@@ -94,6 +96,8 @@ package struct Purge: Sendable {
             place = next
             if next == .beginning { break }
         }
+        // A month is dropped once all its events are past the retention.
+        report.months = try await store.maintainEventPartitions(now: now, keepSince: cutoff(of: .events, at: now))
         return report
     }
 
@@ -133,7 +137,7 @@ package struct Purge: Sendable {
             .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
             now
         case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)
-        case .events: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
+        case .events, .eventsOutsideMonths: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
         }
     }
 }

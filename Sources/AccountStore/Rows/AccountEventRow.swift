@@ -121,10 +121,20 @@ struct AccountEventRow {
         """
     }
 
+    /// Deletes old events from before the first month. Months are dropped as a whole (`EventMonth`).
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        deleteOld("account_events_past", before: cutoff, rowsMax: rowsMax)
+    }
+
+    /// Deletes old events of months without partition.
+    static func deleteOldOutsideMonths(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        deleteOld("account_events_default", before: cutoff, rowsMax: rowsMax)
+    }
+
+    private static func deleteOld(_ partition: SQL, before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM account_events WHERE (tenant_id, user_id, event_id) IN (
-            SELECT tenant_id, user_id, event_id FROM account_events
+        DELETE FROM \(partition) WHERE (tenant_id, user_id, event_id) IN (
+            SELECT tenant_id, user_id, event_id FROM \(partition)
             WHERE event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff)
             ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
         )

@@ -1,0 +1,244 @@
+package import AccountLinking
+package import Postgres
+
+/// A calendar month in UTC. One partition of `account_events` stores its events.
+package struct EventMonth: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Months since January of the year 0.
+    private let number: Int64
+
+    private init(number: Int64) {
+        self.number = number
+    }
+
+    package init(containing instant: Timestamp) {
+        let averageSeconds: Int64 = 2_629_746
+        var number = 1970 * 12 + instant.secondsSinceEpoch / averageSeconds
+        while EventMonth(number: number).start > instant { number -= 1 }
+        while EventMonth(number: number + 1).start <= instant { number += 1 }
+        self.init(number: number)
+    }
+
+    package var start: Timestamp {
+        // The proleptic Gregorian calendar, in years that begin in March, so that the leap day is the last one.
+        let (year, month) = (number / 12, number % 12)
+        let shifted = month < 2 ? year - 1 : year
+        let era = shifted / 400
+        let yearOfEra = shifted % 400
+        let dayOfYear = (153 * (month < 2 ? month + 10 : month - 2) + 2) / 5
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        return Timestamp(secondsSinceEpoch: days * 86_400)
+    }
+
+    /// The first instant after the month.
+    package var end: Timestamp { advanced(by: 1).start }
+
+    package func advanced(by months: Int64) -> EventMonth { EventMonth(number: number + months) }
+
+    /// The month in ISO 8601, such as `2026-12`.
+    package var description: String { "\(Self.digits(number / 12, 4))-\(Self.digits(number % 12 + 1, 2))" }
+
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+
+    private static func digits(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+
+    /// The partition's name, such as `account_events_2026_12`.
+    fileprivate var table: String {
+        "account_events_\(Self.digits(number / 12, 4))_\(Self.digits(number % 12 + 1, 2))"
+    }
+
+    fileprivate var bounds: EventPartition.Bounds {
+        EventPartition.Bounds(
+            from: Self.text(of: AccountEvent.ID(firstAt: start)),
+            to: Self.text(of: AccountEvent.ID(firstAt: end))
+        )
+    }
+
+    /// Inverse of `table`.
+    fileprivate init?(table: String) {
+        let parts = table.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 4, let year = Int64(parts[2]), let month = Int64(parts[3]), (1...12).contains(month)
+        else { return nil }
+        self.init(number: year * 12 + month - 1)
+        guard self.table == table else { return nil }
+    }
+
+    private static func text(of id: AccountEvent.ID) -> String {
+        func hexadecimal(_ number: UInt64, _ width: Int) -> String {
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+        }
+        let (time, rest) = (hexadecimal(id.high >> 32, 8), hexadecimal(id.high & 0xFFFF_FFFF, 8))
+        return "\(time)-\(rest.prefix(4))-\(rest.suffix(4))-0000-000000000000"
+    }
+}
+
+/// A partition of `account_events`.
+struct EventPartition: RowDecodable {
+    /// Ids in lower-case text, whose order is that of the ids. `to` is not included.
+    struct Bounds: Hashable {
+        let from: String
+        let to: String
+
+        func overlaps(_ other: Bounds) -> Bool { from < other.to && other.from < to }
+    }
+
+    let name: String
+    /// `nil` for the default partition.
+    let bounds: Bounds?
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        name = try row.next()
+        bounds = Bounds(expression: try row.next())
+    }
+
+    /// The month whose events are exactly those of this partition; `nil` for any other partition.
+    var month: EventMonth? {
+        EventMonth(table: name).flatMap { $0.bounds == bounds ? $0 : nil }
+    }
+
+    static let all: Query<EventPartition> = """
+        SELECT c.relname::text, pg_get_expr(c.relpartbound, c.oid)
+        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+        WHERE i.inhparent = '\(table: "account_events")'::regclass ORDER BY c.relname
+        """
+
+    /// The events of a month in the default partition, at most `countMax`.
+    static func countOutside(_ month: EventMonth, countMax: Int64) -> Query<Int64> {
+        """
+        SELECT count(*) FROM (
+            SELECT 1 FROM \(table: "account_events_default")
+            WHERE event_id >= \(AccountEvent.ID(firstAt: month.start)) AND event_id < \(AccountEvent.ID(firstAt: month.end))
+            LIMIT \(countMax)
+        ) AS found
+        """
+    }
+}
+
+extension EventPartition.Bounds {
+    /// Parses `FOR VALUES FROM ('…') TO ('…')`, as PostgreSQL prints it; `nil` for `DEFAULT`.
+    init?(expression: String) {
+        let prefix = "FOR VALUES FROM ("
+        guard expression.hasPrefix(prefix), expression.hasSuffix(")") else { return nil }
+        let bounds = expression.dropFirst(prefix.count).dropLast().split(separator: ") TO (")
+        guard bounds.count == 2 else { return nil }
+        func id(_ text: Substring) -> String { text.filter { $0 != "'" } }
+        from = bounds[0] == "MINVALUE" ? "" : id(bounds[0])
+        // Greater than every id.
+        to = bounds[1] == "MAXVALUE" ? "g" : id(bounds[1])
+    }
+}
+
+extension AccountStore {
+    /// The result of `maintainEventPartitions`.
+    package struct EventMonthChanges: Sendable, Hashable {
+        package var created: [EventMonth] = []
+        package var dropped: [EventMonth] = []
+        /// Months that could not be created or dropped: another transaction held a lock, the default partition holds too
+        /// many of their events, or the role of the server does not own the table. The next run tries again.
+        package var postponed: [EventMonth] = []
+
+        package init() {}
+    }
+
+    /// Number of months that exist ahead of the current one.
+    package static let eventMonthsAhead: Int64 = 2
+    /// Sign-ins wait at most this long behind a change of partitions that waits for its lock.
+    private static let eventLockWait = "250ms"
+    /// Most events that are moved from the default partition when their month is created.
+    private static let movedEventsMax: Int64 = 10_000
+
+    /// Creates the partitions of the current month and of the next ones, and drops the months that ended before
+    /// `keepSince`.
+    ///
+    /// If several servers do so at once, one succeeds and the others find the result. A change takes an exclusive lock
+    /// for an instant. If it does not get it at once, as while a backup reads the table, it is postponed.
+    ///
+    /// - `keepSince`: the beginning of the retention; `nil` drops no month.
+    /// - Throws: a database error, after all other months were tried.
+    package func maintainEventPartitions(
+        now: Timestamp,
+        keepSince: Timestamp?
+    ) async throws(PostgresError) -> EventMonthChanges {
+        let partitions = try await client.read(EventPartition.all)
+        var changes = EventMonthChanges()
+        var failure: PostgresError?
+        let current = EventMonth(containing: now)
+        for month in (0...Self.eventMonthsAhead).map(current.advanced)
+        where !partitions.contains(where: { $0.bounds?.overlaps(month.bounds) ?? false }) {
+            do throws(PostgresError) {
+                if try await create(month) { changes.created.append(month) }
+            } catch  where error.postponesPartition {
+                changes.postponed.append(month)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        for month in partitions.compactMap(\.month) where keepSince.map({ month.end <= $0 }) ?? false {
+            do throws(PostgresError) {
+                try await client.transaction("event-month-drop") { tx throws(PostgresError) in
+                    try tx.execute(
+                        script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'; DROP TABLE IF EXISTS \(month.table)"
+                    )
+                }
+                changes.dropped.append(month)
+            } catch  where error.postponesPartition {
+                changes.postponed.append(month)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return changes
+    }
+
+    /// Creates the partition of a month, with the events that the default partition caught.
+    /// - Returns: `false` if another server was faster.
+    private func create(_ month: EventMonth) async throws(PostgresError) -> Bool {
+        let caught =
+            try await client.read(EventPartition.countOutside(month, countMax: Self.movedEventsMax + 1)).first ?? 0
+        if caught > Self.movedEventsMax {
+            throw PostgresError(.server(.lockNotAvailable), "the default partition is full")
+        }
+        let (table, bounds) = (month.table, month.bounds)
+        let range = "event_id >= '\(bounds.from)' AND event_id < '\(bounds.to)'"
+        // The first lock stands against another server, the second against events that arrive meanwhile. Requests need
+        // the default partition only for a month without partition.
+        var script = """
+            SET LOCAL lock_timeout = '\(Self.eventLockWait)';
+            LOCK TABLE ONLY account_events IN SHARE UPDATE EXCLUSIVE MODE;
+            LOCK TABLE account_events_default IN ACCESS EXCLUSIVE MODE;
+            CREATE TABLE \(table) (LIKE account_events INCLUDING ALL);
+            """
+        if caught > 0 {
+            script += """
+                INSERT INTO \(table) SELECT * FROM account_events_default WHERE \(range);
+                DELETE FROM account_events_default WHERE \(range);
+                """
+        }
+        script += """
+            ALTER TABLE account_events ATTACH PARTITION \(table) FOR VALUES FROM ('\(bounds.from)') TO ('\(bounds.to)');
+            """
+        do throws(PostgresError) {
+            try await client.transaction("event-month-create") { [script] tx throws(PostgresError) in
+                try tx.execute(script: script)
+            }
+            return true
+        } catch  where error.sqlState == .duplicateTable || error.sqlState == .uniqueViolation {
+            return false
+        }
+    }
+}
+
+extension PostgresError {
+    /// True if a change of partitions is postponed: another transaction holds a lock or stored an event of the month, or
+    /// the role does not own the table. The default partition takes the events meanwhile.
+    fileprivate var postponesPartition: Bool {
+        let states: [SQLState] = [
+            .lockNotAvailable, .queryCanceled, .deadlockDetected, .checkViolation, .insufficientPrivilege,
+        ]
+        return sqlState.map(states.contains) ?? false
+    }
+}
