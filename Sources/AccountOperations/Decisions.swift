@@ -46,6 +46,8 @@ package struct ExplainedDecision: Sendable {
     package let policyVersion: Int64?
     /// Each stored question with its facts, answer and alternatives.
     package let questions: [JSONValue]
+    /// True for an ordinary sign-in, whose facts were not stored.
+    package let omitsFacts: Bool
     /// The rule that each question meets under the policy in force; `nil` for a question that only another version has.
     package let rulesToday: [Rule?]
 }
@@ -98,6 +100,7 @@ extension ExplainedDecision {
             rule: event.rule,
             policyVersion: event.policyVersion,
             questions: event.decisions,
+            omitsFacts: event.omitsFacts,
             rulesToday: event.decisions.map { stored in
                 // A proof of a conflict holds for the version of then.
                 var policy = policy

@@ -133,7 +133,12 @@ import Testing
             let localID = try #require(account["localId"]?.string)
             let all = try await list(api, "localId=\(localID)").json["decisions"]?.array ?? []
             #expect(all.compactMap { $0["rule"]?.string } == ["K3", "L4", "S6", "P11"])
-            #expect(all.allSatisfy { $0["questions"]?.array?.isEmpty == false })
+            // The sign-in changed nothing: its facts are not stored.
+            for decision in all {
+                let isOrdinary = decision["rule"] == "S6"
+                #expect(decision["questions"]?.array?.isEmpty == isOrdinary)
+                #expect(decision["omitsFacts"] == (isOrdinary ? true : nil) && decision["policyVersion"] == 1)
+            }
 
             let first = try await list(api, "localId=\(localID)&pageSize=3").json
             let token = try #require(first["nextPageToken"]?.string)

@@ -248,6 +248,14 @@ struct PolicySimulationTests {
         return (reported.withLock { $0 }, result)
     }
 
+    private static func storeFacts(ofOneIn count: Int64, _ service: TestService) async throws {
+        let change = try ProjectConfigChange(
+            body: ["concord": ["ordinaryFactsOneIn": .integer(count)]],
+            mask: "concord.ordinaryFactsOneIn"
+        )
+        _ = try await service.operations.updateProjectConfig(change, by: .owner).get()
+    }
+
     private static func apply(_ proposal: PolicyProposal, _ service: TestService) async throws {
         let outcome = try await service.operations.store.apply(
             proposal,
@@ -269,12 +277,13 @@ struct PolicySimulationTests {
                 let users = try await Self.fill(before)
                 _ = try await Self.fill(after)
                 for service in [before, after] { try await Self.apply(example.present, service) }
+                try await Self.storeFacts(ofOneIn: 1, before)
                 let (present, simulation) = try await Self.simulation(before, example.proposed)
                 let (all, result) = try await Self.predictions(before, simulation)
                 #expect(result.accounts == Int64(Self.count))
                 let predicted = Dictionary(grouping: all, by: \.user)
                 try await Self.apply(example.proposed, after)
-                #expect(after.operations.project.settings.policy.version == present.project.version + 1)
+                #expect(after.operations.project.settings.policy.version == present.project.version)
 
                 try await Self.compareAttempts(before, after, users, predicted, simulation)
                 try await Self.compareMethods(before, after, users, predicted)
@@ -564,6 +573,28 @@ struct PolicySimulationTests {
                 report: { _ in }
             )
             #expect(other.events == 0)
+        }
+    }
+
+    @Test func `ordinary sign-ins without facts are counted, and a sample of them is repeated`() async throws {
+        try await TestService.with { service in
+            func history() async throws -> PolicySimulation.History {
+                try await Self.simulation(service, Self.proposal([Self.duplicates])).simulation.history(
+                    RecordedDecisions(service.database.configuration, applicationName: "test"),
+                    since: Timestamp(secondsSinceEpoch: 0),
+                    tenant: nil,
+                    report: { _ in }
+                )
+            }
+            _ = try await service.signUp("ada@example.com")
+            for _ in 0..<3 { _ = try await service.signIn("ada@example.com").success() }
+            let none = try await history()
+            #expect(none.withoutFacts == 3 && none.questions == 1)
+            try await Self.storeFacts(ofOneIn: 1, service)
+            for _ in 0..<2 { _ = try await service.signIn("ada@example.com").success() }
+            let some = try await history()
+            #expect(some.withoutFacts == 3 && some.questions == 3)
+            #expect(some.unreadable == 0 && some.answeredOtherwiseNow == 0)
         }
     }
 

@@ -1078,6 +1078,11 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "StoredEventRow.withID", sql: StoredEventRow.withID(event.id).sql, isHot: false),
         Statement(
+            name: "StoredEventRow.countWithoutFacts",
+            sql: StoredEventRow.countWithoutFacts(after: event.id, since: origin, tenant: nil).sql,
+            isHot: false
+        ),
+        Statement(
             name: "StoredEventRow.withQuestions",
             sql: StoredEventRow.withQuestions(after: event.id, tenant: nil, limit: 500).sql,
             isHot: false

@@ -155,12 +155,13 @@ extension TestDatabase {
         }
     }
 
-    /// Events of sign-ins, links and conflicts without a recorded decision.
+    /// Events of sign-ins, links and conflicts without a recorded decision, except ordinary sign-ins.
     package func unexplainedEvents() async throws -> [String] {
         try await rows(
             """
             SELECT kind || ' ' || rule || ' ' || user_id FROM account_events
             WHERE decisions IS NULL
+                AND NOT (policy_version IS NOT NULL AND rule = ANY(\(Rule.ordinarySignIns.map(\.rawValue))))
                 AND kind IN ('signed-in', 'method-linked', 'account-taken-over', 'conflict-opened', 'refused')
             """ as Query<String?>
         ).compactMap { $0 }

@@ -58,6 +58,7 @@ extension JSONWriter {
         field("kind", decision.kind)
         field("rule", decision.rule)
         field("policyVersion", decision.policyVersion)
+        if decision.omitsFacts { field("omitsFacts", true) }
         field("questions", array: zip(decision.questions, decision.rulesToday)) { writer, question in
             let (kept, today) = question
             writer.object { writer in

@@ -48,6 +48,7 @@ extension AccountOperations {
             case .resolve(let user, let change):
                 var attempt = SignInAttempt(
                     effects: effects,
+                    sampling: project.settings.factSampling,
                     tenant: tenant,
                     session: NewSession(
                         effects: effects,

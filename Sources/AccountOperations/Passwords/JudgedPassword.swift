@@ -7,7 +7,6 @@ struct JudgedPassword: Sendable {
     /// The policy of the verdict.
     let policy: LinkPolicy
     let question: SignInWithPasswordQuestion
-    let decision: DecisionRecord
     let attempt: PasswordAttempt
     /// Must be written with the verdict: fails the write if the client was locked meanwhile.
     let unlocked: AccountWrite.SideWrite
@@ -62,7 +61,6 @@ extension AccountOperations {
             verdict: verdict,
             policy: policy,
             question: question,
-            decision: DecisionRecord(question, under: policy),
             attempt: attempt,
             unlocked: attempt.unlocked(at: now),
             outdatedHash: matches ? facts.passwordHash.flatMap { passwords.isOutdated($0) ? $0 : nil } : nil

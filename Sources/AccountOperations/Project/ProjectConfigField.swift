@@ -448,6 +448,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "Retention of account events and recorded decisions in days; 0: forever."
             ),
             .init(
+                "concord.ordinaryFactsOneIn",
+                .integer(0...1_000_000),
+                .integer(0),
+                "Facts are stored for one in this many ordinary sign-ins; 0: for none, 1: for each."
+            ),
+            .init(
                 "concord.apps",
                 .list(
                     .message([

@@ -17,6 +17,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let mergeUndoSeconds: Int64
     /// Retention of events; `nil`: forever.
     package let eventRetentionSeconds: Int64?
+    /// The sign-ins whose facts are stored.
+    package let factSampling: FactSampling
     package let passwordPolicy: PasswordPolicy
     /// Hosts to which codes and sessions may be sent.
     package let authorizedDomains: [AuthorizedDomain]
@@ -87,6 +89,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.mergeUndoSeconds = settings.integer("concord", "merges", "undoSeconds") ?? Lifetimes.mergeUndoSeconds
         let days = settings.integer("concord", "decisionRetentionDays") ?? Lifetimes.decisionDays
         self.eventRetentionSeconds = days == 0 ? nil : days * 86_400
+        self.factSampling = FactSampling(ordinaryOneIn: settings.integer("concord", "ordinaryFactsOneIn") ?? 0)
         self.codeSeconds = settings.codeSeconds.merging([.revertSignInMethodChange: revertSeconds]) { $1 }
         // Sites and apps.
         self.authorizedDomains = settings.strings("authorizedDomains").compactMap(AuthorizedDomain.init)

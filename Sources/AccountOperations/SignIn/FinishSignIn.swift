@@ -99,6 +99,7 @@ extension AccountOperations {
         let firstFactor = waiting.firstFactor
         var attempt = SignInAttempt(
             effects: effects,
+            sampling: project.settings.factSampling,
             tenant: waiting.user.tenant,
             session: NewSession(
                 effects: effects,

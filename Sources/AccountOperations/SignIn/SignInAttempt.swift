@@ -1,5 +1,6 @@
 import AccountLinking
 import AccountStore
+import Postgres
 
 /// The values that every attempt of one sign-in shares: the time and everything random, made before the first attempt.
 struct SignInAttempt: Sendable {
@@ -13,8 +14,12 @@ struct SignInAttempt: Sendable {
     var sideWrites: [AccountWrite.SideWrite] = []
     /// The mail to the owner of a replaced address; `nil` if the sign-in replaces none.
     var recovery: EmailRecovery?
-    /// The questions to the rules, which are stored with the result.
+    /// The questions to the rules that are stored with the result.
     var decisions: [DecisionRecord] = []
+    /// The version of the policy that decided.
+    private var policyVersion: Int64?
+    /// True if the last question is stored.
+    private var storesLast = false
     /// True if a refusal is recorded too, because the caller has proven something.
     var keepsRefusals = false
     /// The result of looking for a proven conflict, if that was loaded with the accounts.
@@ -25,6 +30,7 @@ struct SignInAttempt: Sendable {
     var signUpLimits: [CountedLimit] = []
     /// The repeatable request whose answer is stored; `nil` if the request cannot be repeated.
     var idempotent: IdempotentRequest<SignedIn>?
+    private let sampling: FactSampling
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?
     private let newEpoch: Int64
@@ -32,6 +38,7 @@ struct SignInAttempt: Sendable {
     /// - `newUserID`: the id of a created account; random if `nil`.
     init(
         effects: Effects,
+        sampling: FactSampling,
         tenant: TenantID,
         session: NewSession,
         methodProof: UserRecord.Proof,
@@ -39,6 +46,7 @@ struct SignInAttempt: Sendable {
         passwordHash: String? = nil,
         newUserID: UserID? = nil
     ) {
+        self.sampling = sampling
         self.tenant = tenant
         self.now = effects.now()
         self.session = session
@@ -52,15 +60,28 @@ struct SignInAttempt: Sendable {
     /// The name of the result, for operators.
     var decision: DecisionID { DecisionID(eventID) }
 
-    /// The verdict of the rules. The attempt stores question and answer with its result.
+    /// The verdict of the rules. The attempt stores question and answer with its result, unless the sign-in is ordinary
+    /// (`FactSampling`).
     mutating func ask(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        decisions.append(DecisionRecord(question, under: policy))
-        return question.decide(policy)
+        let verdict = question.decide(policy)
+        note(verdict, on: question, policy)
+        return verdict
+    }
+
+    /// Stores a question that was asked already, as `ask` does.
+    mutating func note(
+        _ verdict: Verdict<SignInDecision>,
+        on question: some Question<SignInDecision>,
+        _ policy: LinkPolicy
+    ) {
+        policyVersion = policy.version
+        storesLast = sampling.storesFacts(of: question, verdict, number: eventID.low)
+        if storesLast { decisions.append(DecisionRecord(question, under: policy)) }
     }
 
     /// The verdict on the last question with more facts. It is stored in place of the last.
     mutating func askAgain(_ question: some Question<SignInDecision>, _ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        decisions.removeLast()
+        if storesLast { decisions.removeLast() }
         return ask(question, policy)
     }
 
@@ -79,7 +100,14 @@ struct SignInAttempt: Sendable {
     }
 
     func event(_ kind: AccountEvent.Kind, _ rule: Rule) -> AccountEvent {
-        AccountEvent(id: eventID, occurredAt: now, kind: kind, rule: rule, decisions: decisions)
+        AccountEvent(
+            id: eventID,
+            occurredAt: now,
+            kind: kind,
+            rule: rule,
+            decisions: decisions,
+            policyVersion: policyVersion
+        )
     }
 }
 

@@ -10,6 +10,7 @@ extension AccountOperations {
             guard token.tenant == tenant else { throw Denial.tenantMismatch }
             var attempt = SignInAttempt(
                 effects: effects,
+                sampling: project.settings.factSampling,
                 tenant: tenant,
                 session: NewSession(effects: effects, signInProvider: "custom", claims: token.claims),
                 methodProof: .session,

@@ -50,6 +50,7 @@ extension AccountOperations {
             let use = EmailCodeUse(text, tenant: tenant, effects: effects)
             var attempt = SignInAttempt(
                 effects: effects,
+                sampling: project.settings.factSampling,
                 tenant: tenant,
                 session: NewSession(effects: effects, signInProvider: "password", after: caller),
                 methodProof: .message

@@ -95,6 +95,7 @@ extension AccountOperations {
         let provider = credential.incoming.identity.provider
         var attempt = SignInAttempt(
             effects: effects,
+            sampling: project.settings.factSampling,
             tenant: tenant,
             session: NewSession(
                 effects: effects,

@@ -29,6 +29,7 @@ extension AccountOperations {
                 // The sign-in's time is the end of the comparison, not the beginning of its wait for a thread.
                 var attempt = SignInAttempt(
                     effects: effects,
+                    sampling: project.settings.factSampling,
                     tenant: tenant,
                     session: NewSession(effects: effects, signInProvider: "password"),
                     methodProof: .session
@@ -40,7 +41,7 @@ extension AccountOperations {
                 if judged.verdict.decision.isSignIn, let rehash = try await rehashing(password, judged, &newHash) {
                     attempt.sideWrites.append(rehash)
                 }
-                attempt.decisions = [judged.decision]
+                attempt.note(judged.verdict, on: judged.question, judged.policy)
                 let verdict = try await askAgain(
                     judged.question,
                     after: judged.verdict,

@@ -70,6 +70,7 @@ extension AccountOperations {
             let next = PhoneSession(effects: effects)
             var attempt = SignInAttempt(
                 effects: effects,
+                sampling: project.settings.factSampling,
                 tenant: tenant,
                 session: NewSession(effects: effects, signInProvider: "phone", after: caller),
                 methodProof: .message

@@ -57,6 +57,7 @@ extension AccountOperations {
     ) async throws -> SignedIn {
         var attempt = SignInAttempt(
             effects: effects,
+            sampling: project.settings.factSampling,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "anonymous"),
             methodProof: .signUp
@@ -86,6 +87,7 @@ extension AccountOperations {
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
             effects: effects,
+            sampling: project.settings.factSampling,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "password"),
             methodProof: .signUp,
@@ -140,6 +142,7 @@ extension AccountOperations {
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
         var attempt = SignInAttempt(
             effects: effects,
+            sampling: project.settings.factSampling,
             tenant: tenant,
             session: NewSession(effects: effects, signInProvider: "password", after: caller),
             methodProof: .session,

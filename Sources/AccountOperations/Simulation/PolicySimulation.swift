@@ -25,6 +25,9 @@ package struct PolicySimulation: Sendable {
         package var unreadable: Int64 = 0
         /// Questions that the policy in force answers differently than at the time. The proposal does not cause this.
         package var answeredOtherwiseNow: Int64 = 0
+        /// Ordinary sign-ins that cannot be repeated, because their facts were left out (`FactSampling`). Their effects
+        /// are among those on accounts.
+        package var withoutFacts: Int64 = 0
         package var changes: [HistoryChange: HistoryCount] = [:]
 
         package init() {}
@@ -168,14 +171,17 @@ package struct PolicySimulation: Sendable {
         report: @escaping @Sendable (Int64) throws -> Void
     ) async throws -> History {
         let history = Mutex(History())
-        try await decisions.read(since: since, tenant: tenant) { events in
+        let withoutFacts = try await decisions.read(since: since, tenant: tenant) { events in
             let count = history.withLock { history in
                 for event in events { history.add(event, comparison) }
                 return history.events
             }
             try report(count)
         }
-        return history.withLock { $0 }
+        return history.withLock { history in
+            history.withoutFacts = withoutFacts
+            return history
+        }
     }
 }
 

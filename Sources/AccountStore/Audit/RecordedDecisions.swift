@@ -23,17 +23,21 @@ package struct RecordedDecisions: Sendable {
     ///   - since: skips events before this instant.
     ///   - tenant: one tenant; `nil` for all tenants.
     ///   - take: called for one page at a time, on a thread that may block.
+    /// - Returns: number of ordinary sign-ins whose facts were left out (`FactSampling`).
     /// - Throws: `PostgresError`; the error of `take`.
     package func read(
         since: Timestamp,
         tenant: TenantID?,
         take: @escaping @Sendable ([StoredEvent]) throws -> Void
-    ) async throws {
+    ) async throws -> Int64 {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(SnapshotTransaction.begin)
             try connection.execute(script: SnapshotTransaction.withoutTimeouts)
             try connection.execute(SnapshotTransaction.goByIndexes)
             var last = AccountEvent.ID(firstAt: since)
+            let withoutFacts = try connection.query(
+                StoredEventRow.countWithoutFacts(after: last, since: since, tenant: tenant?.rawValue)
+            ).first
             while true {
                 let events = try connection.query(
                     StoredEventRow.withQuestions(after: last, tenant: tenant?.rawValue, limit: Int64(pageSize))
@@ -45,6 +49,7 @@ package struct RecordedDecisions: Sendable {
                 if events.count < pageSize { break }
             }
             _ = try connection.execute(SnapshotTransaction.end)
+            return withoutFacts ?? 0
         }
     }
 }

@@ -54,6 +54,8 @@ package struct AccountEvent: Sendable {
     package var details: JSONValue?
     /// The questions to the rules, all under one version of the policy; empty if none is stored.
     package var decisions: [DecisionRecord]
+    /// The version of the policy that decided. With it and without questions, the facts were left out (`FactSampling`).
+    package var policyVersion: Int64?
 
     package init(
         id: ID,
@@ -61,7 +63,8 @@ package struct AccountEvent: Sendable {
         kind: Kind,
         rule: Rule,
         details: JSONValue? = nil,
-        decisions: [DecisionRecord] = []
+        decisions: [DecisionRecord] = [],
+        policyVersion: Int64? = nil
     ) {
         self.id = id
         self.occurredAt = occurredAt
@@ -69,6 +72,7 @@ package struct AccountEvent: Sendable {
         self.rule = rule
         self.details = details
         self.decisions = decisions
+        self.policyVersion = policyVersion ?? decisions.first?.policy.version
     }
 }
 
@@ -81,7 +85,6 @@ struct AccountEventRow {
     // A kind of another version is read by name.
     fileprivate var kind: String { event.kind.rawValue }
     fileprivate var rule: String { event.rule.rawValue }
-    fileprivate var policyVersion: Int64? { event.decisions.first?.policy.version }
     fileprivate var decisions: JSONText? {
         guard !event.decisions.isEmpty else { return nil }
         var writer = JSONWriter()
@@ -97,7 +100,7 @@ struct AccountEventRow {
     fileprivate static let columns = Columns(
         of: "account_events",
         summary + [
-            Column("details", \.event.details), Column("policy_version", \.policyVersion),
+            Column("details", \.event.details), Column("policy_version", \.event.policyVersion),
             Column("decisions", \.decisions),
         ]
     )
@@ -164,6 +167,9 @@ package struct StoredEvent: Sendable, Hashable {
     /// The stored questions, also those that this version cannot read.
     package let decisions: [JSONValue]
 
+    /// True for an ordinary sign-in whose facts were left out (`FactSampling`).
+    package var omitsFacts: Bool { policyVersion != nil && decisions.isEmpty }
+
     /// The questions that this version can read.
     package var records: [DecisionRecord] {
         guard let policyVersion else { return [] }
@@ -187,7 +193,7 @@ struct StoredEventRow: RowDecodable {
             kind: try values(\.kind),
             rule: try values(\.rule),
             details: try values(\.event.details),
-            policyVersion: try values(\.policyVersion),
+            policyVersion: try values(\.event.policyVersion),
             decisions: questions?.array ?? []
         )
     }
@@ -206,6 +212,15 @@ struct StoredEventRow: RowDecodable {
         \(select) WHERE event_id > \(id) AND decisions IS NOT NULL
             AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
         ORDER BY event_id LIMIT \(limit)
+        """
+    }
+
+    /// The number of ordinary sign-ins after `id` whose facts were left out (`FactSampling`).
+    static func countWithoutFacts(after id: PostgresUUID, since: Timestamp, tenant: String?) -> Query<Int64> {
+        """
+        SELECT count(*) FROM \(table: "account_events")
+        WHERE event_id > \(id) AND occurred_at >= \(since) AND decisions IS NULL AND policy_version IS NOT NULL
+            AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
         """
     }
 

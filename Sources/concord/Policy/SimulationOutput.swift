@@ -163,6 +163,14 @@ final class SimulationOutput: Sendable {
                 "\(grouped(history.answeredOtherwiseNow)) of them have another answer under version \(subject.version) than they had then"
             )
         }
+        if history.withoutFacts > 0 {
+            lines.append(
+                """
+                not repeated: \(Self.count(history.withoutFacts, "ordinary sign-in")) without stored facts; the effects on \
+                accounts above include them
+                """
+            )
+        }
         let changes = Self.ordered(history)
         guard !changes.isEmpty else { return (lines + ["no answer would change"]).joined(separator: "\n") }
         let rows =
@@ -246,6 +254,7 @@ final class SimulationOutput: Sendable {
             writer.field("questions", history.questions)
             writer.field("unreadable", history.unreadable)
             writer.field("answeredOtherwiseNow", history.answeredOtherwiseNow)
+            writer.field("withoutFacts", history.withoutFacts)
             writer.field("changed", history.changes.values.reduce(0) { $0 + $1.questions })
         }
     }
