@@ -16,14 +16,30 @@ BEGIN
             epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months'
         ))::bigint), 12, '0') || repeat('0', 20);
     END IF;
-    -- Catches events of a month without partition, so that a missing partition refuses no request.
-    CREATE TABLE account_events_default (LIKE account_events INCLUDING ALL);
-    EXECUTE format(
-        'ALTER TABLE account_events ADD CONSTRAINT account_events_past_bound CHECK (event_id < %L) NOT VALID', bound
-    );
-    -- Events from a server whose clock was ahead.
-    WITH ahead AS (DELETE FROM account_events WHERE event_id >= bound::uuid RETURNING *)
-    INSERT INTO account_events_default SELECT * FROM ahead;
+    LOOP
+        BEGIN
+            -- Writers wait at most this long behind an attempt, and go on during the pause.
+            PERFORM set_config('lock_timeout', '200ms', true);
+            EXECUTE format(
+                'ALTER TABLE account_events ADD CONSTRAINT account_events_past_bound CHECK (event_id < %L) NOT VALID',
+                bound
+            );
+            -- Catches events of a month without partition, so that a missing partition refuses no request.
+            CREATE TABLE account_events_default (LIKE account_events INCLUDING ALL EXCLUDING CONSTRAINTS);
+            ALTER TABLE account_events_default
+                ADD CONSTRAINT account_events_decisions_check CHECK (jsonb_typeof(decisions) = 'array'),
+                ADD CONSTRAINT account_events_decisions_have_policy
+                    CHECK (decisions IS NULL OR policy_version IS NOT NULL);
+            -- Events from a server whose clock was ahead.
+            WITH ahead AS (DELETE FROM account_events WHERE event_id >= bound::uuid RETURNING *)
+            INSERT INTO account_events_default SELECT * FROM ahead;
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            attempts := attempts + 1;
+            IF attempts = 300 THEN RAISE; END IF;
+        END;
+        PERFORM pg_sleep(1);
+    END LOOP;
     COMMIT;
 
     -- Reads the table. Reads and writes go on.
@@ -31,9 +47,8 @@ BEGIN
     COMMIT;
 
     LOOP
-        attempts := attempts + 1;
         BEGIN
-            PERFORM set_config('lock_timeout', '1s', true);
+            PERFORM set_config('lock_timeout', '200ms', true);
             ALTER TABLE account_events RENAME TO account_events_past;
             ALTER INDEX account_events_pkey RENAME TO account_events_past_pkey;
             ALTER INDEX account_events_by_id RENAME TO account_events_past_by_id;
@@ -61,8 +76,8 @@ BEGIN
             ALTER TABLE account_events_past DROP CONSTRAINT account_events_past_bound;
             EXIT;
         EXCEPTION WHEN lock_not_available THEN
-            -- Writers do not wait longer than this attempt did.
-            IF attempts = 120 THEN RAISE; END IF;
+            attempts := attempts + 1;
+            IF attempts = 300 THEN RAISE; END IF;
         END;
         PERFORM pg_sleep(1);
     END LOOP;

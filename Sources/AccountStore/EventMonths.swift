@@ -105,6 +105,13 @@ struct EventPartition: RowDecodable {
         WHERE i.inhparent = '\(table: "account_events")'::regclass ORDER BY c.relname
         """
 
+    static func missing(at now: Timestamp, from partitions: [EventPartition]) -> [EventMonth] {
+        let current = EventMonth(containing: now)
+        return (0...AccountStore.eventMonthsAhead).map(current.advanced).filter { month in
+            !partitions.contains { $0.bounds?.overlaps(month.bounds) ?? false }
+        }
+    }
+
     /// The events of a month in the default partition, at most `countMax`.
     static func countOutside(_ month: EventMonth, countMax: Int64) -> Query<Int64> {
         """
@@ -143,6 +150,11 @@ extension AccountStore {
         package init() {}
     }
 
+    /// The months from the current one to the last that servers create ahead without a partition.
+    package func monthsWithoutPartition(at now: Timestamp) async throws(PostgresError) -> [EventMonth] {
+        EventPartition.missing(at: now, from: try await client.read(EventPartition.all))
+    }
+
     /// Number of months that exist ahead of the current one.
     package static let eventMonthsAhead: Int64 = 2
     /// Sign-ins wait at most this long behind a change of partitions that waits for its lock.
@@ -165,9 +177,7 @@ extension AccountStore {
         let partitions = try await client.read(EventPartition.all)
         var changes = EventMonthChanges()
         var failure: PostgresError?
-        let current = EventMonth(containing: now)
-        for month in (0...Self.eventMonthsAhead).map(current.advanced)
-        where !partitions.contains(where: { $0.bounds?.overlaps(month.bounds) ?? false }) {
+        for month in EventPartition.missing(at: now, from: partitions) {
             do throws(PostgresError) {
                 if try await create(month) { changes.created.append(month) }
             } catch  where error.postponesPartition {

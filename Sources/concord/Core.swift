@@ -503,6 +503,10 @@ struct Core: Service, CustomStringConvertible {
             // A stopping server waits for at most one batch.
             rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
+        // The first events of a new database need their month now. A failure is reported by the first purge.
+        if await clocks.problem() == nil {
+            _ = try? await operations.store.maintainEventPartitions(now: operations.effects.now(), keepSince: nil)
+        }
         await repeating(
             every: composition.purge.interval,
             failure: "expired rows not deleted yet",

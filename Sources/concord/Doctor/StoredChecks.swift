@@ -21,7 +21,7 @@ struct StoredChecks: Sendable {
         [
             DoctorCheck("project", project), DoctorCheck("keys", keys), DoctorCheck("older-keys", olderKeys),
             DoctorCheck("signing-keys", signingKeys), DoctorCheck("providers", providers),
-            DoctorCheck("outbox", outbox), DoctorCheck("purge", purge),
+            DoctorCheck("outbox", outbox), DoctorCheck("purge", purge), DoctorCheck("events", events),
         ]
     }
 
@@ -156,6 +156,22 @@ struct StoredChecks: Sendable {
             )
         }
         return findings.isEmpty ? [.ok("outbox", "no message waits")] : findings
+    }
+
+    @Sendable private func events() async throws -> [Diagnosis] {
+        let missing = try await store.monthsWithoutPartition(at: now)
+        return missing.isEmpty
+            ? [.ok("events", "the current month and the next ones have partitions")]
+            : [
+                .warning(
+                    "events",
+                    """
+                    no partition for \(missing.map(\.description).joined(separator: ", ")): the default partition takes \
+                    its events, which are deleted row by row
+                    """,
+                    "Servers create it: is `concord serve` running, and does its role own the table account_events?"
+                )
+            ]
     }
 
     @Sendable private func purge() async throws -> [Diagnosis] {
