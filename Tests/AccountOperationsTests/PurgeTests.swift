@@ -276,6 +276,30 @@ struct PurgeTests {
         }
     }
 
+    @Test func `an ordinary sign-in takes at most 300 bytes, with its share of the indexes`() async throws {
+        try await TestService.with { service in
+            _ = try await service.signUp("ada@example.com")
+            service.clock.advance(seconds: 1)
+            _ = try await service.signIn("ada@example.com").success()
+            // The stored event, as 20,000 sign-ins of 5,000 accounts, in the order of time.
+            try await service.database.execute(
+                """
+                CREATE TEMPORARY TABLE sample AS SELECT * FROM account_events WHERE kind = 'signed-in';
+                TRUNCATE account_events;
+                INSERT INTO account_events
+                SELECT tenant_id, left(md5((n % 5000)::text), 28),
+                    (lpad(to_hex(n), 12, '0') || '7' || left(md5(n::text), 3) || '8' || right(md5(n::text), 15))::uuid,
+                    occurred_at, kind, rule, details, policy_version, decisions
+                FROM sample, generate_series(1, 20000) AS n
+                """
+            )
+            let bytes = try await service.database.count(
+                "SELECT pg_total_relation_size('account_events_past') / count(*) FROM account_events"
+            )
+            #expect(bytes > 100 && bytes <= 300)
+        }
+    }
+
     @Test func `a project can keep its decisions forever`() async throws {
         try await TestService.with { service in
             _ = try await service.signUp("ada@example.com")

@@ -106,6 +106,45 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
+    @Test func `events from before the months stay where they are, and those from a clock ahead move`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let migrator = Migrator(
+                configuration: database.configuration,
+                migrations: try directory.read(),
+                toolVersion: "test"
+            )
+            _ = try await migrator.run(.up(to: 45))
+            try await database.execute(
+                """
+                INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                SELECT 'ada', (lpad(to_hex((1000 * extract(epoch FROM at))::bigint), 12, '0') || '70008000'
+                    || lpad(n::text, 12, '0'))::uuid, at, 'signed-in', 'S6'
+                FROM generate_series(1, 400) AS n, LATERAL (SELECT now() - n * interval '1 day' AS at) AS time
+                UNION ALL SELECT 'ada', 'ffffffff-0000-7000-8000-000000000001', now(), 'signed-in', 'S6'
+                """
+            )
+            let file: Query<String?> = "SELECT pg_relation_filenode(min(tableoid))::text FROM account_events"
+            let before = try await database.rows(file)
+            _ = try await migrator.run(.up(to: 46))
+            let places: Query<String?> = """
+                SELECT tableoid::regclass::text || ' ' || count(*) FROM account_events GROUP BY tableoid ORDER BY 1
+                """
+            #expect(try await database.rows(places) == ["account_events_default 1", "account_events_past 400"])
+            let past: Query<String?> = "SELECT pg_relation_filenode('account_events_past')::text"
+            #expect(try await database.rows(past) == before, "the table was rewritten")
+            // The first partition ends between one month and two months from now.
+            let end: Query<Bool?> = """
+                SELECT to_timestamp(('x' || lpad(left(translate(split_part(
+                        pg_get_expr(relpartbound, oid), '''', 2), '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)
+                    BETWEEN now() + interval '30 days' AND now() + interval '63 days'
+                FROM pg_class WHERE relname = 'account_events_past'
+                """
+            #expect(try await database.rows(end) == [true])
+            _ = try await migrator.run(.down(to: 45))
+            #expect(try await database.rows(places) == ["account_events 401"])
+        }
+    }
+
     /// Returns every row of every table as JSON. Records an issue for an empty table.
     private func content(of database: EmptyDatabase) async throws -> String {
         let names: Query<String?> = """
