@@ -55,16 +55,9 @@ struct Sample: Sendable {
 struct Script: Sendable, ExpressibleByStringLiteral {
     /// The name of the file without its extension.
     let name: String
-    /// Returns the script's variables beside those of the plan. Called after the product was measured for a second.
-    let variables: @Sendable (Lab) throws -> [String: String]
-
-    init(_ name: String, variables: @escaping @Sendable (Lab) throws -> [String: String]) {
-        self.name = name
-        self.variables = variables
-    }
 
     init(stringLiteral name: String) {
-        self.init(name) { _ in [:] }
+        self.name = name
     }
 }
 
@@ -101,13 +94,12 @@ extension Benchmark {
             defer { measurement.end() }
             // Fills caches, opens connections and prepares statements.
             _ = try await measurement.once(1)
-            let variables = try script.variables(lab)
             var samples: [Sample] = []
             var references: [Reference] = []
             for round in 0..<lab.plan.rounds {
                 // The first of two measurements changes the machine's state for the second, so they take turns.
                 if round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
-                references.append(try lab.pgbench(script.name, variables))
+                references.append(try lab.pgbench(script.name))
                 if !round.isMultiple(of: 2) { samples.append(try await measurement.once(lab.plan.seconds)) }
                 let sample = samples[round]
                 let microseconds = sample.product.total / Double(sample.count) * 1_000_000

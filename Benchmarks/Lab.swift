@@ -202,7 +202,7 @@ struct Lab: Sendable {
     }
 
     /// Runs a script with `pgbench -M prepared` and as many clients.
-    func pgbench(_ script: String, _ variables: [String: String]) throws -> Reference {
+    func pgbench(_ script: String) throws -> Reference {
         let before = ProcessStatus.timeOfFamily(postmaster)
         let output = try ChildProcess.run(
             "pgbench",
@@ -210,7 +210,8 @@ struct Lab: Sendable {
                 "--no-vacuum", "--protocol=prepared", "--client=\(plan.clients)", "--jobs=2",
                 "--time=\(pgbenchSeconds)", "--file=\(scripts)/\(script).sql",
                 "--define=users=\(plan.users)", "--define=linked=\(plan.linked)", "--define=hash=\(passwordHash)",
-            ] + variables.map { "--define=\($0.key)=\($0.value)" } + [databaseURL],
+                databaseURL,
+            ],
             output: "\(directory)/pgbench.out"
         )
         let line = output.split(separator: "\n").first { $0.hasPrefix("tps = ") }
@@ -223,16 +224,6 @@ struct Lab: Sendable {
     }
 
     private var pgbenchSeconds: Int { max(1, Int(plan.seconds)) }
-
-    /// Returns the decisions of the last stored sign-in.
-    func lastDecisions() throws -> String {
-        let text = try psql(
-            ["--command=SELECT decisions FROM account_events WHERE kind = 'signed-in' ORDER BY event_id DESC LIMIT 1"],
-            on: databaseURL
-        )
-        guard let line = text.split(separator: "\n").first else { throw BenchmarkFailure("no sign-in is recorded") }
-        return String(line)
-    }
 
     // MARK: Servers
 

@@ -92,7 +92,7 @@ extension Benchmark {
     static let idpSignIn = Benchmark(
         "idp-sign-in",
         "HTTP signInWithIdp of a known identity, signature verified, session written",
-        against: Script("idp-sign-in") { ["decisions": try $0.lastDecisions()] },
+        against: "idp-sign-in",
         parts: [.request, .verification, .row, .row, .signature, .statements]
     ) { lab in
         let server = try await lab.developmentServer()

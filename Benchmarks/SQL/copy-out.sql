@@ -11,4 +11,4 @@ COPY linked_providers TO :'file';
 \set file :folder '/sign_in_methods.copy'
 COPY sign_in_methods TO :'file';
 \set file :folder '/account_events.copy'
-COPY account_events TO :'file';
+COPY (SELECT * FROM account_events) TO :'file';

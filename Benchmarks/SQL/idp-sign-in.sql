@@ -13,7 +13,7 @@ VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28
 ON CONFLICT DO NOTHING;
 INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details, policy_version, decisions)
 VALUES ('', left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28),
-    lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'signed-in', 'I2', NULL, 1, :decisions);
+    lpad(to_hex(:n::bigint), 32, '0')::uuid, now(), 'signed-in', 'I2', NULL, 1, NULL);
 UPDATE users SET last_login_at = greatest(last_login_at, now()), last_refresh_at = greatest(last_refresh_at, now())
 WHERE tenant_id = '' AND user_id = left(encode(sha256(convert_to('user-' || :user, 'UTF8')), 'hex'), 28);
 COMMIT;
