@@ -515,6 +515,9 @@ struct Core: Service, CustomStringConvertible {
             let report = try await purge.run()
             clocks.note(report.clocks)
             if report.clocks.disagreement == nil { measurements.upkeep.purged(at: report.clocks.earlier) }
+            for month in report.months.dropped {
+                composition.logger.info("a month of events dropped", metadata: ["month": "\(month)"])
+            }
             guard report.total > 0 else { return }
             composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
         }

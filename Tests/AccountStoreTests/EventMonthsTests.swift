@@ -98,9 +98,13 @@ struct EventPartitionTests {
                 tenant: .project
             )
             #expect(try await Self.places(scene) == ["account_events_default 4"])
+            #expect(
+                try await scene.store.monthsWithoutPartition(at: Self.now).map(\.description) == Self.months
+            )
             let changes = try await scene.store.maintainEventPartitions(now: Self.now, keepSince: nil)
             #expect(changes.created.map(\.description) == Self.months && changes.postponed == [])
             #expect(try await Self.places(scene) == ["account_events_2026_09 3", "account_events_default 1"])
+            #expect(try await scene.store.monthsWithoutPartition(at: Self.now) == [])
             try await scene.store.keep(Self.at(Self.now, 4), of: user, tenant: .project)
             #expect(try await Self.places(scene) == ["account_events_2026_09 4", "account_events_default 1"])
             #expect(
@@ -163,6 +167,26 @@ struct EventPartitionTests {
             #expect(Set(dropped.map(\.description)) == ["2026-09"])
             #expect(try await Self.partitions(scene) == ["2026-10", "2026-11", "2026-12"])
             #expect(try await Self.places(scene) == ["account_events_2026_10 200"])
+        }
+    }
+
+    @Test func `a role that does not own the table stores events without creating a month`() async throws {
+        try await StoreScene.with { scene in
+            let role = "reader_\(nextNumber())_\(UInt32.random(in: 0 ... .max))"
+            try await scene.database.execute(
+                "CREATE ROLE \(role); GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO \(role)"
+            )
+            let url = scene.database.url
+            let limited = url + (url.contains("?") ? "&" : "?") + "options=-c%20role%3D\(role)"
+            let configuration = try PostgresConfiguration(connectionString: limited)
+            try await TestDatabase(configuration: configuration, url: limited).withClient { client in
+                let store = AccountStore(client: client)
+                let changes = try await store.maintainEventPartitions(now: Self.now, keepSince: nil)
+                #expect(changes.created == [] && changes.postponed.map(\.description) == Self.months)
+                try await store.keep(Self.at(Self.now, 1), of: userID("ada"), tenant: .project)
+            }
+            #expect(try await Self.places(scene) == ["account_events_default 1"])
+            try await scene.database.execute("DROP OWNED BY \(role); DROP ROLE \(role)")
         }
     }
 
