@@ -117,7 +117,8 @@ struct EventPartition: RowDecodable {
         """
         SELECT count(*) FROM (
             SELECT 1 FROM \(table: "account_events_default")
-            WHERE event_id >= \(AccountEvent.ID(firstAt: month.start)) AND event_id < \(AccountEvent.ID(firstAt: month.end))
+            WHERE event_id >= \(AccountEvent.ID(firstAt: month.start))
+                AND event_id < \(AccountEvent.ID(firstAt: month.end))
             LIMIT \(countMax)
         ) AS found
         """
@@ -143,8 +144,8 @@ extension AccountStore {
     package struct EventMonthChanges: Sendable, Hashable {
         package var created: [EventMonth] = []
         package var dropped: [EventMonth] = []
-        /// Months that could not be created or dropped: another transaction held a lock, the default partition holds too
-        /// many of their events, or the role of the server does not own the table. The next run tries again.
+        /// Months that could not be created or dropped: another transaction held a lock, the default partition holds
+        /// too many of their events, or the role of the server does not own the table. The next run tries again.
         package var postponed: [EventMonth] = []
 
         package init() {}
@@ -243,8 +244,8 @@ extension AccountStore {
 }
 
 extension PostgresError {
-    /// True if a change of partitions is postponed: another transaction holds a lock or stored an event of the month, or
-    /// the role does not own the table. The default partition takes the events meanwhile.
+    /// True if a change of partitions is postponed: another transaction holds a lock or stored an event of the month,
+    /// or the role does not own the table. The default partition takes the events meanwhile.
     fileprivate var postponesPartition: Bool {
         let states: [SQLState] = [
             .lockNotAvailable, .queryCanceled, .deadlockDetected, .checkViolation, .insufficientPrivilege,

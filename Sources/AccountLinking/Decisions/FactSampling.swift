@@ -1,7 +1,7 @@
 /// The sign-ins whose facts Concord stores.
 ///
-/// Every sign-in is an event with kind, rule and version of the policy. The facts of an ordinary one explain nothing that
-/// its rule does not say, and would be nine tenths of the stored bytes.
+/// Every sign-in is an event with kind, rule and version of the policy. The facts of an ordinary one would be most of its
+/// bytes, and explain little more than its rule.
 package struct FactSampling: Sendable, Hashable {
     /// Facts are stored for one ordinary sign-in in this many. 1: for each; 0: for none.
     package let ordinaryOneIn: Int64
@@ -10,8 +10,8 @@ package struct FactSampling: Sendable, Hashable {
         self.ordinaryOneIn = ordinaryOneIn
     }
 
-    /// Returns true if the facts are stored. `number` is the random part of the event's id, so that every attempt of one
-    /// request gets the same answer.
+    /// Returns true if the facts are stored.
+    /// - `number`: the random part of the event's id, so that every attempt of one request gets the same answer.
     package func storesFacts(
         of question: some Question<SignInDecision>,
         _ verdict: Verdict<SignInDecision>,

@@ -166,8 +166,8 @@ struct StoredChecks: Sendable {
                 .warning(
                     "events",
                     """
-                    no partition for \(missing.map(\.description).joined(separator: ", ")): the default partition takes \
-                    its events, which are deleted row by row
+                    no partition for \(missing.map(\.description).joined(separator: ", ")): the default partition \
+                    takes its events, which are deleted row by row
                     """,
                     "Servers create it: is `concord serve` running, and does its role own the table account_events?"
                 )
