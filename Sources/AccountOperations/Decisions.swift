@@ -48,6 +48,9 @@ package struct ExplainedDecision: Sendable {
     package let questions: [JSONValue]
     /// True for an ordinary sign-in, whose facts were not stored.
     package let omitsFacts: Bool
+    /// The provider and the kind of the second factor of a sign-in without facts; `nil` without one.
+    package let provider: String?
+    package let secondFactor: String?
     /// The rule that each question meets under the policy in force; `nil` for a question that only another version has.
     package let rulesToday: [Rule?]
 }
@@ -101,6 +104,8 @@ extension ExplainedDecision {
             policyVersion: event.policyVersion,
             questions: event.decisions,
             omitsFacts: event.omitsFacts,
+            provider: event.omitsFacts ? event.details?["provider"]?.string : nil,
+            secondFactor: event.omitsFacts ? event.details?["secondFactor"]?.string : nil,
             rulesToday: event.decisions.map { stored in
                 // A proof of a conflict holds for the version of then.
                 var policy = policy

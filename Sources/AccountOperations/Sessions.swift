@@ -36,6 +36,14 @@ struct NewSession: Sendable {
     private let claims: JSONValue?
     private let signInAttributes: JSONValue?
 
+    /// The method of a sign-in whose facts are left out, as far as `rule` does not name it; `nil` if it does.
+    func eventDetails(of rule: Rule) -> JSONValue? {
+        var details: [String: JSONValue] = [:]
+        if rule == .signInByIdentity { details["provider"] = .string(signInProvider) }
+        if let secondFactor { details["secondFactor"] = .string(secondFactor.kind) }
+        return details.isEmpty ? nil : .object(details)
+    }
+
     /// Returns false if an existing session opens this one.
     var isSignIn: Bool { origin == nil }
 

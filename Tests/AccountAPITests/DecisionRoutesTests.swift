@@ -1,3 +1,4 @@
+import AccountOperations
 import AccountTestSupport
 import HTTPTypes
 import JSON
@@ -95,6 +96,28 @@ import Testing
                 shown.append(.object(members))
             }
             #expect(shown == [["outcome": "conflict"], ["outcome": "conflict"]])
+        }
+    }
+
+    @Test func `an ordinary sign-in says its provider, and stores facts if the project asks for them`() async throws {
+        try await TestAPI.with(callers: DevelopmentCallers()) { api in
+            _ = try await signIn(api, "known@example.com", subject: "51")
+            let first = try await read(api, decision(signIn(api, "known@example.com", subject: "51")), asOperator: true)
+            #expect(first.json["rule"] == "I2" && first.json["kind"] == "signed-in")
+            #expect(first.json["omitsFacts"] == true && first.json["questions"] == [])
+            #expect(first.json["provider"] == "github.com" && first.json["secondFactor"] == nil)
+            let change = try ProjectConfigChange(
+                body: ["concord": ["ordinaryFactsOneIn": 1]],
+                mask: "concord.ordinaryFactsOneIn"
+            )
+            _ = try await api.service.operations.updateProjectConfig(change, by: .owner).get()
+            let second = try await read(
+                api,
+                decision(signIn(api, "known@example.com", subject: "51")),
+                asOperator: true
+            )
+            #expect(second.json["questions"]?.array?.count == 1)
+            #expect(second.json["omitsFacts"] == nil && second.json["provider"] == nil)
         }
     }
 

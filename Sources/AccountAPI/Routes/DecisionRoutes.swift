@@ -59,6 +59,8 @@ extension JSONWriter {
         field("rule", decision.rule)
         field("policyVersion", decision.policyVersion)
         if decision.omitsFacts { field("omitsFacts", true) }
+        field("provider", decision.provider)
+        field("secondFactor", decision.secondFactor)
         field("questions", array: zip(decision.questions, decision.rulesToday)) { writer, question in
             let (kept, today) = question
             writer.object { writer in

@@ -105,6 +105,7 @@ struct SignInAttempt: Sendable {
             occurredAt: now,
             kind: kind,
             rule: rule,
+            details: decisions.isEmpty ? session.eventDetails(of: rule) : nil,
             decisions: decisions,
             policyVersion: policyVersion
         )

@@ -161,7 +161,7 @@ package struct StoredEvent: Sendable, Hashable {
     /// A name of `AccountEvent.Kind`, or the name of a kind from another version.
     package let kind: String
     package let rule: String
-    /// The plan, its step and the audit rule of a repair.
+    /// The plan, its step and the audit rule of a repair; the provider and the second factor of a sign-in without facts.
     package let details: JSONValue?
     package let policyVersion: Int64?
     /// The stored questions, also those that this version cannot read.
