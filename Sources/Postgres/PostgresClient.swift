@@ -77,7 +77,7 @@ package final class PostgresClient: Sendable {
     ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
     package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
         let statement = named(query.sql)
-        let job = Job([statement], merging: query.keyColumn.flatMap { Merging([statement], keyColumn: $0) })
+        let job = Job([statement], merging: query.keyColumn.flatMap { merging(statement, keyColumn: $0) })
         let results = try await submit([job], to: .read)
         return try results[0].decode(rowsMax: configuration.rowsMax)
     }
@@ -94,7 +94,7 @@ package final class PostgresClient: Sendable {
         for query in repeat each queries {
             let statement = named(query.sql)
             if let keyColumn = query.keyColumn {
-                lookups.append(Job([statement], merging: Merging([statement], keyColumn: keyColumn)))
+                lookups.append(Job([statement], merging: merging(statement, keyColumn: keyColumn)))
             } else {
                 plain.append(statement)
             }
@@ -208,7 +208,16 @@ package final class PostgresClient: Sendable {
         }
     }
 
+    /// True if statements are sent in their form for Citus.
+    private var isOnCitus: Bool { false }
+
+    /// The form for Citus of a lookup has no array of keys, so it cannot be merged.
+    private func merging(_ statement: NamedStatement, keyColumn: Int) -> Merging? {
+        statement.sql.mergePoint == nil ? nil : Merging([statement], keyColumn: keyColumn)
+    }
+
     private func named(_ statement: SQL) -> NamedStatement {
+        let statement = isOnCitus ? statement.onCitus ?? statement : statement
         let entry = core.catalog.entry(of: statement)
         return NamedStatement(
             sql: statement,

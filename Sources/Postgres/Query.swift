@@ -25,6 +25,15 @@ package struct Query<Row: RowDecodable>: Sendable, ExpressibleByStringInterpolat
         self.keyColumn = keyColumn
     }
 
+    /// A query, or a lookup, with another text for Citus (`SQL.init(_:onCitus:)`). On Citus every caller sends its own
+    /// statement, so that text has one key and no array.
+    package init(keyColumn: Int? = nil, _ sql: SQL, onCitus form: @autoclosure @escaping @Sendable () -> SQL) {
+        var sql = sql
+        if keyColumn != nil { sql.mergeByKeys() }
+        self.sql = SQL(sql, onCitus: form())
+        self.keyColumn = keyColumn
+    }
+
     package init(stringLiteral value: StaticString) {
         self.init(SQL(stringLiteral: value))
     }

@@ -24,6 +24,8 @@ package struct SQL: Sendable {
     private(set) var mergePoint: MergePoint?
     /// The first table that `\(table:)` names, for metrics; `nil` if none.
     private(set) var table: StaticString?
+    /// Makes the other text of `init(_:onCitus:)`.
+    private var citusForm: (@Sendable () -> SQL)?
 
     /// The part of a statement that stands for one of many.
     enum MergePoint: Sendable, Hashable {
@@ -41,6 +43,18 @@ package struct SQL: Sendable {
     init(text: String) {
         shape.append(.text(text))
     }
+
+    /// A statement with another text for Citus. Both return the same rows.
+    ///
+    /// Only for a statement whose best form on PostgreSQL is refused by Citus, or asks every shard there. The other text
+    /// is made only on Citus.
+    package init(_ statement: SQL, onCitus form: @autoclosure @escaping @Sendable () -> SQL) {
+        self = statement
+        citusForm = form
+    }
+
+    /// The text for Citus; `nil` if it is the same.
+    package var onCitus: SQL? { citusForm?() }
 
     /// A statement of `shape` with the values of all of `statements`.
     init(_ shape: Shape, valuesOf statements: [SQL]) {
@@ -71,6 +85,7 @@ package struct SQL: Sendable {
 
     /// Appends `other`. Its parameters follow the existing ones.
     package mutating func append(_ other: SQL) {
+        assert(other.citusForm == nil, "a part of a statement has one text")
         shape.append(other.shape)
         table = table ?? other.table
         appendValues(of: other)
