@@ -894,7 +894,7 @@ CREATE INDEX audit_steps_by_end ON public.audit_steps USING btree (kept_until);
 
 CREATE INDEX audit_steps_by_user ON public.audit_steps USING btree (plan_id, tenant_id, user_id);
 
-CREATE UNIQUE INDEX conflict_returns_by_code ON public.conflict_returns USING btree (tenant_id, code_hash) WHERE (code_hash IS NOT NULL);
+CREATE INDEX conflict_returns_by_code ON public.conflict_returns USING btree (tenant_id, code_hash) WHERE (code_hash IS NOT NULL);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 

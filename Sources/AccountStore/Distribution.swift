@@ -1,7 +1,8 @@
 /// The place of every table on Citus, in the order in which `concord migrate distribute` moves them.
 ///
-/// A request about one account must ask one shard. Two lines of tables make that possible: the accounts by `user_id`, and
-/// the claims by `value`. A request finds the owner of a claim in the second line, then reads the account in the first.
+/// A request about one account must ask one shard. Two lines of tables make that possible: the accounts by `user_id`,
+/// and the claims by `value`. A request finds the owner of a claim in the second line, then reads the account in the
+/// first.
 /// `DistributionTests` holds every statement against this list.
 package enum Distribution {
     package static let tables: [DistributedTable] = [
@@ -69,8 +70,8 @@ package enum Distribution {
 /// A table and its place on Citus.
 package struct DistributedTable: Sendable, Hashable {
     package enum Placement: Sendable, Hashable {
-        /// Rows spread over the shards by the hash of this column. Rows of tables that lie `with` another table and have
-        /// the same value share a node with the other table's rows.
+        /// Rows spread over the shards by the hash of this column. Rows of a table that lies `with` another table
+        /// share a shard group with the other table's rows of the same value.
         case byKey(String, with: String?)
         /// A copy on every node.
         case reference

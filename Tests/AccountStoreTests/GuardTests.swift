@@ -202,3 +202,24 @@ struct GuardTests {
         #expect(try await scene.database.inconsistencies() == [])
     }
 }
+
+/// The errors of guards, from PostgreSQL and from Citus.
+struct GuardErrorTests {
+    private func saysFactsMoved(_ state: SQLState, _ message: String, column: String? = nil) -> Bool {
+        PostgresError(.server(state), message, column: column).saysFactsMoved
+    }
+
+    @Test(arguments: ["version", "state", "messages", "failures"])
+    func `a guard that sets a column to NULL is recognised with and without the name of the column`(column: String) {
+        let message = "null value in column \"\(column)\" of relation \"users_102044\" violates not-null constraint"
+        #expect(saysFactsMoved(.notNullViolation, message, column: column))
+        #expect(saysFactsMoved(.notNullViolation, message), "Citus sends no column")
+        #expect(saysFactsMoved(.notNullViolation, "Nullwert in Spalte »\(column)« von Relation »users_102044«"))
+    }
+
+    @Test func `a NULL in another column is no guard`() {
+        let message = "null value in column \"email\" of relation \"project_config_versions_102\""
+        #expect(!saysFactsMoved(.notNullViolation, message, column: "email"))
+        #expect(!saysFactsMoved(.notNullViolation, message))
+    }
+}

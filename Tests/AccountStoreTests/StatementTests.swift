@@ -26,6 +26,23 @@ private let statements = [
     statementsOfSealing,
 ].flatMap(\.self)
 
+extension [Statement] {
+    /// The statements, each followed by its form for Citus if it has one.
+    fileprivate var withFormsForCitus: [Statement] {
+        flatMap { statement in
+            [statement]
+                + (statement.sql.onCitus.map {
+                    [Statement(name: "\(statement.name) on Citus", sql: $0, isHot: statement.isHot)]
+                } ?? [])
+        }
+    }
+
+    /// The statements as they are sent to Citus.
+    fileprivate var asSentToCitus: [Statement] {
+        map { Statement(name: $0.name, sql: $0.sql.onCitus ?? $0.sql, isHot: $0.isHot) }
+    }
+}
+
 private let statementsOfAudits: [Statement] =
     AuditTables.all(.everything, at: origin).map { table in
         Statement(name: "AuditTables.\(table.name)", sql: table.rows(AccountScope(tenant: tenant)), isHot: false)
@@ -268,9 +285,9 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "MergeRow.withID", sql: MergeRow.withID(use, tenant: tenant).sql),
         Statement(
             name: "SecondFactorRow.move",
-            sql: SecondFactorRow.move(factor, moved, slot: 2, to: fixed, tenant: tenant)
+            sql: SecondFactorRow.move(factor, moved, slot: 2, to: fixed, tenant: tenant)[0]
         ),
-        Statement(name: "UserRow.hold", sql: UserRow.hold(["user-7", "user-8"], tenant: tenant)),
+        Statement(name: "UserRow.hold", sql: UserRow.hold("user-7", tenant: tenant)),
         Statement(name: "WebhookMessageRow.answers", sql: WebhookMessageRow.answers(to: use).sql, isHot: false),
         Statement(
             name: "WebhookMessageRow.insertMergeEvent",
@@ -397,7 +414,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
         Statement(
             name: "ConflictReturnRow.assertCode",
-            sql: ConflictReturnRow.assertCode([7], tenant: tenant)
+            sql: ConflictReturnRow.assertCode([7], for: wayBack)
         ),
         Statement(
             name: "ConflictReturnRow.assertUsed",
@@ -439,7 +456,6 @@ private let statementsOfDecisions: [Statement] = {
             name: "IdentifierRow.clearAny",
             sql: IdentifierRow.clearAny(mailbox.canonical, of: fixed, tenant: tenant)
         ),
-        Statement(name: "MailRecipientRow.of", sql: MailRecipientRow.of(mailbox, tenant: tenant).sql),
         Statement(name: "IdentifierRow.owner", sql: IdentifierRow.owner(of: email, tenant: tenant).sql),
         Statement(
             name: "IdentifierRow.reserve",
@@ -525,12 +541,15 @@ private let statementsOfDecisions: [Statement] = {
             sql: EmailCodeRow.canTakeBack(of: fixed, tenant: tenant, at: origin).sql
         ),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(code).countAttempt()),
+        Statement(name: "EmailCodeRow.copy", sql: EmailCodeRow.copy(code, to: [3])),
+        Statement(name: "EmailCodeRow.delete", sql: EmailCodeRow.delete(code)),
         Statement(name: "EmailCodeRow.deleteAll", sql: EmailCodeRow.deleteAll(of: fixed, tenant: tenant)),
         Statement(
             name: "EmailCodeRow.deleteOrphans",
             sql: EmailCodeRow.deleteOrphans(tenant: tenant),
             isHot: false
         ),
+        Statement(name: "EmailCodeRow.hold", sql: EmailCodeRow.hold(code, at: origin)),
         Statement(name: "EmailCodeRow.insert", sql: EmailCodeRow.insert(code)),
         Statement(
             name: "EmailCodeRow.recoveries",
@@ -676,10 +695,9 @@ private let statementsOfDecisions: [Statement] = {
             sql: PasswordAttemptRow.count(.password(of: mailbox), tenant: tenant, at: origin)
         ),
         Statement(
-            name: "PasswordAttemptRow.countBoth",
-            sql: PasswordAttemptRow.countBoth(
+            name: "PasswordAttemptRow.countUnlocked",
+            sql: PasswordAttemptRow.countUnlocked(
                 .passwordFrom(network: "network", of: mailbox),
-                .password(of: mailbox),
                 tenant: tenant,
                 at: origin
             )
@@ -925,10 +943,6 @@ private let statementsOfDecisions: [Statement] = {
             sql: SessionRow.lookup(user.session().id, of: fixed, tenant: tenant).sql
         ),
         Statement(
-            name: "ShortCodeRow.assertExchanged",
-            sql: ShortCodeRow.assertExchanged(for: [3], tenant: tenant)
-        ),
-        Statement(
             name: "ShortCodeRow.countFailedAttempt",
             sql: ShortCodeRow.countFailedAttempt(shortCode, until: later, at: origin)
         ),
@@ -936,7 +950,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "ShortCodeRow.current",
             sql: ShortCodeRow.current(.passwordReset, of: mailbox, tenant: tenant).sql
         ),
-        Statement(name: "ShortCodeRow.exchange", sql: ShortCodeRow.exchange(shortCode, for: [3], at: origin)),
+        Statement(name: "ShortCodeRow.hold", sql: ShortCodeRow.hold(shortCode, at: origin)),
         Statement(name: "ShortCodeRow.replace", sql: ShortCodeRow.replace(shortCode)),
         Statement(
             name: "SignInRefusalRow.add",
@@ -994,6 +1008,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "UserIDRow.withInitialEmails",
             sql: UserIDRow.withInitialEmails(["User7@example.com"], tenant: tenant).sql
         ),
+        Statement(name: "UserRow.address", sql: UserRow.address(of: fixed, tenant: tenant).sql),
         Statement(name: "UserRow.after", sql: UserRow.after(fixed, limit: 21, tenant: tenant).sql),
         Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
         Statement(name: "UserRow.count", sql: UserRow.count(upTo: 101, tenant: tenant).sql, isHot: false),
@@ -1269,7 +1284,9 @@ private let statementsOfJournal: [Statement] = {
 
 struct StatementTests {
     @Test func `every statement has the text in the golden file`() throws {
-        let text = statements.map { "-- \($0.name)\n\($0.sql.text.trimmingTrailingSpace)\n" }.joined(separator: "\n")
+        let text = statements.withFormsForCitus.map { "-- \($0.name)\n\($0.sql.text.trimmingTrailingSpace)\n" }.joined(
+            separator: "\n"
+        )
         try golden.expect(text, matches: "statements.txt")
     }
 
@@ -1312,8 +1329,73 @@ struct StatementTests {
         }
     }
 
+    @Test func `every statement runs on Citus and asks one shard`() {
+        var used: (fanOut: Set<String>, refusal: Set<String>) = ([], [])
+        for statement in statements.asSentToCitus {
+            let scan = ShardScan(statement.sql.text)
+            let exemptions = ShardScan.exemptions(of: statement.name)
+            if !scan.faults.isEmpty {
+                #expect(exemptions.refusal != nil, "\(statement.name): Citus refuses \(scan.faults)")
+                used.refusal.formUnion([exemptions.refusal].compactMap(\.self))
+            }
+            if !scan.unrestricted.isEmpty {
+                #expect(
+                    exemptions.fanOut != nil,
+                    """
+                    \(statement.name) asks every shard of \(scan.unrestricted). Compare the key that \
+                    Distribution.tables names with a parameter beside each of them, or add the statement to \
+                    ShardScan.asksEveryShard with the reason why it may.
+                    """
+                )
+                used.fanOut.formUnion([exemptions.fanOut].compactMap(\.self))
+            }
+        }
+        #expect(ShardScan.allExemptions.fanOut.subtracting(used.fanOut) == [], "remove these from asksEveryShard")
+        #expect(ShardScan.allExemptions.refusal.subtracting(used.refusal) == [], "remove these from refused")
+    }
+
+    @Test(arguments: [
+        ("SELECT 1 FROM users WHERE user_id = $1", [], 0),
+        ("SELECT 1 FROM users AS u WHERE u.user_id = ANY($1)", [], 0),
+        ("SELECT 1 FROM users WHERE email = $1", ["users"], 0),
+        ("SELECT 1 FROM users WHERE user_id > $1", ["users"], 0),
+        ("SELECT 1 FROM users JOIN sessions USING (user_id)", ["users", "sessions"], 0),
+        ("SELECT 1 FROM users AS u JOIN sessions AS s ON s.user_id = u.user_id WHERE u.user_id = $1", [], 0),
+        ("SELECT 1 FROM password_attempts WHERE address_digest = sha256($1)", [], 0),
+        (
+            "SELECT 1 FROM password_attempts WHERE address_digest = sha256(convert_to($1, 'UTF8'))",
+            ["password_attempts"], 0
+        ),
+        ("SELECT 1 FROM webhook_endpoints", [], 0),
+        ("DELETE FROM sessions WHERE tenant_id = $1", ["sessions"], 0),
+        ("INSERT INTO sessions (tenant_id, user_id) VALUES ($1, $2)", [], 0),
+        ("INSERT INTO sessions (tenant_id, user_id) SELECT new.* FROM unnest($1, $2) AS new", ["sessions"], 0),
+        ("UPDATE sessions SET user_id = $1 WHERE user_id = $2", [], 1),
+        ("SELECT EXISTS (SELECT FROM users WHERE user_id = $1)", [], 1),
+        ("SELECT 1 FROM users WHERE tenant_id = $1 FOR UPDATE", ["users"], 1),
+        ("UPDATE outbox SET attempts = 1 WHERE created_at < clock_timestamp()", [], 1),
+        (
+            "SELECT 1 FROM users LEFT JOIN LATERAL (SELECT 1 FROM sessions AS own WHERE own.user_id = users.user_id "
+                + "OFFSET 0) AS s ON true WHERE users.user_id = $1", ["own"], 0
+        ),
+        ("SELECT 1 FROM identifiers AS i JOIN users AS u ON u.user_id = i.user_id WHERE i.value = $1", ["u"], 1),
+        (
+            "INSERT INTO message_counts AS c (tenant_id, count_digest) VALUES ($1, $2) ON CONFLICT (tenant_id) "
+                + "DO UPDATE SET messages = ($3)[c.messages]", [], 1
+        ),
+    ])
+    func `the scan finds tables without a key and what Citus refuses`(
+        text: String,
+        unrestricted: [String],
+        faultCount: Int
+    ) {
+        let scan = ShardScan(text)
+        #expect(scan.unrestricted == unrestricted)
+        #expect(scan.faults.count == faultCount, "\(scan.faults)")
+    }
+
     @Test func `every statement about accounts names its shard`() {
-        for statement in statements where statement.isHot {
+        for statement in statements.withFormsForCitus where statement.isHot {
             #expect(statement.sql.text.contains("tenant_id"), "\(statement.name)")
         }
     }

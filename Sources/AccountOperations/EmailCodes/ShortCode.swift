@@ -84,7 +84,9 @@ extension AccountOperations {
             }
             let linked = try await store.emailCode(linkHash, tenant: tenant)
             if let refusal = refusalOfShortCode(linkedTo: linked, now: now) { throw refused(refusal) }
-            try await store.exchange(current, for: code.hash, within: limits, at: now).requireApplied()
+            guard let linked else { throw FactsMoved() }
+            try await store.exchange(current, linkedTo: linked, for: code.hash, within: limits, at: now)
+                .requireApplied()
             let link = mailLinks.page(
                 for: kind,
                 code: code.text,

@@ -30,8 +30,8 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         let (user, tenant) = (write.user.id, write.user.tenant)
         var batch = WriteBatch("address-take")
-        // Sorted by id, so that two accounts that take from each other do not deadlock.
-        batch.append(UserRow.hold([user.rawValue, loss.user.id.rawValue].sorted(), tenant: tenant))
+        // In the order of their ids, so that two accounts that take from each other do not deadlock.
+        batch.append(UserRow.hold([user.rawValue, loss.user.id.rawValue], tenant: tenant))
         append(loss, to: &batch)
         append(write, to: &batch)
         let applied = try await run(batch, event: write.event, of: user, tenant: tenant)
@@ -142,8 +142,9 @@ extension PostgresError {
         case .uniqueViolation, .foreignKeyViolation, .divisionByZero, .serializationFailure, .deadlockDetected:
             return true
         case .notNullViolation:
-            // Columns that a stale writer sets to NULL.
-            return column == "version" || column == "state" || column == "messages"
+            // Columns that a stale writer sets to NULL. Citus names them only in the message, in any language.
+            let names = column.map { [$0] } ?? message.split { !$0.isLetter && $0 != "_" }.map(String.init)
+            return names.contains { ["version", "state", "messages", "failures"].contains($0) }
         default:
             return false
         }

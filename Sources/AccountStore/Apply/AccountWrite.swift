@@ -199,7 +199,7 @@ extension AccountWrite {
             let slot = Int32(index + 1)
             guard let place = before.firstIndex(where: { $0.id == factor.id }) else {
                 if let moved = movedFactors[factor.id] {
-                    statements.append(SecondFactorRow.move(factor, moved, slot: slot, to: id, tenant: tenant))
+                    statements += SecondFactorRow.move(factor, moved, slot: slot, to: id, tenant: tenant)
                     continue
                 }
                 let secret = factor.kind == .totp ? totpSecret : nil

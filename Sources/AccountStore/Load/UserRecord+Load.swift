@@ -117,19 +117,29 @@ extension AccountStore {
         return reserved
     }
 
-    /// The account for mails to `address`, and the reservation of the address. One round trip, two for a reserved
+    /// The account for mails to `address`, and the reservation of the address. Two round trips, three for a reserved
     /// address. The time does not reveal whether there is an account.
     package func recipient(
         of address: EmailAddress,
         tenant: TenantID,
         at now: Timestamp
     ) async throws(PostgresError) -> MailRecipient {
-        guard let found = try await client.read(MailRecipientRow.of(address, tenant: tenant)).first,
-            let holder = found.holder
-        else { return MailRecipient() }
-        guard let until = found.reservedUntil else { return MailRecipient(owner: holder, spelling: found.email) }
-        let reserved = try await reserved(address, for: holder, until: until, tenant: tenant, at: now)
-        return MailRecipient(reservation: reserved.reservation)
+        var owner: UserID?
+        for _ in 1...Self.readsMax {
+            let claim = try await client.read(IdentifierRow.owner(of: .email(address), tenant: tenant)).first
+            // If the address has no owner, read a user that does not exist, so that the response takes as long.
+            let spellings = try await client.read(UserRow.address(of: claim?.holder ?? .nobody, tenant: tenant))
+            guard let claim else { return MailRecipient() }
+            if let until = claim.reservedUntil {
+                let reserved = try await reserved(address, for: claim.holder, until: until, tenant: tenant, at: now)
+                return MailRecipient(reservation: reserved.reservation)
+            }
+            owner = claim.holder
+            // The account may have changed its address between the two reads. No mail goes to the new one.
+            let spelling = spellings.first?.flatMap { $0 }.flatMap(EmailAddress.init)
+            if spelling?.canonical == address.canonical { return MailRecipient(owner: owner, spelling: spelling) }
+        }
+        return MailRecipient(owner: owner)
     }
 
     /// The facts to check a password for `address`: its owner, the owner's hash, and the counted wrong passwords that

@@ -38,8 +38,7 @@ package struct JournalEntry: Sendable {
 
     var opening: [SQL] {
         // The lock stops other transactions from adding dependent rows.
-        users.inOrderOfIDs.map { AccountJournalRow.lockUser($0, tenant: step.tenant) }
-            + AccountJournalRow.insertBefore(self)
+        UserRow.hold(users, tenant: step.tenant) + AccountJournalRow.insertBefore(self)
     }
 
     var closing: [SQL] { AccountJournalRow.insertAfter(self) + [AccountJournalRow.deleteUnchanged(self)] }

@@ -189,15 +189,14 @@ extension CodeMethodRow {
         at now: Timestamp
     ) -> SQL {
         """
-        UPDATE one_time_codes AS c SET consumed_at = greatest(created_at, \(now))
+        UPDATE one_time_codes SET consumed_at = greatest(created_at, \(now))
         WHERE tenant_id = \(tenant) AND user_id = \(user)
             AND kind = 'REVERT_SIGN_IN_METHOD_CHANGE' AND consumed_at IS NULL
             AND email_key IS DISTINCT FROM \(address?.canonical)
-            AND NOT EXISTS (
-                SELECT FROM one_time_codes AS r
-                WHERE r.tenant_id = c.tenant_id AND r.user_id = c.user_id AND r.kind = 'RECOVER_EMAIL'
-                    AND r.email_key = c.email_key AND r.address_was_proven AND r.consumed_at IS NULL
-                    AND r.expires_at > \(now)
+            AND email_key NOT IN (
+                SELECT r.email_key FROM one_time_codes AS r
+                WHERE r.tenant_id = \(tenant) AND r.user_id = \(user) AND r.kind = 'RECOVER_EMAIL'
+                    AND r.address_was_proven AND r.consumed_at IS NULL AND r.expires_at > \(now)
             )
         """
     }

@@ -142,6 +142,15 @@ struct Columns<Record>: Sendable {
         Self.joined(readNames.map { expressions[$0.description] ?? SQL(literal: $0) })
     }
 
+    /// `a, $1, c`: the columns that are written, some as other expressions.
+    func writtenNames(replacing expressions: [String: SQL]) -> SQL {
+        var names: SQL = ""
+        for (place, name) in texts.enumerated() {
+            names.append("\(SQL(literal: Self.separator(place)))\(expressions[name.description] ?? SQL(literal: name))")
+        }
+        return names
+    }
+
     /// Reads the columns in their order.
     func read(_ row: inout RowDecoder, into record: inout Record) throws(PostgresError) {
         for place in reads.indices { try reads[place](&row, &record, table) }

@@ -87,11 +87,16 @@ struct ConflictReturnRow: RowDecodable {
         """
     }
 
+    /// The account is not known, so Citus asks every shard. An app exchanges one code for each conflict.
     static func withCode(_ hash: [UInt8], tenant: TenantID) -> Query<ConflictReturnRow> {
         """
         \(columns.select)
         WHERE tenant_id = \(tenant) AND code_hash = \(hash)
         """
+    }
+
+    private static func row(_ record: ConflictReturnRecord) -> SQL {
+        "tenant_id = \(record.tenant) AND user_id = \(record.user) AND conflict_id = \(record.conflict)"
     }
 
     /// Stores the way back, or replaces it until the conflict is resolved: after that a code may go to the page.
@@ -115,21 +120,24 @@ struct ConflictReturnRow: RowDecodable {
     static func issue(_ hash: [UInt8], until end: Timestamp, for record: ConflictReturnRecord) -> SQL {
         """
         UPDATE conflict_returns SET code_hash = \(hash), code_ends_at = \(end), attempts = 0
-        WHERE tenant_id = \(record.tenant) AND user_id = \(record.user) AND conflict_id = \(record.conflict)
+        WHERE \(row(record))
             AND session_id = \(record.session) AND given_session IS NULL
         """
     }
 
-    /// Raises 22012 (division by zero) unless a way back has this code.
-    static func assertCode(_ hash: [UInt8], tenant: TenantID) -> SQL {
-        "SELECT \(SQL.assertExists) FROM conflict_returns WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
+    /// Raises 22012 (division by zero) unless the way back has this code.
+    static func assertCode(_ hash: [UInt8], for record: ConflictReturnRecord) -> SQL {
+        """
+        SELECT \(SQL.assertExists) FROM conflict_returns
+        WHERE \(row(record)) AND code_hash = \(hash)
+        """
     }
 
     /// Counts a wrong verifier. Changes nothing if the code was used, replaced or locked.
     static func countAttempt(_ record: ConflictReturnRecord) -> SQL {
         """
         UPDATE conflict_returns SET attempts = attempts + 1
-        WHERE tenant_id = \(record.tenant) AND code_hash = \(record.codeHash) AND given_session IS NULL
+        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
             AND attempts < \(Int32(SessionCodeFacts.attemptsMax))
         """
     }
@@ -138,7 +146,7 @@ struct ConflictReturnRow: RowDecodable {
     static func use(_ record: ConflictReturnRecord, giving session: [UInt8], at now: Timestamp) -> SQL {
         """
         UPDATE conflict_returns SET given_session = \(session)
-        WHERE tenant_id = \(record.tenant) AND code_hash = \(record.codeHash) AND given_session IS NULL
+        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
             AND attempts < \(Int32(SessionCodeFacts.attemptsMax)) AND code_ends_at > \(now)
         """
     }
@@ -147,7 +155,7 @@ struct ConflictReturnRow: RowDecodable {
     static func assertUsed(_ record: ConflictReturnRecord, giving session: [UInt8]) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM conflict_returns
-        WHERE tenant_id = \(record.tenant) AND code_hash = \(record.codeHash) AND given_session = \(session)
+        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session = \(session)
         """
     }
 }
@@ -217,7 +225,7 @@ extension AccountStore {
             "session-code-issue",
             [
                 ConflictReturnRow.issue(hash, until: end, for: record),
-                ConflictReturnRow.assertCode(hash, tenant: record.tenant),
+                ConflictReturnRow.assertCode(hash, for: record),
             ]
         )
         for sideWrite in sideWrites { batch.append(sideWrite.statements) }

@@ -276,7 +276,7 @@ struct ConflictRow: RowDecodable {
     static func assertLive(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM (
-            SELECT FROM conflicts
+            SELECT 1 FROM conflicts
             WHERE tenant_id = \(tenant) AND user_id = \(user) AND conflict_id = \(id)
                 AND state IN ('open', 'proven')
             FOR SHARE

@@ -54,7 +54,7 @@ struct EmailCodeRow: RowDecodable {
     static func canTakeBack(of user: UserID, tenant: TenantID, at now: Timestamp) -> Query<Bool> {
         """
         SELECT EXISTS (
-            SELECT FROM \(table: "one_time_codes")
+            SELECT 1 FROM \(table: "one_time_codes")
             WHERE tenant_id = \(tenant) AND user_id = \(user) AND consumed_at IS NULL
                 AND expires_at > \(now) AND kind IN ('RECOVER_EMAIL', 'REVERT_SECOND_FACTOR_ADDITION',
                     'REVERT_SIGN_IN_METHOD_CHANGE')
@@ -104,6 +104,32 @@ struct EmailCodeRow: RowDecodable {
     }
 
     static func insert(_ code: EmailCodeRecord) -> SQL { columns.insert(code) }
+
+    /// Locks the code, or raises 22012 (division by zero) if it is used, void, locked or expired.
+    static func hold(_ code: EmailCodeRecord, at now: Timestamp) -> SQL {
+        """
+        SELECT \(SQL.assertExists) FROM (
+            SELECT 1 FROM one_time_codes
+            WHERE tenant_id = \(code.tenant) AND code_hash = \(code.hash) AND consumed_at IS NULL
+                AND attempts < \(EmailCodeRecord.attemptsMax) AND expires_at > \(now)
+            FOR UPDATE
+        ) AS held
+        """
+    }
+
+    /// Stores the code again, under `hash`.
+    static func copy(_ code: EmailCodeRecord, to hash: [UInt8]) -> SQL {
+        """
+        INSERT INTO one_time_codes (\(columns.writtenNames), attempts)
+        SELECT \(columns.writtenNames(replacing: ["code_hash": "\(hash)"])), attempts
+        FROM one_time_codes
+        WHERE tenant_id = \(code.tenant) AND code_hash = \(code.hash)
+        """
+    }
+
+    static func delete(_ code: EmailCodeRecord) -> SQL {
+        "DELETE FROM one_time_codes WHERE tenant_id = \(code.tenant) AND code_hash = \(code.hash)"
+    }
 
     static func voidAll(of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
         """

@@ -52,12 +52,15 @@ struct IdentifierRow: RowDecodable {
     /// Like `owners`, for 1,000 values. Looks up each by key, because PostgreSQL may run `= ANY` as a scan of all
     /// identifiers of the kind.
     static func owned(kind: String, values: [String], tenant: TenantID) -> Query<IdentifierRow> {
-        """
-        SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
-            SELECT \(columns.qualifiedNames) FROM \(table: "identifiers")
-            WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
-        ) AS owned ON true
-        """
+        Query(
+            """
+            SELECT \(columns.names(of: "owned")) FROM unnest(\(values)) AS wanted (value) JOIN LATERAL (
+                SELECT \(columns.qualifiedNames) FROM \(table: "identifiers")
+                WHERE tenant_id = \(tenant) AND kind = \(kind) AND identifiers.value = wanted.value OFFSET 0
+            ) AS owned ON true
+            """,
+            onCitus: owners(kind: kind, values: values, tenant: tenant).sql
+        )
     }
 
     /// One claim on an identity of `provider`, if there is any. Keys sort by byte, and U+0020 follows U+001F.
@@ -123,14 +126,18 @@ struct IdentifierRow: RowDecodable {
         at now: Timestamp,
         tenant: TenantID
     ) -> SQL {
-        """
-        INSERT INTO identifiers (\(columns.writtenNames), reserved_until)
-        VALUES (\(tenant), 'email', \(address.canonical), \(id), \(end))
-        ON CONFLICT (tenant_id, kind, value) DO UPDATE SET user_id = excluded.user_id,
-            reserved_until = greatest(excluded.reserved_until, identifiers.reserved_until + interval '1 microsecond')
-        WHERE identifiers.user_id = excluded.user_id AND identifiers.reserved_until IS NOT NULL
-            OR identifiers.reserved_until <= \(now)
-        """
+        // Citus accepts only immutable functions here. The sum of a `timestamptz` and an interval depends on the
+        // session's time zone; the sum in a given zone does not.
+        let later: SQL =
+            "(identifiers.reserved_until AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC'"
+        return """
+            INSERT INTO identifiers (\(columns.writtenNames), reserved_until)
+            VALUES (\(tenant), 'email', \(address.canonical), \(id), \(end))
+            ON CONFLICT (tenant_id, kind, value) DO UPDATE SET user_id = excluded.user_id,
+                reserved_until = greatest(excluded.reserved_until, \(later))
+            WHERE identifiers.user_id = excluded.user_id AND identifiers.reserved_until IS NOT NULL
+                OR identifiers.reserved_until <= \(now)
+            """
     }
 
     /// Releases a reserved address if the reservation is as it was read. Otherwise a following claim raises 23505.
@@ -186,32 +193,5 @@ extension AccountStore {
             claims.count < countMax
             ? nil : claims.last.map { FederatedCursor(provider: place.provider, value: $0.value) }
         return (try await users(claims.map(\.holder), tenant: tenant), next)
-    }
-}
-
-/// The account that a mail to an address concerns.
-struct MailRecipientRow: RowDecodable {
-    /// The account that has the address, or that it is reserved for; `nil` if there is none.
-    let holder: UserID?
-    let reservedUntil: Timestamp?
-    /// The address of the account, as it is spelled there.
-    let email: EmailAddress?
-
-    init(row: inout RowDecoder) throws(PostgresError) {
-        holder = try row.next()
-        reservedUntil = try row.next()
-        email = try row.next()
-    }
-
-    /// Returns one row, with the same work with and without an account, so that the response time reveals nothing.
-    static func of(_ address: EmailAddress, tenant: TenantID) -> Query<MailRecipientRow> {
-        """
-        SELECT identifiers.user_id, identifiers.reserved_until, users.email
-        FROM \(table: "identifiers") RIGHT JOIN (SELECT) AS one
-            ON identifiers.tenant_id = \(tenant) AND identifiers.kind = 'email'
-            AND identifiers.value = \(address.canonical)
-        LEFT JOIN users ON users.tenant_id = \(tenant)
-            AND users.user_id = coalesce(identifiers.user_id, '-')
-        """
     }
 }

@@ -305,7 +305,7 @@ struct OutboxRow {
     /// are due, which errs on the safe side.
     private static func isUnclaimed(at now: Timestamp) -> SQL {
         """
-        (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now), clock_timestamp())
+        (state = 'failed' OR attempts = 0 OR next_attempt_at <= least(\(now), statement_timestamp())
             OR next_attempt_at IS NOT DISTINCT FROM postponed_until)
         """
     }

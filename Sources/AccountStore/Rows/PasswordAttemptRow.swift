@@ -107,7 +107,16 @@ package enum ThrottleKey: Sendable, Hashable {
     }
 }
 
-private func sha256(_ text: String) -> SQL { "sha256(convert_to(\(text), 'UTF8'))" }
+/// Immutable, unlike a function of a text: Citus computes it before it chooses the shard.
+private func sha256(_ text: String) -> SQL { "sha256(\(Array(text.utf8)))" }
+
+extension [SQL] {
+    fileprivate var list: SQL {
+        var list = first ?? ""
+        for item in dropFirst() { list.append(", \(item)") }
+        return list
+    }
+}
 
 /// One of the counts of an address.
 struct FailedAttemptsRow: RowDecodable {
@@ -136,13 +145,16 @@ struct FailedAttemptsRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> Query<FailedAttemptsRow> {
-        let names = counts.compactMap { ThrottleKey($0, of: address, by: source)?.name }
+        let digests = counts.map { ThrottleKey($0, of: address, by: source)?.digest }
+        var place: SQL = "CASE address_digest"
+        for (number, digest) in digests.enumerated() {
+            if let digest { place.append(" WHEN \(digest) THEN \(Int64(number + 1))") }
+        }
         return Query(
             """
-            SELECT place, failures, locked_until > \(now), known_epoch, known_until
-            FROM \(table: "password_attempts") JOIN unnest(\(names)) WITH ORDINALITY AS counts (name, place)
-                ON address_digest = sha256(convert_to(name, 'UTF8'))
-            WHERE tenant_id = \(tenant)
+            SELECT \(place) END, failures, locked_until > \(now), known_epoch, known_until
+            FROM \(table: "password_attempts")
+            WHERE tenant_id = \(tenant) AND address_digest IN (\(digests.compactMap(\.self).list))
             """
         )
     }
@@ -165,38 +177,50 @@ struct PasswordAttemptRow: RowDecodable {
     /// Counts a wrong password, unless the address is locked. One statement counts each of many concurrent attempts.
     /// `PasswordThrottling` defines the resulting lock.
     static func count(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
-        counting(key, if: "true", tenant: tenant, at: now)
-    }
-
-    /// Counts a wrong password in both, or raises 22012 (division by zero) if one of them is locked. Every writer that
-    /// needs both locks the row of `first` first.
-    static func countBoth(_ first: ThrottleKey, _ second: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         """
-        WITH first AS (
-            \(counting(first, if: "true", tenant: tenant, at: now)) RETURNING 1
-        ), second AS (
-            \(counting(second, if: "EXISTS (SELECT FROM first)", tenant: tenant, at: now)) RETURNING 1
-        )
-        SELECT \(SQL.assertExists) FROM second
+        \(counting(key, tenant: tenant, at: now)), failures = \(next(at: now))
+        WHERE counted.locked_until <= \(now)
         """
     }
 
-    private static func counting(_ key: ThrottleKey, if condition: SQL, tenant: TenantID, at now: Timestamp) -> SQL {
+    /// Counts a wrong password, or raises 23502 if the address is locked.
+    static func countUnlocked(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
+        """
+        \(counting(key, tenant: tenant, at: now)),
+            failures = CASE WHEN counted.locked_until <= \(now) THEN \(next(at: now)) END
+        """
+    }
+
+    /// The count after this wrong password.
+    private static func next(at now: Timestamp) -> SQL {
+        "CASE WHEN counted.forgotten_at > \(now) THEN counted.failures + 1 ELSE 1 END"
+    }
+
+    /// Without the count of a row that exists, which must follow. No arrays: Citus 13.2 crashes at `($1)[2]` here.
+    private static func counting(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> SQL {
         let standings = (1...PasswordThrottling.failuresMax).map {
             PasswordThrottling.standing(afterFailures: $0, at: now, freeMax: key.freeMax)
         }
-        let locks = standings.map(\.lockedUntil.stored)
-        let ends = standings.map(\.forgottenAt.stored)
+        /// The time after the next failure. Names only the counts at which it changes, the highest first.
+        func time(_ path: KeyPath<PasswordThrottling.Standing, Timestamp>) -> SQL {
+            var time: SQL = "CASE WHEN counted.forgotten_at <= \(now) THEN \(standings[0][keyPath: path])"
+            for place in standings.indices.dropFirst().reversed()
+            where standings[place][keyPath: path] != standings[place - 1][keyPath: path] {
+                time.append(
+                    "\n        WHEN counted.failures >= \(Int32(place)) THEN \(standings[place][keyPath: path])"
+                )
+            }
+            time.append(" ELSE \(standings[0][keyPath: path]) END")
+            return time
+        }
         return """
             INSERT INTO password_attempts AS counted
                 (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at)
-            SELECT \(tenant), \(key.digest), \(key.addressDigest), 1, (\(locks))[1], (\(ends))[1]
-            WHERE \(condition)
-            ON CONFLICT (tenant_id, address_digest) DO UPDATE SET (failures, locked_until, forgotten_at) = (
-                SELECT next, (\(locks))[next], (\(ends))[next]
-                FROM (SELECT CASE WHEN counted.forgotten_at > \(now) THEN counted.failures + 1 ELSE 1 END) AS n (next)
-            )
-            WHERE counted.locked_until <= \(now)
+            VALUES (\(tenant), \(key.digest), \(key.addressDigest), 1, \(standings[0].lockedUntil),
+                \(standings[0].forgottenAt))
+            ON CONFLICT (tenant_id, address_digest) DO UPDATE SET
+                locked_until = \(time(\.lockedUntil)),
+                forgotten_at = \(time(\.forgottenAt))
             """
     }
 
@@ -205,7 +229,7 @@ struct PasswordAttemptRow: RowDecodable {
         """
         SELECT \(SQL.assertNone) FROM password_attempts
         WHERE tenant_id = \(tenant)
-            AND address_digest IN (SELECT sha256(convert_to(name, 'UTF8')) FROM unnest(\(keys.map(\.name))) AS name)
+            AND address_digest IN (\(keys.map(\.digest).list))
             AND locked_until > \(now)
         """
     }
@@ -250,14 +274,25 @@ struct PasswordAttemptRow: RowDecodable {
 
     /// Deletes all networks of the address but the most recent ones. Skips rows that another writer holds.
     static func forgetOldNetworks(of address: EmailAddress, tenant: TenantID) -> SQL {
-        """
-        DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
+        let old: SQL = """
             SELECT tenant_id, address_digest FROM password_attempts
             WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
             ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordThrottling.knownNetworksMax))
-            FOR UPDATE SKIP LOCKED
+            """
+        return SQL(
+            """
+            DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
+                \(old)
+                FOR UPDATE SKIP LOCKED
+            )
+            """,
+            // Citus locks no rows of several shards.
+            onCitus: """
+                DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
+                    \(old)
+                )
+                """
         )
-        """
     }
 
     static func deleteForgotten(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
@@ -334,7 +369,8 @@ extension AccountStore {
             }
             return try await client.write(batch).affectedRows(0) == 1
         }
-        batch.append(PasswordAttemptRow.countBoth(keys[0], keys[1], tenant: tenant, at: now))
+        // One transaction: both are counted or none. Every writer that needs both locks the row of the first one first.
+        batch.append(keys.map { PasswordAttemptRow.countUnlocked($0, tenant: tenant, at: now) })
         do {
             try await client.write(batch)
             return true

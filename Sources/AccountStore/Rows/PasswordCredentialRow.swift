@@ -73,11 +73,17 @@ struct PasswordHashRow: RowDecodable {
 
     static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<PasswordHashRow> {
         // Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of the whole table.
-        """
-        SELECT own.user_id, own.hash FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
-            SELECT password_credentials.user_id, password_credentials.hash FROM \(table: "password_credentials")
-            WHERE tenant_id = \(tenant) AND password_credentials.user_id = wanted.user_id OFFSET 0
-        ) AS own ON true
-        """
+        Query(
+            """
+            SELECT own.user_id, own.hash FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
+                SELECT password_credentials.user_id, password_credentials.hash FROM \(table: "password_credentials")
+                WHERE tenant_id = \(tenant) AND password_credentials.user_id = wanted.user_id OFFSET 0
+            ) AS own ON true
+            """,
+            onCitus: """
+                SELECT user_id, hash FROM \(table: "password_credentials")
+                WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
+                """
+        )
     }
 }

@@ -239,7 +239,7 @@ extension AccountStore {
         batch.append(
             """
             INSERT INTO api_keys (api_key, display_name)
-            SELECT \(apiKey), 'first key' WHERE NOT EXISTS (SELECT FROM api_keys)
+            SELECT \(apiKey), 'first key' WHERE NOT EXISTS (SELECT 1 FROM api_keys)
             """
         )
         return try await client.write(batch).affectedRows(0) == 1

@@ -105,7 +105,10 @@ package enum SealedColumn: String, Sendable, Hashable, CaseIterable {
     /// The assignment of a row `t` that replaces its value by `sealed`.
     func assignment(_ sealed: SQL) -> SQL {
         isImage
-            ? "\(name) = jsonb_set(t.\(name), '{sealed_secret}', to_jsonb(\(sealed)))"
+            // `to_jsonb` is not immutable, so Citus refuses it here.
+            ? """
+            \(name) = jsonb_set(t.\(name), '{sealed_secret}', ('"\\\\x' || encode(\(sealed), 'hex') || '"')::jsonb)
+            """
             : "\(name) = \(sealed)"
     }
 

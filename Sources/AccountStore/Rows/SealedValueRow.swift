@@ -39,17 +39,28 @@ struct SealedValueRow: RowDecodable {
         let keys = column.key.indices.map { place in values.map { $0.key[place] } }
         let isGiven = all(column.key.map { "t.\($0.name) = \($0.value("given.\($0.name)"))" })
         let isHeld = all(names.map { "t.\($0) = held.\($0)" })
-        return """
+        let given: SQL = """
+            unnest(\(list(keys.map { "\($0)" })), \(values.map(\.old)), \(values.map(\.new)))
+                AS given (\(list(names)), old, new)
+            """
+        return SQL(
+            """
             WITH held AS MATERIALIZED (
                 SELECT \(list(names.map { "t.\($0)" })), given.old, given.new
-                FROM unnest(\(list(keys.map { "\($0)" })), \(values.map(\.old)), \(values.map(\.new)))
-                    AS given (\(list(names)), old, new)
+                FROM \(given)
                 JOIN \(column.table) AS t ON \(isGiven)
                 WHERE \(column.value) = given.old FOR UPDATE OF t SKIP LOCKED
             )
             UPDATE \(column.table) AS t SET \(column.assignment("held.new"))
             FROM held WHERE \(isHeld) AND \(column.value) = held.old
-            """
+            """,
+            // Citus locks no rows of several shards: it waits for a row that another transaction holds.
+            onCitus: """
+                UPDATE \(column.table) AS t SET \(column.assignment("given.new"))
+                FROM \(given)
+                WHERE \(isGiven) AND \(column.value) = given.old
+                """
+        )
     }
 
     private static func list(_ items: [SQL]) -> SQL { joined(items, by: ", ") }

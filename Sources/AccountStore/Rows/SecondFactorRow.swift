@@ -103,20 +103,26 @@ struct SecondFactorRow {
             """
     }
 
-    /// Moves a factor to another account, with its last accepted step.
+    /// Moves a factor to another account, with its last accepted step: stores it there, then deletes it here. Both
+    /// accounts must be locked.
     static func move(
         _ factor: SecondFactor,
         _ moved: MovedFactor,
         slot: Int32,
         to id: UserID,
         tenant: TenantID
-    ) -> SQL {
-        """
-        UPDATE second_factors SET user_id = \(id), slot = \(slot), sealed_secret = \(moved.sealedSecret),
-            enrolled_at = \(factor.enrolledAt)
-        WHERE tenant_id = \(tenant) AND user_id = \(moved.from)
-            AND enrollment_id = \(factor.id)
-        """
+    ) -> [SQL] {
+        [
+            """
+            INSERT INTO second_factors (tenant_id, user_id, enrollment_id, slot, number, sealed_secret, last_step,
+                accepted_by, display_name, enrolled_at)
+            SELECT tenant_id, \(id), enrollment_id, \(slot), number, \(moved.sealedSecret), last_step,
+                accepted_by, display_name, \(factor.enrolledAt)
+            FROM second_factors
+            WHERE tenant_id = \(tenant) AND user_id = \(moved.from) AND enrollment_id = \(factor.id)
+            """,
+            delete(factor.id, of: moved.from, tenant: tenant),
+        ]
     }
 
     static func delete(_ factor: SecondFactorID, of id: UserID, tenant: TenantID) -> SQL {
@@ -130,7 +136,7 @@ struct SecondFactorRow {
     static func isEnrolled(_ number: PhoneNumber, tenant: TenantID) -> Query<Bool> {
         """
         SELECT EXISTS (
-            SELECT FROM \(table: "second_factors") WHERE tenant_id = \(tenant) AND number = \(number)
+            SELECT 1 FROM \(table: "second_factors") WHERE tenant_id = \(tenant) AND number = \(number)
         )
         """
     }

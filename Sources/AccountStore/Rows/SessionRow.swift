@@ -127,7 +127,11 @@ struct SessionRow: RowDecodable {
             FROM (SELECT * FROM \(table: "sessions") WHERE tenant_id = \(tenant)) AS sessions
             JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
                 ON user_id = convert_from(substr(key, 17), 'UTF8') AND session_id = substr(key, 1, 16)
-            """
+            """,
+            onCitus: """
+                SELECT session_id, \(columns.names) FROM \(table: "sessions")
+                WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_id = \(id)
+                """
         )
     }
 

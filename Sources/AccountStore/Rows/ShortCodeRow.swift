@@ -60,26 +60,16 @@ struct ShortCodeRow: RowDecodable {
         """
     }
 
-    /// Gives the link of the same mail another code, unless the link is used or the short code is locked.
-    /// `assertExchanged` must follow.
-    static func exchange(_ code: ShortCodeRecord, for hash: [UInt8], at now: Timestamp) -> SQL {
+    /// Locks the short code, or raises 22012 (division by zero) if it is locked, expired or not this one.
+    static func hold(_ code: ShortCodeRecord, at now: Timestamp) -> SQL {
         """
-        WITH guessed AS (
-            SELECT tenant_id, code_hash FROM short_codes
-            WHERE tenant_id = \(code.tenant) AND kind = \(code.kind)
-                AND email_key = \(code.mailbox.canonical) AND code_hash = \(code.linkHash)
-                AND attempts < \(ShortCodeRecord.attemptsMax) AND expires_at > \(now)
+        SELECT \(SQL.assertExists) FROM (
+            SELECT 1 FROM short_codes
+            WHERE tenant_id = \(code.tenant) AND kind = \(code.kind) AND email_key = \(code.mailbox.canonical)
+                AND code_hash = \(code.linkHash) AND attempts < \(ShortCodeRecord.attemptsMax) AND expires_at > \(now)
             FOR UPDATE
-        )
-        UPDATE one_time_codes AS link SET code_hash = \(hash) FROM guessed
-        WHERE link.tenant_id = guessed.tenant_id AND link.code_hash = guessed.code_hash AND link.consumed_at IS NULL
-            AND link.attempts < \(EmailCodeRecord.attemptsMax) AND link.expires_at > \(now)
+        ) AS held
         """
-    }
-
-    /// Raises 22012 (division by zero) unless a link has this code.
-    static func assertExchanged(for hash: [UInt8], tenant: TenantID) -> SQL {
-        "SELECT \(SQL.assertExists) FROM one_time_codes WHERE tenant_id = \(tenant) AND code_hash = \(hash)"
     }
 }
 
@@ -125,24 +115,31 @@ extension AccountStore {
 
     /// Gives the link of the same mail another code. The mailed code and the short code become invalid.
     ///
+    /// The code is stored under its new hash and deleted under the old one, because the hash names the shard. The row
+    /// of the code's account is locked first: a change of the account that makes its codes void finds the old code or
+    /// the new one.
+    ///
+    /// - `link`: the code of the link, as it was read.
     /// - `hash`: fresh for each request, the same on each of its attempts.
     /// - `limits`: the limits that wrong guesses count against.
     /// - Returns: `.factsMoved` if the link is used, the short code is locked, another mail was sent since, or a limit
     ///   is reached.
     package func exchange(
         _ code: ShortCodeRecord,
+        linkedTo link: EmailCodeRecord,
         for hash: [UInt8],
         within limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
-        let batch = WriteBatch(
-            "code-exchange",
-            [
-                ShortCodeRow.exchange(code, for: hash, at: now),
-                ShortCodeRow.assertExchanged(for: hash, tenant: code.tenant),
-                MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now),
-            ]
-        )
+        var batch = WriteBatch("code-exchange")
+        if let user = link.user { batch.append(UserRow.hold(user.rawValue, tenant: code.tenant)) }
+        batch.append([
+            ShortCodeRow.hold(code, at: now),
+            EmailCodeRow.hold(link, at: now),
+            EmailCodeRow.copy(link, to: hash),
+            EmailCodeRow.delete(link),
+            MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now),
+        ])
         return try await applying(batch) { () throws(PostgresError) in
             try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
         }

@@ -6,8 +6,8 @@ enum TenantRow {
     static func exists(_ tenant: TenantID) -> Query<Bool> {
         Query(
             """
-            SELECT EXISTS (SELECT FROM users WHERE tenant_id = \(tenant))
-                OR EXISTS (SELECT FROM identifiers WHERE tenant_id = \(tenant))
+            SELECT EXISTS (SELECT 1 FROM users WHERE tenant_id = \(tenant))
+                OR EXISTS (SELECT 1 FROM identifiers WHERE tenant_id = \(tenant))
             """
         )
     }

@@ -30,7 +30,7 @@ enum UsedIDTokenRow {
     static func isUsed(_ digest: [UInt8], of user: UserID, tenant: TenantID) -> Query<Bool> {
         """
         SELECT EXISTS (
-            SELECT FROM \(table: "used_id_tokens")
+            SELECT 1 FROM \(table: "used_id_tokens")
             WHERE tenant_id = \(tenant) AND user_id = \(user) AND token_digest = \(digest)
         )
         """

@@ -76,55 +76,92 @@ struct UserRow: RowDecodable {
 
     /// `OFFSET 0` keeps each subquery, so that PostgreSQL looks up each user's rows by key. The planner would hash
     /// plain joins if it expects many users, as it does for a page whose limit is a parameter.
-    private static let joins: SQL = """
+    ///
+    /// - `key`: the condition that names the users again, begins with ` AND `. Citus needs it in each subquery to find
+    ///   the shard: it does not derive it from the join.
+    private static func joins(and key: SQL) -> SQL {
+        """
         LEFT JOIN LATERAL (
             SELECT * FROM password_credentials AS own
-            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id\(key) OFFSET 0
         ) AS password_credentials ON true
         LEFT JOIN LATERAL (
             SELECT * FROM linked_providers AS own
-            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id\(key) OFFSET 0
         ) AS linked_providers ON true
         LEFT JOIN LATERAL (
             SELECT * FROM sign_in_methods AS own
-            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id\(key) OFFSET 0
         ) AS sign_in_methods ON true
         LEFT JOIN LATERAL (
             SELECT * FROM second_factors AS own
-            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id OFFSET 0
+            WHERE own.tenant_id = users.tenant_id AND own.user_id = users.user_id\(key) OFFSET 0
         ) AS second_factors ON true
 
         """
+    }
+
+    private static let joins = joins(and: "").asOnePiece
 
     static func withID(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
+        Query(
+            """
+            \(select) FROM \(table: "users") \(joins)
+            WHERE users.tenant_id = \(tenant) AND users.user_id = \(id)
+            """,
+            onCitus: withIDOnCitus(id, tenant: tenant)
+        )
+    }
+
+    private static func withIDOnCitus(_ id: UserID, tenant: TenantID) -> SQL {
         """
-        \(select) FROM \(table: "users") \(joins)
+        \(select) FROM \(table: "users") \(joins(and: " AND own.user_id = \(id)"))
         WHERE users.tenant_id = \(tenant) AND users.user_id = \(id)
         """
     }
 
-    /// Like `withID`, as a lookup: one statement answers many callers at once.
-    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
-        Query(keyColumn: 1, withIDs([id], tenant: tenant).sql)
+    /// The address of the account, as it is spelled there; NULL if it has none.
+    static func address(of id: UserID, tenant: TenantID) -> Query<String?> {
+        "SELECT email FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = \(id)"
     }
 
-    /// Users in no particular order. An unknown id has no row.
-    static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
+    /// Like `withID`, as a lookup: one statement answers many callers at once.
+    static func lookup(_ id: UserID, tenant: TenantID) -> Query<UserRow> {
+        Query(keyColumn: 1, anyOf([id], tenant: tenant), onCitus: withIDOnCitus(id, tenant: tenant))
+    }
+
+    private static func anyOf(_ ids: [UserID], tenant: TenantID) -> SQL {
         """
         \(select) FROM \(table: "users") \(joins)
         WHERE users.tenant_id = \(tenant) AND users.user_id = ANY(\(ids))
         """
     }
 
+    /// The same on Citus: asks only the shards of `ids`.
+    private static func anyOfOnCitus(_ ids: [UserID], tenant: TenantID) -> SQL {
+        """
+        \(select) FROM \(table: "users") \(joins(and: " AND own.user_id = ANY(\(ids))"))
+        WHERE users.tenant_id = \(tenant) AND users.user_id = ANY(\(ids))
+        """
+    }
+
+    /// Users in no particular order. An unknown id has no row.
+    static func withIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
+        Query(anyOf(ids, tenant: tenant), onCitus: anyOfOnCitus(ids, tenant: tenant))
+    }
+
     /// Like `withIDs`, for 1,000 ids. Looks up each id by key, because PostgreSQL may run `= ANY` as a scan of all
     /// users.
     static func withManyIDs(_ ids: [UserID], tenant: TenantID) -> Query<UserRow> {
-        """
-        \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
-            SELECT own.tableoid, own.* FROM \(table: "users") AS own
-            WHERE own.tenant_id = \(tenant) AND own.user_id = wanted.user_id OFFSET 0
-        ) AS users ON true \(joins)
-        """
+        Query(
+            """
+            \(select) FROM unnest(\(ids)) AS wanted (user_id) JOIN LATERAL (
+                SELECT own.tableoid, own.* FROM \(table: "users") AS own
+                WHERE own.tenant_id = \(tenant) AND own.user_id = wanted.user_id OFFSET 0
+            ) AS users ON true \(joins)
+            """,
+            onCitus: anyOfOnCitus(ids, tenant: tenant)
+        )
     }
 
     init(row: inout RowDecoder) throws(PostgresError) {
@@ -295,7 +332,7 @@ extension UserRow {
     static func assertUnchanged(_ record: UserRecord) -> SQL {
         """
         SELECT \(SQL.assertExists) FROM (
-            SELECT FROM users
+            SELECT 1 FROM users
             WHERE tenant_id = \(record.tenant) AND user_id = \(record.id)
                 AND version = \(record.version) AND session_epoch = \(record.sessionEpoch)
             FOR SHARE
@@ -303,12 +340,17 @@ extension UserRow {
         """
     }
 
-    /// Locks the rows of several users for this transaction, in the order of their ids.
-    static func hold(_ ids: [String], tenant: TenantID) -> SQL {
+    /// Locks the row of a user for this transaction.
+    static func hold(_ id: String, tenant: TenantID) -> SQL {
         """
-        SELECT FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
-        ORDER BY user_id FOR UPDATE
+        SELECT 1 FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id = \(id) FOR UPDATE
         """
+    }
+
+    /// Locks the rows of several users for this transaction, one by one in the order of their ids, so that two
+    /// transactions do not deadlock.
+    static func hold(_ ids: [String], tenant: TenantID) -> [SQL] {
+        ids.inOrderOfIDs.map { hold($0, tenant: tenant) }
     }
 
     /// Locks the row for this transaction by raising its version. Raises 23502 if the row has another version or epoch.
@@ -390,13 +432,25 @@ extension UserRow {
     /// Users after `id`, in the order of their ids.
     static func after(_ id: UserID?, limit: Int64, tenant: TenantID) -> Query<UserRow> {
         // Every id is after the empty text, because no id is empty.
-        """
-        \(select) FROM (
-            SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id > \(id?.rawValue ?? "")
-            ORDER BY user_id LIMIT \(limit)
-        ) AS users \(joins)
-        ORDER BY users.user_id
-        """
+        let place = id?.rawValue ?? ""
+        return Query(
+            """
+            \(select) FROM (
+                SELECT tableoid, * FROM \(table: "users") WHERE tenant_id = \(tenant) AND user_id > \(place)
+                ORDER BY user_id LIMIT \(limit)
+            ) AS users \(joins)
+            ORDER BY users.user_id
+            """,
+            // Citus finds the page first, then joins within each shard.
+            onCitus: """
+                \(select) FROM \(table: "users") \(joins)
+                WHERE users.tenant_id = \(tenant) AND users.user_id IN (
+                    SELECT user_id FROM users WHERE tenant_id = \(tenant) AND user_id > \(place)
+                    ORDER BY user_id LIMIT \(limit)
+                )
+                ORDER BY users.user_id
+                """
+        )
     }
 
     /// The ids of a page of all users. An index has them in order for `UserOrder.isIndexed`; otherwise PostgreSQL sorts

@@ -163,36 +163,43 @@ struct WebhookMessageRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> SQL {
+        // Joins, and no subqueries: Citus runs a join of the endpoints, which every node has, and one user's shard.
         var type: SQL = "\(announcement.kind)"
-        if announcement.kind == .methodLinked {
-            type = """
-                CASE WHEN EXISTS (SELECT 1 FROM quarantined_methods AS q
-                    JOIN users AS u ON u.tenant_id = q.tenant_id AND u.user_id = q.user_id
-                    LEFT JOIN linked_providers AS l
-                        ON l.tenant_id = q.tenant_id AND l.user_id = q.user_id AND l.provider_id = q.method
-                    WHERE q.tenant_id = \(tenant) AND q.user_id = \(user)
-                        AND q.method = \(announcement.method) AND q.expires_at > \(now)
-                        AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END)
-                THEN \(WebhookEvent.Kind.methodRestored) ELSE \(announcement.kind) END
+        var subject: SQL = ""
+        var condition: SQL = ""
+        switch announcement.kind {
+        case .methodLinked:
+            type = "CASE WHEN q.method IS NULL THEN \(announcement.kind) ELSE \(WebhookEvent.Kind.methodRestored) END"
+            subject = """
+
+                CROSS JOIN users AS u
+                LEFT JOIN linked_providers AS l
+                    ON l.tenant_id = u.tenant_id AND l.user_id = u.user_id AND l.provider_id = \(announcement.method)
+                LEFT JOIN quarantined_methods AS q
+                    ON q.tenant_id = u.tenant_id AND q.user_id = u.user_id AND q.method = \(announcement.method)
+                    AND q.expires_at > \(now)
+                    AND q.subject = CASE WHEN q.method = 'phone' THEN u.phone_number ELSE l.subject END
                 """
+            condition = " AND u.tenant_id = \(tenant) AND u.user_id = \(user)"
+        case .conflictOpened:
+            subject = " CROSS JOIN conflicts AS c"
+            condition = """
+                 AND c.tenant_id = \(tenant) AND c.user_id = \(user)
+                    AND c.conflict_id = \(announcement.conflict)
+                """
+        case .conflictProven, .conflictResolved, .conflictDeclined, .methodUnlinked, .methodQuarantined,
+            .methodRestored, .methodsChanged, .mergePrepared, .mergeCommitted, .mergeAborted, .mergeUndone,
+            .sessionEnded, .sessionsRevoked:
+            break
         }
-        var insert: SQL = """
+        return """
             INSERT INTO webhook_messages (\(aboutAccount.names), next_attempt_at)
-            SELECT endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
+            SELECT e.endpoint_id, \(tenant), \(user), \(id), \(type), \(now),
                 \(announcement.conflict), \(announcement.method), \(announcement.changes),
                 \(rule), \(now)
-            FROM webhook_endpoints WHERE disabled_at IS NULL
+            FROM webhook_endpoints AS e\(subject)
+            WHERE e.disabled_at IS NULL\(condition)
             """
-        if announcement.kind == .conflictOpened {
-            insert.append(
-                """
-
-                    AND EXISTS (SELECT 1 FROM conflicts WHERE tenant_id = \(tenant) AND user_id = \(user)
-                        AND conflict_id = \(announcement.conflict))
-                """
-            )
-        }
-        return insert
     }
 
     /// Claims due messages until `until`: for each endpoint as many as `places` has free, and for each user and
