@@ -15,14 +15,14 @@ package enum Distribution {
         .reference("provider_configs"),
         .reference("service_accounts"),
         .reference("signing_keys"),
-        // A merge names two accounts, which lie in two shards, and is unique for each.
+        // A merge names two accounts, which are in two shards, and is unique for each.
         .reference("merges"),
         // Plans and their journal name many accounts; administrators write them, requests do not.
         .reference("audit_plans"),
         .reference("audit_steps"),
         .reference("account_journal"),
 
-        // The account. A row of each is found by its account alone, so they all lie with `users`.
+        // The account. A row of each is found by its account alone, so they are all stored with `users`.
         .byKey("users", "user_id"),
         .byKey("password_credentials", "user_id", with: "users"),
         .byKey("linked_providers", "user_id", with: "users"),
@@ -70,8 +70,8 @@ package enum Distribution {
 /// A table and its place on Citus.
 package struct DistributedTable: Sendable, Hashable {
     package enum Placement: Sendable, Hashable {
-        /// Rows spread over the shards by the hash of this column. Rows of a table that lies `with` another table
-        /// share a shard group with the other table's rows of the same value.
+        /// Rows spread over the shards by the hash of this column. `with` another table: rows with the same value are on
+        /// the same node as the other table's rows.
         case byKey(String, with: String?)
         /// A copy on every node.
         case reference

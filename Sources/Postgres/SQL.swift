@@ -46,8 +46,8 @@ package struct SQL: Sendable {
 
     /// A statement with another text for Citus. Both return the same rows.
     ///
-    /// Only for a statement whose best form on PostgreSQL is refused by Citus, or asks every shard there. The other text
-    /// is made only on Citus.
+    /// Only for a statement whose best form on PostgreSQL is refused by Citus, or asks every shard there. The other
+    /// text is made only on Citus.
     package init(_ statement: SQL, onCitus form: @autoclosure @escaping @Sendable () -> SQL) {
         self = statement
         citusForm = form

@@ -19,7 +19,7 @@ struct ShardScan {
     private static let asksEveryShard: [String: String] = {
         let purge = "the purge, in the background"
         let administrator = "a list or a search by an administrator"
-        let codes = "the codes of an account, which lie by their hashes: only when the account changes"
+        let codes = "the codes of an account, stored by their hashes: only when the account changes"
         let development = "deletes a whole tenant, in development"
         let imports = "many accounts in one statement of an import"
         let background = "times of many accounts, written together in the background"
@@ -135,7 +135,7 @@ struct ShardScan {
             guard let target = query.target, let key = Self.keys[target], query.sets.contains(key) else { continue }
             faults.append("an update of the key \(target).\(key): insert, then delete")
         }
-        // Joins of tables that lie in different groups.
+        // Joins of tables of different groups.
         for query in queries {
             let groups = Set(query.relations.compactMap { relation in Self.keys[relation.table] })
             if groups.count > 1, !query.isInsert { faults.append("a join of tables that do not lie together") }
