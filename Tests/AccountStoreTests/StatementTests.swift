@@ -1265,7 +1265,6 @@ private let statementsOfJournal: [Statement] = {
         ("deleteUser", AccountJournalRow.deleteUser("user-7", tenant: tenant)),
         ("hold", AccountJournalRow.hold(step, count: 7)),
         ("insertUser", AccountJournalRow.insertUser(user, at: origin)),
-        ("lockUser", AccountJournalRow.lockUser("user-7", tenant: tenant)),
         ("of", AccountJournalRow.of(step).sql),
         ("owner", AccountJournalRow.owner(of: claim, owned, tenant: tenant).sql),
         ("removeClaim", AccountJournalRow.removeClaim(claim, owned, tenant: tenant)),

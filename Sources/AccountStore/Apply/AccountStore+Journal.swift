@@ -124,7 +124,7 @@ private struct JournaledChange {
     func assertions(accepting clashes: [JournalClash]) -> [SQL] {
         let tenant = step.tenant
         var statements = [AccountJournalRow.hold(step, count: rows.count)]
-        statements += users.map { AccountJournalRow.lockUser($0.user, tenant: tenant) }
+        statements += users.map { UserRow.hold($0.user, tenant: tenant) }
         statements += users.map { user, rows in
             let accepted = clashes.filter { $0.user == user }.sorted { $0.precedes($1) }
             return AccountJournalRow.assertClashes(accepted, rows, of: user, tenant: tenant)

@@ -268,12 +268,6 @@ struct AccountJournalRow: RowDecodable {
 
     private static let rowKey: SQL = "tenant_id, change_id, step, table_name, row_key"
 
-    /// Locks a user for this transaction. Lock several in the order of their ids, so that two transactions do not
-    /// deadlock.
-    static func lockUser(_ user: String, tenant: TenantID) -> SQL {
-        "SELECT t.user_id FROM users AS t WHERE t.tenant_id = \(tenant) AND t.user_id = \(user) FOR UPDATE"
-    }
-
     /// For each shard, a query of the current images of its rows that the entry journals.
     private static func images(_ entry: JournalEntry) -> [SQL] {
         let tenant = entry.step.tenant
