@@ -69,8 +69,10 @@ package struct MigrationFileName: Sendable, Hashable, CustomStringConvertible {
 /// A migration file: its SQL, and whether it runs in a transaction.
 package struct MigrationFile: Sendable, Equatable {
     package let fileName: MigrationFileName
-    /// The SQL, which runs unchanged.
+    /// The text of the file.
     package let sql: String
+    /// The statements of `sql`, which run one by one.
+    let statements: [SQLStatement]
     /// SHA-256 of the file's bytes in lower-case hexadecimal. The ledger stores that of the up file.
     package let checksum: String
     /// False if the first line is `-- migrate: no-transaction`. The file then has exactly one statement.
@@ -105,7 +107,13 @@ extension MigrationFile {
             return .failure(.controlsTransaction(file: fileName.description, statement: control.leadingWords[0]))
         }
         return .success(
-            Self(fileName: fileName, sql: sql, checksum: checksum(of: bytes), runsInTransaction: runsInTransaction)
+            Self(
+                fileName: fileName,
+                sql: sql,
+                statements: statements,
+                checksum: checksum(of: bytes),
+                runsInTransaction: runsInTransaction
+            )
         )
     }
 

@@ -8,12 +8,16 @@ struct MigrationRun {
     let toolVersion: String
     let lockWait: Duration
     let tableLockWait: Duration
+    let concurrentLockWait: Duration
     let onStep: (CompletedStep) -> Void
 
     /// The key of the advisory lock, which is per database. The number is arbitrary and must never change, because
     /// different versions of Concord may run at the same time.
     static let lockKey: Int64 = 0x636F_6E63_6F72_6401
     private static let lockPollMicroseconds: useconds_t = 100_000
+    /// The pauses between attempts to get a table: requests that queued behind the last one are served meanwhile.
+    private static let pauseMicroseconds: useconds_t = 500_000
+    private static let pauseMicrosecondsMax: useconds_t = 8_000_000
 
     func run(_ target: MigrationTarget) throws -> MigrationOutcome {
         try acquireLock()
@@ -55,28 +59,66 @@ struct MigrationRun {
         return try connection.query(holder).first ?? nil
     }
 
-    /// Runs one file and records it.
+    /// Runs one file and records it. If a table is in use, tries again until `lockWait` is over.
     /// - Returns: the duration of its SQL in milliseconds.
-    private func run(_ file: MigrationFile) throws(MigrationFailure) -> Int64 {
-        do throws(PostgresError) {
-            try prepareSession()
-            return try file.runsInTransaction ? runInTransaction(file) : runOutsideTransaction(file)
-        } catch {
-            throw .stepFailed(file: file.fileName, cause: error)
+    private func run(_ file: MigrationFile) throws -> Int64 {
+        let start = ContinuousClock.now
+        var pause = Self.pauseMicroseconds
+        while true {
+            var line: Int?
+            do throws(PostgresError) {
+                try prepareSession()
+                return try file.runsInTransaction
+                    ? runInTransaction(file, line: &line) : runOutsideTransaction(file, line: &line)
+            } catch {
+                let place = MigrationPlace(file: file.fileName, line: line)
+                guard error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected else {
+                    throw MigrationFailure.stepFailed(place, cause: error)
+                }
+                // A file outside a transaction may have left an invalid index, which the next run removes.
+                guard file.runsInTransaction, ContinuousClock.now - start < lockWait else {
+                    let waited = ContinuousClock.now - start
+                    throw MigrationFailure.tableInUse(place, waited: waited, serverProcessID: try oldestTransaction())
+                }
+                usleep(pause)
+                pause = min(2 * pause, Self.pauseMicrosecondsMax)
+            }
         }
+    }
+
+    /// The process with the oldest transaction that holds a lock on a table of this database.
+    private func oldestTransaction() throws -> Int32? {
+        let oldest: Query<Int32?> = """
+            SELECT a.pid FROM pg_stat_activity AS a
+            WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
+                AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted)
+            ORDER BY a.xact_start LIMIT 1
+            """
+        return try connection.query(oldest).first ?? nil
     }
 
     /// Resets the session, so that a setting of one file does not affect the next.
     private func prepareSession() throws(PostgresError) {
         try connection.execute("RESET ALL")
-        let milliseconds = "\(Self.milliseconds(tableLockWait))ms"
+        try setLockTimeout(tableLockWait)
+    }
+
+    private func setLockTimeout(_ wait: Duration) throws(PostgresError) {
+        let milliseconds = "\(Self.milliseconds(wait))ms"
         _ = try connection.query(Query<String?>("SELECT set_config('lock_timeout', \(milliseconds), false)"))
     }
 
-    private func runInTransaction(_ file: MigrationFile) throws(PostgresError) -> Int64 {
-        try connection.transaction { tx throws(PostgresError) -> Int64 in
+    /// - Parameter line: the line of the last statement that was sent.
+    private func runInTransaction(_ file: MigrationFile, line: inout Int?) throws(PostgresError) -> Int64 {
+        var current: Int?
+        defer { line = current }
+        return try connection.transaction { tx throws(PostgresError) -> Int64 in
             let start = ContinuousClock.now
-            try tx.execute(script: file.sql)
+            for statement in file.statements {
+                current = statement.line
+                try tx.execute(script: statement.text)
+            }
+            current = nil
             let milliseconds = Self.milliseconds(ContinuousClock.now - start)
             // The file may have set search_path. The ledger is in the original one.
             try tx.execute("RESET ALL")
@@ -92,7 +134,7 @@ struct MigrationRun {
         }
     }
 
-    private func runOutsideTransaction(_ file: MigrationFile) throws(PostgresError) -> Int64 {
+    private func runOutsideTransaction(_ file: MigrationFile, line: inout Int?) throws(PostgresError) -> Int64 {
         let version = file.fileName.version
         let begin =
             switch file.fileName.direction {
@@ -101,7 +143,12 @@ struct MigrationRun {
             }
         try Self.expectOneRow(connection.execute(begin))
         let start = ContinuousClock.now
-        try connection.execute(script: file.sql)
+        for statement in file.statements {
+            if statement.waitsInNobodysWay { try setLockTimeout(concurrentLockWait) }
+            line = statement.line
+            try connection.execute(script: statement.text)
+        }
+        line = nil
         let milliseconds = Self.milliseconds(ContinuousClock.now - start)
         let end =
             switch file.fileName.direction {

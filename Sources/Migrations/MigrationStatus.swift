@@ -24,8 +24,10 @@ package struct MigrationStatus: Sendable, Equatable {
     package let entries: [Entry]
     /// The reasons that prevent `up` and `down`.
     package let refusals: [MigrationRefusal]
+    package let invalidIndexes: [InvalidIndex]
 
-    package init(available: MigrationSet, applied: [AppliedMigration]) {
+    package init(available: MigrationSet, applied: [AppliedMigration], invalidIndexes: [InvalidIndex] = []) {
+        self.invalidIndexes = invalidIndexes
         let rows = Dictionary(applied.map { ($0.version, $0) }, uniquingKeysWith: { first, _ in first })
         var entries = available.migrations.map { migration in
             let row = rows[migration.version]

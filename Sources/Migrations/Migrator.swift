@@ -15,20 +15,25 @@ package struct Migrator: Sendable {
     private let toolVersion: String
     private let lockWait: Duration
     private let tableLockWait: Duration
+    private let concurrentLockWait: Duration
 
     /// - Parameters:
     ///   - configuration: the database. Timeouts of statements do not apply to migrations.
     ///   - migrations: all migrations, from `MigrationDirectory.read`.
     ///   - toolVersion: the version of Concord for the ledger.
-    ///   - lockWait: maximum wait for another migrator.
-    ///   - tableLockWait: maximum wait of a statement for a table lock. It is short, because all other statements on
-    ///     the table queue behind it. A migration that times out is rolled back and can be repeated.
+    ///   - lockWait: maximum wait for another migrator, and for tables that are in use, for each migration.
+    ///   - tableLockWait: maximum wait of one statement for a table. It is short, because all other statements on the
+    ///     table queue behind it. A migration that times out is rolled back, and runs again after a pause. It exceeds
+    ///     `deadlock_timeout` of PostgreSQL, after which an autovacuum of the table makes way.
+    ///   - concurrentLockWait: the same for a statement that blocks nobody while it waits, such as
+    ///     `CREATE INDEX CONCURRENTLY`. Such a statement waits until all transactions before it have ended.
     package init(
         configuration: PostgresConfiguration,
         migrations: MigrationSet,
         toolVersion: String,
         lockWait: Duration = .seconds(60),
-        tableLockWait: Duration = .seconds(10)
+        tableLockWait: Duration = .seconds(2),
+        concurrentLockWait: Duration = .seconds(600)
     ) {
         var configuration = configuration
         configuration.applicationName = "concord migrate"
@@ -37,6 +42,7 @@ package struct Migrator: Sendable {
         self.toolVersion = toolVersion
         self.lockWait = lockWait
         self.tableLockWait = tableLockWait
+        self.concurrentLockWait = concurrentLockWait
     }
 
     /// The applied state of the schema. Takes no lock and changes nothing.
@@ -58,10 +64,17 @@ package struct Migrator: Sendable {
             + MigrationPlan.disagreements(available: migrations, applied: try await state().applied)
     }
 
-    /// Returns the state of each migration, also of one that only the ledger contains.
+    /// Returns the state of each migration, also of one that only the ledger contains, and the invalid indexes.
     /// - Throws: `PostgresError`.
     package func status() async throws -> MigrationStatus {
-        MigrationStatus(available: migrations, applied: try await state().applied)
+        let migrations = migrations
+        return try await PostgresConnection.withConnection(configuration) { connection in
+            MigrationStatus(
+                available: migrations,
+                applied: try SchemaState(connection).applied,
+                invalidIndexes: try connection.query(InvalidIndex.all)
+            )
+        }
     }
 
     /// Runs the migrations to `target`, one after the other.
@@ -83,6 +96,7 @@ package struct Migrator: Sendable {
                 toolVersion: toolVersion,
                 lockWait: lockWait,
                 tableLockWait: tableLockWait,
+                concurrentLockWait: concurrentLockWait,
                 onStep: onStep
             ).run(target)
         }
@@ -105,16 +119,36 @@ package enum MigrationOutcome: Sendable, Equatable {
 /// The reason why a run ended before its target. Committed steps stay.
 package enum MigrationFailure: Error, Sendable {
     /// The database refused a file. It was rolled back, unless it ran outside a transaction.
-    case stepFailed(file: MigrationFileName, cause: PostgresError)
+    case stepFailed(MigrationPlace, cause: PostgresError)
+    /// Other transactions held a table for the whole wait. The process has the oldest of them.
+    case tableInUse(MigrationPlace, waited: Duration, serverProcessID: Int32?)
     /// Another migrator held the lock for the whole wait.
     case busy(waited: Duration, serverProcessID: Int32?)
+}
+
+/// The statement of a migration file that was running.
+package struct MigrationPlace: Sendable, Hashable, CustomStringConvertible {
+    package let file: MigrationFileName
+    /// The first line of the statement; `nil` between the statements.
+    package let line: Int?
+
+    package init(file: MigrationFileName, line: Int?) {
+        self.file = file
+        self.line = line
+    }
+
+    package var description: String { "\(file)" + (line.map { ":\($0)" } ?? "") }
 }
 
 extension MigrationFailure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .stepFailed(let file, let cause):
-            "\(file): \(cause)"
+        case .stepFailed(let place, let cause):
+            "\(place): \(cause)"
+        case .tableInUse(let place, let waited, let serverProcessID):
+            "\(place): a table was in use for \(waited.components.seconds) s"
+                + (serverProcessID.map { "; PostgreSQL process \($0) has the oldest transaction" } ?? "")
+                + ". Wait for its end or end it (pg_terminate_backend), then run the command again"
         case .busy(let waited, let serverProcessID):
             "another migration is running"
                 + (serverProcessID.map { " (PostgreSQL process \($0))" } ?? "")

@@ -1,10 +1,20 @@
-/// One statement of a file, identified by its first words.
+/// One statement of a migration file.
 ///
-/// The whole file is sent to the server. Splitting serves two checks: that a file has exactly one statement, and that
-/// no statement begins or ends a transaction, because file and ledger row must share one.
-struct SQLStatement: Equatable {
+/// The server gets the statements one by one, so that an error has a line, and because Citus refuses some statements in
+/// a text of several.
+struct SQLStatement: Sendable, Equatable {
+    /// The text from the first token to the last one, without the final semicolon.
+    var text: String
+    /// The line of the file on which `text` begins, from 1.
+    var line: Int
+    /// Words in upper case, symbols, and `''` for each string or quoted name; comments are left out.
+    var tokens: [String]
+
     /// The first 4 words outside quotes and comments, in upper case; at least one.
-    var leadingWords: [String]
+    var leadingWords: [String] {
+        let words = tokens.filter { $0.utf8.first.map(SQLScanner.startsWord) == true }.prefix(4)
+        return words.isEmpty ? ["?"] : Array(words)
+    }
 
     /// Splits `sql` where the server would (PostgreSQL 15 manual, section 4.1, Lexical Structure): not inside strings,
     /// quoted names, dollar quotes, nested comments, parentheses, or the `BEGIN ATOMIC … END` body of a function.
@@ -12,6 +22,10 @@ struct SQLStatement: Equatable {
         var scanner = SQLScanner(sql)
         return scanner.statements()
     }
+
+    /// True if requests continue while the statement waits: it asks for no lock that conflicts with reads and writes of
+    /// rows.
+    var waitsInNobodysWay: Bool { tokens.contains("CONCURRENTLY") || tokens.contains("VALIDATE") }
 
     /// True if the statement changes the transaction in which a migration runs.
     var controlsTransaction: Bool {
@@ -28,8 +42,13 @@ private struct SQLScanner {
     private let bytes: [UInt8]
     private var position = 0
     private var found: [SQLStatement] = []
-    private var words: [String] = []
-    private var isEmpty = true
+    private var tokens: [String] = []
+    /// The first byte of the first token of the statement, and the end of its last token.
+    private var start = 0
+    private var end = 0
+    /// The lines before `lineStart`, which is the position up to which lines are counted.
+    private var linesBefore = 0
+    private var lineStart = 0
     private var parentheses = 0
     private var blocks = 0
 
@@ -68,15 +87,27 @@ private struct SQLScanner {
         default:
             if byte == UInt8(ascii: "(") { parentheses += 1 }
             if byte == UInt8(ascii: ")") { parentheses = max(0, parentheses - 1) }
-            isEmpty = false
+            let start = position
             position += 1
+            add(String(decoding: [byte], as: UTF8.self), from: start)
         }
     }
 
+    /// Adds a token that begins at `start` and ends before `position`.
+    private mutating func add(_ token: String, from start: Int) {
+        if tokens.isEmpty { self.start = start }
+        tokens.append(token)
+        end = position
+    }
+
     private mutating func endStatement() {
-        if !isEmpty { found.append(SQLStatement(leadingWords: words.isEmpty ? ["?"] : words)) }
-        words = []
-        isEmpty = true
+        if !tokens.isEmpty {
+            linesBefore += bytes[lineStart..<start].count { $0 == UInt8(ascii: "\n") }
+            lineStart = start
+            let text = String(decoding: bytes[start..<end], as: UTF8.self)
+            found.append(SQLStatement(text: text, line: linesBefore + 1, tokens: tokens))
+        }
+        tokens = []
         parentheses = 0
         blocks = 0
     }
@@ -106,32 +137,34 @@ private struct SQLScanner {
 
     /// A doubled quote closes and reopens the string, which has the same effect.
     private mutating func skipQuoted(by quote: UInt8, escapes: Bool) {
-        isEmpty = false
+        let start = position
         position += 1
         while position < bytes.count, bytes[position] != quote {
             position += escapes && bytes[position] == UInt8(ascii: "\\") ? 2 : 1
         }
         position = min(position + 1, bytes.count)
+        add("''", from: start)
     }
 
     private mutating func skipDollarQuoteOrSign() {
-        isEmpty = false
+        let start = position
         var end = position + 1
         if end < bytes.count, Self.startsWord(bytes[end]) {
             while end < bytes.count, Self.continuesTag(bytes[end]) { end += 1 }
         }
         guard end < bytes.count, bytes[end] == UInt8(ascii: "$") else {
             position += 1
+            add("$", from: start)
             return
         }
         let tag = bytes[position...end]
         position = end + 1
         while position < bytes.count, !bytes[position...].starts(with: tag) { position += 1 }
         position = min(position + tag.count, bytes.count)
+        add("''", from: start)
     }
 
     private mutating func scanWord() {
-        isEmpty = false
         let start = position
         while position < bytes.count, Self.continuesTag(bytes[position]) || bytes[position] == UInt8(ascii: "$") {
             position += 1
@@ -141,13 +174,13 @@ private struct SQLScanner {
             skipQuoted(by: UInt8(ascii: "'"), escapes: true)
             return
         }
-        if words.count < 4 { words.append(word) }
+        add(word, from: start)
         trackBlock(word)
     }
 
     /// Tracks `BEGIN ATOMIC … END` by the rule of psql: only in a `CREATE` statement, and `CASE` nests too.
     private mutating func trackBlock(_ word: String) {
-        guard words.first == "CREATE" else { return }
+        guard tokens.first == "CREATE" else { return }
         switch word {
         case "BEGIN": blocks += 1
         case "CASE" where blocks > 0: blocks += 1
@@ -156,7 +189,7 @@ private struct SQLScanner {
         }
     }
 
-    private static func startsWord(_ byte: UInt8) -> Bool {
+    static func startsWord(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), 0x80...:
             true

@@ -8,9 +8,9 @@ struct DatabaseFailure: Error, CustomStringConvertible {
     /// The address of the database; `nil` if only libpq knows.
     let place: String?
     /// The migration that the failure ended.
-    let migration: MigrationFileName?
+    let migration: MigrationPlace?
 
-    init(_ error: PostgresError, at place: String?, during migration: MigrationFileName? = nil) {
+    init(_ error: PostgresError, at place: String?, during migration: MigrationPlace? = nil) {
         self.error = error
         self.place = error.connectFailure?.place ?? place
         self.migration = migration
@@ -165,8 +165,8 @@ func namingDatabase<Output>(
         return try await body()
     } catch let error as PostgresError {
         throw await databaseFailure(error, configuration)
-    } catch MigrationFailure.stepFailed(let file, let cause) {
-        throw DatabaseFailure(cause, at: configuration.place, during: file)
+    } catch MigrationFailure.stepFailed(let migration, let cause) {
+        throw DatabaseFailure(cause, at: configuration.place, during: migration)
     }
 }
 

@@ -126,6 +126,14 @@ import Testing
         #expect(SQLStatement.split(sql).count == count)
     }
 
+    @Test func `a statement has its text and its line`() {
+        let statements = SQLStatement.split("-- first\n\nSELECT 'a;\nb' ; /* c */\n\nSELECT 2 -- end\n  FROM t\n;\n")
+        #expect(statements.map(\.text) == ["SELECT 'a;\nb'", "SELECT 2 -- end\n  FROM t"])
+        #expect(statements.map(\.line) == [3, 6])
+        #expect(statements[0].tokens == ["SELECT", "''"])
+        #expect(statements[1].tokens == ["SELECT", "2", "FROM", "T"])
+    }
+
     @Test func `words are found outside quotes and comments`() {
         #expect(
             SQLStatement.split("/* x */ create -- y\n unique \"INDEX\" concurrently 'a' i on t")[0].leadingWords

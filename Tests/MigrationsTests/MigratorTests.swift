@@ -9,14 +9,16 @@ private func migrator(
     _ database: EmptyDatabase,
     _ set: MigrationSet,
     lockWait: Duration = .seconds(60),
-    tableLockWait: Duration = .seconds(10)
+    tableLockWait: Duration = .seconds(2),
+    concurrentLockWait: Duration = .seconds(600)
 ) -> Migrator {
     Migrator(
         configuration: database.configuration,
         migrations: set,
         toolVersion: "1.2.3",
         lockWait: lockWait,
-        tableLockWait: tableLockWait
+        tableLockWait: tableLockWait,
+        concurrentLockWait: concurrentLockWait
     )
 }
 
@@ -115,12 +117,13 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         try await EmptyDatabase.with { database async throws in
             let broken = migrationSet([
                 "0001_a.up.sql": "CREATE TABLE a ()", "0001_a.down.sql": "DROP TABLE a",
-                "0002_b.up.sql": "CREATE TABLE b (); CREATE TABLE c (id nonsense)", "0002_b.down.sql": "DROP TABLE b",
+                "0002_b.up.sql": "-- b and c\nCREATE TABLE b ();\nCREATE TABLE c (id nonsense)",
+                "0002_b.down.sql": "DROP TABLE b",
             ])
             let failure = await #expect(throws: MigrationFailure.self) {
                 try await migrator(database, broken).run(.latest)
             }
-            #expect(failure?.description.hasPrefix("0002_b.up.sql: ") == true)
+            #expect(failure?.description.hasPrefix("0002_b.up.sql:3: ") == true)
             #expect(failure?.description.contains("nonsense") == true)
             #expect(try await tableNames(database) == ["a"])
             #expect(try await migrator(database, broken).state().version == 1)
@@ -151,29 +154,90 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         }
     }
 
-    @Test func `the wait for a locked table is limited`() async throws {
+    /// A migration of `t1` after that of `tables(1)`.
+    private let addition = migrationSet([
+        "0001_t1.up.sql": "CREATE TABLE t1 (id integer);\n", "0001_t1.down.sql": "DROP TABLE t1;\n",
+        "0002_b.up.sql": "CREATE TABLE b ();\nALTER TABLE t1 ADD b integer", "0002_b.down.sql": "ALTER TABLE t1 DROP b",
+    ])
+
+    @Test func `if a table stays in use, the migration gives up, and the error names the process`() async throws {
         try await EmptyDatabase.with { database async throws in
             _ = try await migrator(database, tables(1)).run(.latest)
-            let set = MigrationSet(
-                files: [
-                    ("0001_t1.up.sql", Array("CREATE TABLE t1 (id integer);\n".utf8)),
-                    ("0001_t1.down.sql", Array("DROP TABLE t1;\n".utf8)),
-                    ("0002_b.up.sql", Array("ALTER TABLE t1 ADD b integer".utf8)),
-                    ("0002_b.down.sql", Array("ALTER TABLE t1 DROP b".utf8)),
-                ]
-            )
-            let impatient = migrator(database, set, tableLockWait: .milliseconds(100))
+            let lockWait = Duration.milliseconds(700)
+            let impatient = migrator(database, addition, lockWait: lockWait, tableLockWait: .milliseconds(100))
+            let holder = Mutex<Int32?>(nil)
             try await PostgresConnection.withConnection(database.configuration) { connection in
+                let process = try connection.query(Query<Int32?>("SELECT pg_backend_pid()")).first ?? nil
+                holder.withLock { $0 = process }
                 try connection.execute(script: "BEGIN; LOCK TABLE t1")
             } whileOpen: {
                 let failure = await #expect(throws: MigrationFailure.self) { try await impatient.run(.latest) }
-                guard case .stepFailed(_, let cause) = failure else {
+                guard case .tableInUse(let place, let waited, let process) = failure else {
                     Issue.record("\(String(describing: failure))")
                     return
                 }
-                #expect(cause.sqlState == .lockNotAvailable)
+                #expect(place.description == "0002_b.up.sql:2")
+                #expect(waited >= lockWait)
+                #expect(process == holder.withLock(\.self))
+                let names = try await tableNames(database)
+                #expect(names == ["t1"])
             }
             #expect(outcome(try await impatient.run(.latest)) == ["0002_b.up.sql"])
+        }
+    }
+
+    @Test func `if a table is in use for a while, requests run between the attempts, and the migration runs after it`()
+        async throws
+    {
+        try await EmptyDatabase.with { database async throws in
+            _ = try await migrator(database, tables(1)).run(.latest)
+            let waiting = migrator(database, addition, tableLockWait: .milliseconds(100))
+            let running = try await PostgresConnection.withConnection(database.configuration) { connection in
+                try connection.execute(script: "BEGIN; SELECT FROM t1")
+            } whileOpen: {
+                let running = Task { outcome(try await waiting.run(.latest)) }
+                // The attempts wait behind the reader, and a write waits behind an attempt, but only for 100 ms.
+                for _ in 0..<20 {
+                    try await database.execute("SET lock_timeout = 5000; INSERT INTO t1 VALUES (1)")
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                #expect(try await tableNames(database) == ["t1"])
+                return running
+            }
+            #expect(try await running.value == ["0002_b.up.sql"])
+            #expect(try await tableNames(database) == ["b", "t1"])
+        }
+    }
+
+    @Test func `a concurrent statement waits longer than others for transactions to end`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = migrationSet([
+                "0001_t1.up.sql": "CREATE TABLE t1 (id integer);\n", "0001_t1.down.sql": "DROP TABLE t1;\n",
+                "0002_i.up.sql": "-- migrate: no-transaction\nCREATE INDEX CONCURRENTLY i ON t1 (id)",
+                "0002_i.down.sql": "-- migrate: no-transaction\nDROP INDEX CONCURRENTLY IF EXISTS i",
+            ])
+            _ = try await migrator(database, tables(1)).run(.latest)
+            let impatient = migrator(
+                database,
+                set,
+                tableLockWait: .milliseconds(1),
+                concurrentLockWait: .milliseconds(200)
+            )
+            try await PostgresConnection.withConnection(database.configuration) { connection in
+                try connection.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; INSERT INTO t1 VALUES (1)")
+            } whileOpen: {
+                let failure = await #expect(throws: MigrationFailure.self) { try await impatient.run(.latest) }
+                guard case .tableInUse(_, let waited, _) = failure else {
+                    Issue.record("\(String(describing: failure))")
+                    return
+                }
+                #expect(waited >= .milliseconds(200))
+                let status = try await impatient.status()
+                #expect(status.entries.map(\.condition) == [.applied, .interrupted])
+                #expect(status.invalidIndexes == [InvalidIndex(name: "i", table: "t1")])
+            }
+            #expect(outcome(try await impatient.run(.latest)) == ["0002_i.down.sql", "0002_i.up.sql"])
+            #expect(try await impatient.status().invalidIndexes.isEmpty)
         }
     }
 
@@ -248,7 +312,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
                 group.addTask {
                     await #expect(throws: MigrationFailure.self) { try await migrator(database, hanging).run(.latest) }
                 }
-                try await kill(whatRuns: "CREATE TABLE b%", in: database)
+                try await kill(whatRuns: "SELECT pg_sleep(600)", in: database)
                 try await group.waitForAll()
             }
             #expect(try await tableNames(database) == ["a"])
@@ -311,11 +375,12 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
 
 extension PostgresConnection {
     /// Opens a connection, runs `prepare` on it, and closes it after `body`.
-    fileprivate static func withConnection(
+    @discardableResult
+    fileprivate static func withConnection<Output>(
         _ configuration: PostgresConfiguration,
         _ prepare: @escaping @Sendable (PostgresConnection) throws -> Void,
-        whileOpen body: () async throws -> Void
-    ) async throws {
+        whileOpen body: () async throws -> Output
+    ) async throws -> Output {
         let (prepared, preparedContinuation) = AsyncStream.makeStream(of: Void.self)
         let isFinished = Mutex(false)
         let holding = Task {
@@ -331,13 +396,14 @@ extension PostgresConnection {
         }
         for await _ in prepared {}
         do {
-            try await body()
+            let output = try await body()
+            isFinished.withLock { $0 = true }
+            try await holding.value
+            return output
         } catch {
             isFinished.withLock { $0 = true }
             try await holding.value
             throw error
         }
-        isFinished.withLock { $0 = true }
-        try await holding.value
     }
 }

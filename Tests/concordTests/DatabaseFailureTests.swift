@@ -171,7 +171,7 @@ struct DatabaseFailureTests {
 
     @Test func `a failed migration is named before the place and the reason`() async throws {
         let postgres = try PostgresConfiguration(connectionString: "host=db.example.com user=concord dbname=accounts")
-        let file = try #require(MigrationFileName("0002_users.up.sql"))
+        let place = MigrationPlace(file: try #require(MigrationFileName("0002_users.up.sql")), line: 7)
         for (cause, words, code) in [
             (
                 PostgresError(.server("23514"), "check constraint is violated by some row"),
@@ -184,9 +184,9 @@ struct DatabaseFailureTests {
             ),
         ] {
             let failure = await #expect(throws: DatabaseFailure.self) {
-                try await namingDatabase(postgres) { throw MigrationFailure.stepFailed(file: file, cause: cause) }
+                try await namingDatabase(postgres) { throw MigrationFailure.stepFailed(place, cause: cause) }
             }
-            #expect(failure?.description == "0002_users.up.sql: db.example.com:5432 \(words)")
+            #expect(failure?.description == "0002_users.up.sql:7: db.example.com:5432 \(words)")
             #expect(failure.map { ExitCode(for: $0) } == code)
         }
     }

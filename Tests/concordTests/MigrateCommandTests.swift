@@ -45,6 +45,29 @@ private let status: MigrationStatus = {
         try golden.expect(MigrateReport.json(status) + "\n", matches: "migrate-status.json")
     }
 
+    @Test func `the status names invalid indexes, and the next step is to remove them`() throws {
+        let set = MigrationSet(files: ["up", "down"].map { ("0001_a.\($0).sql", Array("SELECT 1".utf8)) })
+        let applied = AppliedMigration(
+            version: 1,
+            name: "a",
+            checksum: set.migrations[0].up.checksum,
+            appliedAt: "2026-01-02T03:04:05Z",
+            durationMilliseconds: 12,
+            toolVersion: "1.2.3"
+        )
+        let index = InvalidIndex(name: "i_ccnew", table: "users")
+        let status = MigrationStatus(available: set, applied: [applied], invalidIndexes: [index])
+        #expect(status.isUpToDate)
+        let lines = MigrateReport.text(status).split(separator: "\n").dropFirst()
+        #expect(
+            lines == [
+                "warning: index i_ccnew of users is invalid: writes maintain it, and no query uses it",
+                "Remove it: DROP INDEX CONCURRENTLY i_ccnew",
+            ]
+        )
+        #expect(try MigrateReport.json(status).contains("\"i_ccnew\""))
+    }
+
     @Test func `a rollback needs a confirmation`() throws {
         let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Down.parse(["--to", "1"]) }
         #expect(MigrateCommand.Down.exitCode(for: refusal) == .validationFailure)
@@ -84,8 +107,11 @@ private let status: MigrationStatus = {
         #expect(ExitCode(for: PostgresError(.server("42501"), "permission denied")) == .badConfiguration)
         #expect(ExitCode(for: OutputFailure("standard output")) == .cannotWrite)
         #expect(ExitCode(for: PostgresError(.configuration, "bad connection string")) == .badConfiguration)
-        #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: refused)) == .answerIsNo)
-        #expect(ExitCode(for: MigrationFailure.stepFailed(file: file, cause: unreachable)) == .databaseUnreachable)
+        let place = MigrationPlace(file: file, line: 1)
+        let tableInUse = MigrationFailure.tableInUse(place, waited: .seconds(60), serverProcessID: 7)
+        #expect(ExitCode(for: MigrationFailure.stepFailed(place, cause: refused)) == .answerIsNo)
+        #expect(ExitCode(for: MigrationFailure.stepFailed(place, cause: unreachable)) == .databaseUnreachable)
+        #expect(ExitCode(for: tableInUse) == .answerIsNo)
         #expect(ExitCode(for: MigrationFailure.busy(waited: .seconds(1), serverProcessID: 1)) == .answerIsNo)
         #expect(ExitCode(for: ConfigurationMistakes(all: [])) == .badConfiguration)
         #expect(ExitCode(for: Sealer.OpeningFailure.notAuthentic) == .badConfiguration)

@@ -44,7 +44,7 @@ struct MigrationRunOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Time to wait while another migration runs, such as 90s. Default: 60s.",
+            "Time to wait for another run, and for tables in use, such as 90s. Default: 60s.",
             valueName: "time"
         ),
         transform: { text in

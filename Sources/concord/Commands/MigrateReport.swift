@@ -58,6 +58,7 @@ enum MigrateReport {
         let excess = width.map { (lines.map(\.displayWidth).max() ?? 0) - $0 } ?? 0
         if excess > 0 { lines = entries(of: status, nameWidth: max(10, nameWidth - excess)) }
         lines += status.refusals.map { "refused: \($0)" }
+        lines += status.invalidIndexes.map { "warning: \($0)" }
         lines.append(summary(of: status))
         return lines.joined(separator: "\n")
     }
@@ -77,10 +78,11 @@ enum MigrateReport {
     private static func summary(of status: MigrationStatus) -> String {
         guard status.refusals.isEmpty else { return "nothing will run until the above is fixed" }
         let pending = status.entries.filter { $0.condition == .pending || $0.condition == .interrupted }.count
-        return pending == 0 ? "up to date" : "\(pending) to run: concord migrate up"
+        guard pending == 0 else { return "\(pending) to run: concord migrate up" }
+        return status.invalidIndexes.first?.nextStep ?? "up to date"
     }
 
-    /// One object: `upToDate`, `migrations`, `refusals`.
+    /// One object: `upToDate`, `migrations`, `refusals`, `invalidIndexes`.
     static func json(_ status: MigrationStatus) throws -> String {
         struct Report: Encodable {
             struct Migration: Encodable {
@@ -95,6 +97,7 @@ enum MigrateReport {
             let upToDate: Bool
             let migrations: [Migration]
             let refusals: [String]
+            let invalidIndexes: [String]
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -112,7 +115,8 @@ enum MigrateReport {
         let report = Report(
             upToDate: status.isUpToDate,
             migrations: migrations,
-            refusals: status.refusals.map(\.description)
+            refusals: status.refusals.map(\.description),
+            invalidIndexes: status.invalidIndexes.map(\.name)
         )
         return String(decoding: try encoder.encode(report), as: UTF8.self)
     }

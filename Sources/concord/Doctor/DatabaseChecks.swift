@@ -83,6 +83,10 @@ struct DatabaseChecks: Sendable {
         let refusals = MigrationStatus(available: migrations, applied: state.applied).refusals
         findings += refusals.map { .failure("schema-files", "\($0)") }
         if refusals.isEmpty { findings.append(.ok("schema-files", "no applied migration differs from its file")) }
+        findings += try await InvalidIndex.load(postgres).map { index in
+            let nextStep = state.interrupted == nil ? index.nextStep : "Finish the migration: concord migrate up"
+            return .warning("schema-indexes", "\(index)", nextStep)
+        }
         return (findings, readiness.canBeServed)
     }
 
