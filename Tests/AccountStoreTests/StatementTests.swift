@@ -1289,6 +1289,24 @@ struct StatementTests {
         try golden.expect(text, matches: "statements.txt")
     }
 
+    /// `EarlierServerTests` prepares the statements of a release with these types (docs/internals/releasing.md).
+    @Test func `every statement has the types of its parameters in the golden file`() throws {
+        let lines = statements.map { statement in
+            "\(statement.name) (\(statement.sql.types.map(Self.typeName).joined(separator: ", ")))\n"
+        }
+        try golden.expect(lines.joined(), matches: "parameters.txt")
+    }
+
+    private static func typeName(_ oid: UInt32) -> String {
+        let names: [UInt32: String] = [
+            16: "boolean", 17: "bytea", 20: "bigint", 21: "smallint", 23: "integer", 25: "text", 114: "json",
+            700: "real", 701: "double precision", 1000: "boolean[]", 1001: "bytea[]", 1005: "smallint[]",
+            1007: "integer[]", 1009: "text[]", 1016: "bigint[]", 1184: "timestamptz", 1185: "timestamptz[]",
+            2950: "uuid", 2951: "uuid[]", 3802: "jsonb", 3807: "jsonb[]",
+        ]
+        return names[oid] ?? "unknown"
+    }
+
     @Test func `this test lists every statement of the row files`() throws {
         let folder = Repository.root + "/Sources/AccountStore/Rows"
         var declared: Set<String> = []

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Migrations
 import Postgres
 import PostgresCluster
 import Subprocess
@@ -40,6 +41,14 @@ struct EmptyDatabase: Sendable {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(script: script)
         }
+    }
+
+    /// Runs `Rows/NNNN_name.sql` if it exists. It inserts rows into the tables as they are after this migration.
+    func insertRows(of migration: MigrationSet.Migration) async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "Rows/\(migration.up.fileName.stem).sql")
+        guard let data = FileManager.default.contents(atPath: file.path()) else { return }
+        try await execute(String(decoding: data, as: UTF8.self))
     }
 
     /// Returns the rows of `query`, read on a separate connection.

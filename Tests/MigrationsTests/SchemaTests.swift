@@ -53,14 +53,14 @@ private let repositoryRoot = URL(filePath: #filePath)
             for migration in set.migrations {
                 _ = try await migrator.run(.up(to: migration.version))
                 let after = try await database.schema()
-                try await insertRows(of: migration, into: database)
+                try await database.insertRows(of: migration)
                 _ = try await migrator.run(.down(to: migration.version - 1))
                 let taken = try await database.schema()
                 #expect(taken == before, "\(migration.down.fileName) leaves something behind")
                 _ = try await migrator.run(.up(to: migration.version))
                 let again = try await database.schema()
                 #expect(again == after, "\(migration.up.fileName) differs the second time")
-                try await insertRows(of: migration, into: database)
+                try await database.insertRows(of: migration)
                 before = after
             }
         }
@@ -73,7 +73,7 @@ private let repositoryRoot = URL(filePath: #filePath)
             let migrator = Migrator(configuration: database.configuration, migrations: set, toolVersion: "test")
             for migration in set.migrations {
                 _ = try await migrator.run(.up(to: migration.version))
-                try await insertRows(of: migration, into: database)
+                try await database.insertRows(of: migration)
             }
             try golden.expect(try await content(of: database), matches: "rows.txt")
         }
@@ -160,13 +160,5 @@ private let repositoryRoot = URL(filePath: #filePath)
             lines += json.map { "\(name) \($0)" }
         }
         return lines.map { $0 + "\n" }.joined()
-    }
-
-    /// Runs `Rows/NNNN_name.sql` if it exists. It inserts rows into the tables as they are after this migration.
-    private func insertRows(of migration: MigrationSet.Migration, into database: EmptyDatabase) async throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "Rows/\(migration.up.fileName.stem).sql")
-        guard let data = FileManager.default.contents(atPath: file.path()) else { return }
-        try await database.execute(String(decoding: data, as: UTF8.self))
     }
 }
