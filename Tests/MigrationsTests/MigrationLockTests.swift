@@ -26,6 +26,14 @@ private let blockingFiles: Set<String> = Set(
     blockingMilliseconds.keys.map { $0 + ".up.sql" } + blockingDownFiles.map { $0 + ".down.sql" }
 )
 
+/// Files that the rules do not understand. A person has checked them; `MigrationLocks` cannot.
+private let reviewedFiles: Set<String> = [
+    // Two instants with an exclusive lock, each in its own transaction; between them it reads the events beside writers.
+    "0046_event_months.up.sql",
+    // Copies the events of the newest months while it blocks the table: the guide says so.
+    "0046_event_months.down.sql",
+]
+
 /// Returns `statement` as the second migration after one that creates the tables `t` and `p`.
 private func second(_ statement: String) -> MigrationSet {
     migrationSet([
@@ -67,7 +75,8 @@ private let allowed = [
 
     @Test func `no shipped migration after 0045 can block requests on a large table`() throws {
         let found = MigrationRules.violations(in: try directory.read())
-        for (file, violations) in found.sorted(by: { $0.key < $1.key }) where !blockingFiles.contains(file) {
+        for (file, violations) in found.sorted(by: { $0.key < $1.key })
+        where !blockingFiles.contains(file) && !reviewedFiles.contains(file) {
             Issue.record("\(file): \(violations.joined(separator: "; "))")
         }
         #expect(blockingFiles.subtracting(found.keys).isEmpty, "these do not block: remove them from the list")
