@@ -204,31 +204,44 @@ private let allowed = [
         }
     }
 
-    /// Returns the statements as lists of types and texts: `(text, bigint) AS SELECT …`.
-    private static func statements(of version: String) throws -> [String] {
+    private struct Statement {
+        /// The types of the parameters, such as `(text, bigint)`; empty without parameters.
+        let types: String
+        let text: String
+
+        /// As many NULLs as there are parameters.
+        var arguments: String {
+            types.isEmpty ? "" : "(\(types.split(separator: ",").map { _ in "NULL" }.joined(separator: ", ")))"
+        }
+    }
+
+    private static func statements(of version: String) throws -> [Statement] {
         func read(_ name: String) throws -> String {
             try String(contentsOf: folder.appending(path: "\(version)/\(name)"), encoding: .utf8)
         }
         let texts = try read("statements.txt").split(separator: "-- ").map { block in
-            block.drop { $0 != "\n" }.trimmingPrefix("\n")
+            String(block.drop { $0 != "\n" })
         }
         let types = try read("parameters.txt").split(separator: "\n").map { line in
-            line.hasSuffix("()") ? "" : line.drop { $0 != "(" }
+            line.hasSuffix("()") ? "" : String(line.drop { $0 != "(" })
         }
         try #require(texts.count == types.count, "copy both files of one commit")
-        return zip(types, texts).map { "\($0) AS \($1)" }
+        return zip(types, texts).map { Statement(types: $0, text: $1) }
     }
 
-    /// Prepares each statement, and returns the refusals of the server.
-    private func failures(of statements: [String], in database: EmptyDatabase) async throws -> [String] {
+    /// Prepares and plans each statement, and returns the refusals of the server. The plan needs the unique index of
+    /// `ON CONFLICT`, too.
+    private func failures(of statements: [Statement], in database: EmptyDatabase) async throws -> [String] {
         try await PostgresConnection.withConnection(database.configuration) { connection in
-            try statements.enumerated().compactMap { index, statement in
+            try connection.execute(script: "SET plan_cache_mode = force_generic_plan")
+            return try statements.enumerated().compactMap { index, statement in
                 do throws(PostgresError) {
-                    try connection.execute(script: "PREPARE s\(index) \(statement)")
+                    try connection.execute(script: "PREPARE s\(index) \(statement.types) AS \(statement.text)")
+                    try connection.execute(script: "EXPLAIN EXECUTE s\(index) \(statement.arguments)")
                     return nil
                 } catch {
                     guard error.sqlState != nil else { throw error }
-                    return "\(error.message): \(statement)"
+                    return "\(error.message): \(statement.text)"
                 }
             }
         }
