@@ -10,6 +10,7 @@ struct MigrationRun {
     let tableLockWait: Duration
     let concurrentLockWait: Duration
     let onStep: (CompletedStep) -> Void
+    let onWait: (MigrationPlace) -> Void
 
     /// The key of the advisory lock, which is per database. The number is arbitrary and must never change, because
     /// different versions of Concord may run at the same time.
@@ -80,6 +81,7 @@ struct MigrationRun {
                     let waited = ContinuousClock.now - start
                     throw MigrationFailure.tableInUse(place, waited: waited, serverProcessID: try oldestTransaction())
                 }
+                onWait(place)
                 usleep(pause)
                 pause = min(2 * pause, Self.pauseMicrosecondsMax)
             }

@@ -83,11 +83,13 @@ package struct Migrator: Sendable {
     /// - Parameters:
     ///   - target: the target version.
     ///   - onStep: called after the commit of each step, on another thread.
+    ///   - onWait: called before each further attempt to get a table, on another thread.
     /// - Returns: the finished steps, or the reasons why none was started.
     /// - Throws: `MigrationFailure`; `PostgresError` if the database is unreachable. Steps reported by `onStep` stay.
     package func run(
         _ target: MigrationTarget,
-        onStep: @escaping @Sendable (CompletedStep) -> Void = { _ in }
+        onStep: @escaping @Sendable (CompletedStep) -> Void = { _ in },
+        onWait: @escaping @Sendable (MigrationPlace) -> Void = { _ in }
     ) async throws -> MigrationOutcome {
         try await PostgresConnection.withConnection(configuration) { connection in
             try MigrationRun(
@@ -97,7 +99,8 @@ package struct Migrator: Sendable {
                 lockWait: lockWait,
                 tableLockWait: tableLockWait,
                 concurrentLockWait: concurrentLockWait,
-                onStep: onStep
+                onStep: onStep,
+                onWait: onWait
             ).run(target)
         }
     }

@@ -48,6 +48,10 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
     }
 }
 
+private final class Notes: Sendable {
+    let texts = Mutex<[String]>([])
+}
+
 @Suite struct MigratorTests {
     @Test func `migrations run up, down and up again`() async throws {
         try await EmptyDatabase.with { database async throws in
@@ -192,10 +196,14 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
         try await EmptyDatabase.with { database async throws in
             _ = try await migrator(database, tables(1)).run(.latest)
             let waiting = migrator(database, addition, tableLockWait: .milliseconds(100))
+            let waits = Notes()
             let running = try await PostgresConnection.withConnection(database.configuration) { connection in
                 try connection.execute(script: "BEGIN; SELECT FROM t1")
             } whileOpen: {
-                let running = Task { outcome(try await waiting.run(.latest)) }
+                let running = Task {
+                    let note = { @Sendable (place: MigrationPlace) in waits.texts.withLock { $0.append("\(place)") } }
+                    return outcome(try await waiting.run(.latest, onWait: note))
+                }
                 // The attempts wait behind the reader, and a write waits behind an attempt, but only for 100 ms.
                 for _ in 0..<20 {
                     try await database.execute("SET lock_timeout = 5000; INSERT INTO t1 VALUES (1)")
@@ -205,6 +213,7 @@ private func eventually(_ condition: () async throws -> Bool) async throws {
                 return running
             }
             #expect(try await running.value == ["0002_b.up.sql"])
+            #expect(Set(waits.texts.withLock(\.self)) == ["0002_b.up.sql:2"])
             #expect(try await tableNames(database) == ["b", "t1"])
         }
     }

@@ -88,6 +88,19 @@ struct DoctorCommandTests {
         }
     }
 
+    @Test func `an invalid index is a warning`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await database.execute(
+                "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'conflicts_by_time'::regclass"
+            )
+            let (_, findings) = try await Self.run(database)
+            let indexes = findings.filter { $0.check == "schema-indexes" }
+            #expect(indexes.map(\.status) == ["warning"], "\(findings)")
+            #expect(indexes.first?.finding.contains("conflicts_by_time of conflicts is invalid") == true)
+        }
+    }
+
     @Test func `a database that hangs or is not there does not stop the other checks`() async throws {
         try await TestDatabase.with { database in
             let silent = try SilentListener()

@@ -76,7 +76,12 @@ struct MigrationRunOptions: ParsableArguments {
             case .refused(let reasons): refusals = reasons
             }
         } else {
-            switch try await migrator.run(target, onStep: { step in if format == .text { Self.report(step) } }) {
+            let outcome = try await migrator.run(
+                target,
+                onStep: { step in if format == .text { Self.report(step) } },
+                onWait: { place in complain("\(place): a table is in use, trying again") }
+            )
+            switch outcome {
             case .done(let steps):
                 let state = try await migrator.state()
                 try say(
