@@ -23,7 +23,12 @@ package struct InvalidIndex: Sendable, Hashable {
     }
 
     /// The next step, if no interrupted migration left the index behind. `migrate up` rebuilds that one.
-    package var nextStep: String { "Remove it: DROP INDEX CONCURRENTLY \(name)" }
+    package var nextStep: String {
+        isCopy ? "Remove it: DROP INDEX CONCURRENTLY \(name)" : "Rebuild it: REINDEX INDEX CONCURRENTLY \(name)"
+    }
+
+    /// True if `REINDEX CONCURRENTLY` left it behind, beside the index of the schema.
+    private var isCopy: Bool { name.contains("_ccnew") || name.contains("_ccold") }
 }
 
 extension InvalidIndex: RowDecodable {
