@@ -67,6 +67,8 @@ struct Core: Service, CustomStringConvertible {
     private static let messagesInterval = Duration.seconds(1)
     /// Maximum time until development reports a mail on the terminal.
     private static let inboxInterval = Duration.milliseconds(500)
+    /// Time after which another server may purge, in addition to some pauses.
+    private static let dutySecondsMin: Int64 = 30
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -492,14 +494,24 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
+    /// Deletes expired rows while no other server does.
     private func purge(_ operations: AccountOperations, _ clocks: ClockWatch) async {
+        let interval = composition.purge.interval
         var purge = Purge(
             store: operations.store,
             project: operations.project,
             effects: operations.effects,
             keepSeconds: composition.purge.keep.components.seconds,
             rowsMax: composition.purge.rowsMax,
+            duty: Duty(
+                Purge.duty,
+                store: operations.store,
+                effects: operations.effects,
+                // Half of it outlasts the pause between two runs.
+                seconds: 3 * interval.components.seconds + Self.dutySecondsMin
+            ),
             metrics: measurements.operations,
+            purgeMetrics: measurements.purge,
             // A stopping server waits for at most one batch.
             rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
@@ -507,20 +519,22 @@ struct Core: Service, CustomStringConvertible {
         if await clocks.problem() == nil {
             _ = try? await operations.store.maintainEventPartitions(now: operations.effects.now(), keepSince: nil)
         }
+        var failures: [Purge.Work: Outage] = [:]
         await repeating(
-            every: composition.purge.interval,
+            every: interval,
             failure: "expired rows not deleted yet",
             recovery: "expired rows deleted again"
         ) {
             let report = try await purge.run()
             clocks.note(report.clocks)
-            if report.clocks.disagreement == nil { measurements.upkeep.purged(at: report.clocks.earlier) }
+            if report.isComplete { measurements.upkeep.purged(at: report.clocks.earlier) }
             for month in report.months.dropped {
                 composition.logger.info("a month of events dropped", metadata: ["month": "\(month)"])
             }
-            guard report.total > 0 else { return }
-            composition.logger.debug("expired rows deleted", metadata: ["rows": "\(report.total)"])
+            report.log(to: composition.logger, &failures)
         }
+        // If the database does not answer, the duty runs out by itself.
+        try? await purge.release()
     }
 
     /// Repeats `work` until shutdown. After a failure, the next round does what is left.
@@ -554,6 +568,29 @@ struct Core: Service, CustomStringConvertible {
             }
             await work()
         }
+    }
+}
+
+extension Purge.Report {
+    /// Logs a kind of rows once when it begins to fail, and once when it no longer does.
+    fileprivate func log(to logger: Logger, _ outages: inout [Purge.Work: Outage]) {
+        for (work, error) in failures {
+            var outage =
+                outages[work]
+                ?? Outage(
+                    logger,
+                    failure: "expired rows of one kind not deleted yet",
+                    recovery: "expired rows of one kind deleted again"
+                )
+            outage.failed(error, ["kind": "\(work.name)"])
+            outages[work] = outage
+        }
+        for work in outages.keys where failures[work] == nil && !isElsewhere && clocks.disagreement == nil {
+            var outage = outages.removeValue(forKey: work)
+            outage?.succeeded(["kind": "\(work.name)"])
+        }
+        guard total > 0 else { return }
+        logger.debug("expired rows deleted", metadata: ["rows": "\(total)"])
     }
 }
 

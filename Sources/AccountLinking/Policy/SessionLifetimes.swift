@@ -35,6 +35,10 @@ package struct SessionLifetimes: Sendable, Hashable {
         return min(inactivitySeconds / 10, Self.coarsePrecisionSeconds)
     }
 
+    /// Seconds after its last use in which every session ends; `nil` without a limit. A session is not used after it has
+    /// ended, so a limit on its age also limits the time since its last use.
+    package var sweepSeconds: Int64? { [inactivitySeconds, absoluteSeconds].compactMap(\.self).min() }
+
     private static let coarsePrecisionSeconds: Int64 = 86_400
 
     /// The rule by which the session has expired at `now`; `nil` while it has not. A limit of n seconds expires after

@@ -1,31 +1,63 @@
 package import AccountLinking
 package import AccountStore
+package import Postgres
 
 /// Counts ended conflicts and deletes expired rows, in bounded batches.
 ///
-/// After each full batch a run rests for as long as the batch took, so it takes at most half of one connection's time.
-/// It ends, because it deletes only what had expired when it began.
+/// A run goes on until nothing has expired, at the pace of `PurgePace`. It ends, because it deletes only what had
+/// expired when it began. A kind of rows that fails, such as at a lock, stops no other kind: the next run tries it again.
 ///
-/// Any number of servers may purge at once; each skips rows that another is deleting. Accounts, everything that belongs
-/// to them, and live sessions stay.
+/// One server at a time has the duty to purge. If two purge at once nevertheless, each row is deleted once and each
+/// conflict is counted once. Accounts, everything that belongs to them, and live sessions stay.
 ///
 /// A row has expired once this process's clock and PostgreSQL's both say so. If they differ by more than
 /// `ClockComparison.differenceSecondsMax`, a run deletes nothing: a clock that is a month ahead would delete what users
 /// can still restore.
 package struct Purge: Sendable {
+    /// A part of a run that can fail by itself.
+    package enum Work: Sendable, Hashable, CaseIterable {
+        case countConflicts
+        case delete(AccountStore.Purgeable)
+        /// Gives sessions that an earlier version of Concord wrote the day by which unused sessions are found.
+        case dateSessions
+        /// Creates the next months of events, and drops those whose events are all past the retention.
+        case eventMonths
+
+        package static let allCases =
+            [countConflicts] + AccountStore.Purgeable.allCases.map(delete) + [dateSessions, eventMonths]
+
+        /// Its name in metrics and logs.
+        package var name: String {
+            switch self {
+            case .countConflicts: "conflict_counts"
+            case .delete(let kind): kind.rawValue
+            case .dateSessions: "session_days"
+            case .eventMonths: "event_months"
+            }
+        }
+    }
+
     package struct Report: Sendable, Hashable {
+        /// Deleted rows.
         package var rows: [AccountStore.Purgeable: Int] = [:]
-        package var sessions = 0
         /// Partitions of events.
         package var months = AccountStore.EventMonthChanges()
+        /// Work that failed and did not end.
+        package var failures: [Work: PostgresError] = [:]
+        /// True if another server has the duty: this run deleted nothing, or stopped.
+        package var isElsewhere = false
         /// Measured before the first deletion.
         package let clocks: ClockComparison
 
-        package var total: Int { sessions + rows.values.reduce(0, +) }
+        package var total: Int { rows.values.reduce(0, +) }
+        /// True if every row is deleted that had expired when the run began.
+        package var isComplete: Bool { clocks.disagreement == nil && !isElsewhere && failures.isEmpty }
     }
 
     /// Batches of one kind before the next kind's turn, so that no backlog delays other kinds.
     package static let batchesMax = 10
+    /// The name of the duty.
+    package static let duty = "purge"
 
     private let store: AccountStore
     private let project: ProjectCache
@@ -33,23 +65,30 @@ package struct Purge: Sendable {
     private let keepSeconds: Int64
     private let rowsMax: Int
     private let metrics: OperationMetrics
+    private let purgeMetrics: PurgeMetrics
     private let databaseClock: @Sendable () async throws -> Timestamp
+    private let uptime: @Sendable () -> ContinuousClock.Instant
     private let rest: @Sendable (Duration) async throws -> Void
-    /// Position of the scan of all sessions, which restarts at the end.
-    private var place = AccountStore.SessionCursor.beginning
+    private var duty: Duty?
+    private var paces: [Work: PurgePace] = [:]
 
     /// - `keepSeconds`: retention of expired rows, so that their holders get the answer "expired".
     /// - `rowsMax`: rows in one batch.
+    /// - `duty`: `nil` purges without asking whether another server does.
     /// - `databaseClock`: PostgreSQL's, unless a test replaces it.
-    /// - `rest`: waits as long as the last batch took. Its error ends the run.
+    /// - `uptime`: measures batches.
+    /// - `rest`: waits between full batches. Its error ends the run.
     package init(
         store: AccountStore,
         project: ProjectCache,
         effects: Effects,
         keepSeconds: Int64,
         rowsMax: Int,
+        duty: Duty? = nil,
         metrics: OperationMetrics = OperationMetrics(),
+        purgeMetrics: PurgeMetrics = PurgeMetrics(),
         databaseClock: (@Sendable () async throws -> Timestamp)? = nil,
+        uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.store = store
@@ -57,72 +96,107 @@ package struct Purge: Sendable {
         self.effects = effects
         self.keepSeconds = keepSeconds
         self.rowsMax = rowsMax
+        self.duty = duty
         self.metrics = metrics
+        self.purgeMetrics = purgeMetrics
         self.databaseClock = databaseClock ?? { try await store.clock() }
+        self.uptime = uptime
         self.rest = rest
     }
 
-    /// Deletes nothing while the clocks disagree.
-    /// - Throws: a database error. Earlier deletions stay.
+    /// Deletes nothing while the clocks disagree, or while another server has the duty.
+    /// - Throws: a database error that is not the fault of one kind of rows. Earlier deletions stay.
     package mutating func run() async throws -> Report {
+        let start = uptime()
         var report = Report(clocks: try await ClockComparison(effects, databaseClock))
         guard report.clocks.disagreement == nil else { return report }
         let now = report.clocks.earlier
-        while try await resting({ try await countEndedConflicts(at: now) == rowsMax }) {}
-        var kinds = AccountStore.Purgeable.allCases
-        while !kinds.isEmpty {
-            var unfinished: [AccountStore.Purgeable] = []
-            for kind in kinds {
-                guard let cutoff = cutoff(of: kind, at: now) else { continue }
-                var isFull = true
-                for _ in 0..<Self.batchesMax where isFull {
-                    isFull = try await resting {
-                        let deleted = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
-                        report.rows[kind, default: 0] += deleted
-                        return deleted == rowsMax
-                    }
+        var left = Work.allCases
+        while !left.isEmpty {
+            var unfinished: [Work] = []
+            for work in left {
+                let elapsed = start.duration(to: uptime()).components.seconds
+                guard try await duty?.hold(at: report.clocks.database.adding(seconds: elapsed)) != false else {
+                    purgeMetrics.handOver()
+                    report.isElsewhere = true
+                    return report
                 }
-                if isFull { unfinished.append(kind) }
+                if try await turn(of: work, at: now, &report) { unfinished.append(work) }
             }
-            kinds = unfinished
+            left = unfinished
         }
-        for _ in 0..<Self.batchesMax {
-            let (deleted, next) = try await store.purgeEndedSessions(
-                from: place,
-                rowsMax: rowsMax,
-                endedBy: sessionCutoffs(at: now)
-            )
-            report.sessions += deleted
-            place = next
-            if next == .beginning { break }
-        }
-        // A month is dropped once all its events are past the retention.
-        report.months = try await store.maintainEventPartitions(now: now, keepSince: cutoff(of: .events, at: now))
         return report
     }
 
-    /// Runs a batch, and rests if it was full.
-    /// - Returns: `true` if there may be more.
-    private func resting(_ batch: () async throws -> Bool) async throws -> Bool {
-        let start = ContinuousClock.now
-        guard try await batch() else { return false }
-        try await rest(start.duration(to: .now))
+    /// Gives the duty back, so that another server purges at once.
+    package mutating func release() async throws {
+        try await duty?.release()
+    }
+
+    /// Runs at most `batchesMax` batches.
+    /// - Returns: `true` if there may be more to do in this run.
+    private mutating func turn(of work: Work, at now: Timestamp, _ report: inout Report) async throws -> Bool {
+        var pace = paces[work] ?? PurgePace(rowsMax: rowsMax)
+        defer { paces[work] = pace }
+        for _ in 0..<Self.batchesMax {
+            let start = uptime()
+            do throws(PostgresError) {
+                guard try await batch(of: work, rows: pace.rows, at: now, &report) else {
+                    if case .delete = work { purgeMetrics.waits(0, work) }
+                    return false
+                }
+            } catch {
+                guard error.mayConcernOneKind else { throw error }
+                pace.failed()
+                report.failures[work] = error
+                purgeMetrics.failed(work)
+                await measureBacklog(of: work, at: now)
+                return false
+            }
+            try await rest(pace.rest(after: start.duration(to: uptime())))
+        }
+        await measureBacklog(of: work, at: now)
         return true
     }
 
-    private func countEndedConflicts(at now: Timestamp) async throws -> Int {
-        let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)
-        for conflict in ended { metrics.conflictEnded(conflict) }
-        return ended.count
+    /// - Returns: `true` if the batch was full, so that there may be more.
+    private func batch(
+        of work: Work,
+        rows rowsMax: Int,
+        at now: Timestamp,
+        _ report: inout Report
+    ) async throws(PostgresError) -> Bool {
+        var done = 0
+        switch work {
+        case .countConflicts:
+            let ended = try await store.countEndedConflicts(at: now, rowsMax: rowsMax)
+            for conflict in ended { metrics.conflictEnded(conflict) }
+            done = ended.count
+        case .dateSessions:
+            done = try await store.dateSessions(rowsMax: rowsMax)
+        case .eventMonths:
+            report.months = try await store.maintainEventPartitions(now: now, keepSince: cutoff(of: .events, at: now))
+            return false
+        case .delete(let kind):
+            guard let cutoff = cutoff(of: kind, at: now) else { return false }
+            done = try await store.purge(kind, endedBefore: cutoff, rowsMax: rowsMax)
+            report.rows[kind, default: 0] += done
+            purgeMetrics.changed(done, work)
+            if kind == .sessions, done < rowsMax {
+                done += try await store.moveUsedSessions(since: cutoff, rowsMax: rowsMax)
+            }
+            return done >= rowsMax
+        }
+        purgeMetrics.changed(done, work)
+        return done >= rowsMax
     }
 
-    /// Sessions are deleted as late as other expired rows, so that raising a lifetime still saves them.
-    private func sessionCutoffs(at now: Timestamp) -> SessionCutoffs {
-        let lifetimes = project.settings.sessionLifetimes
-        return SessionCutoffs(
-            startedBefore: lifetimes.absoluteSeconds.map { now.adding(seconds: -$0 - keepSeconds) },
-            usedBefore: lifetimes.inactivitySeconds.map { now.adding(seconds: -$0 - keepSeconds) }
-        )
+    /// Reports for how long the oldest row has waited. Without an answer the metric keeps its value.
+    private func measureBacklog(of work: Work, at now: Timestamp) async {
+        guard case .delete(let kind) = work, let cutoff = cutoff(of: kind, at: now),
+            let oldest = try? await store.oldest(kind, endedBefore: cutoff)
+        else { return }
+        purgeMetrics.waits(max(0, cutoff.seconds(since: oldest)), work)
     }
 
     /// Rows that ended before are deleted; `nil` deletes none.
@@ -138,6 +212,22 @@ package struct Purge: Sendable {
             now
         case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)
         case .events, .eventsOutsideMonths: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }
+        // Sessions stay as long as other expired rows, so that raising a lifetime still saves them. A session that is
+        // too old is not used again, so it is deleted one lifetime after its last use at the latest.
+        case .sessions: project.settings.sessionLifetimes.sweepSeconds.map { now.adding(seconds: -$0 - keepSeconds) }
+        }
+    }
+}
+
+extension PostgresError {
+    /// True if other statements may succeed nevertheless.
+    fileprivate var mayConcernOneKind: Bool {
+        switch code {
+        case .server: !refusesWrites
+        case .statementTimeout, .decoding, .tooManyRows, .connectionLost, .commitOutcomeUnknown: true
+        case .unavailable, .queueFull, .queueTimeout, .cancelled, .shutDown, .valueTooLarge, .rolledBack, .configuration,
+            .misuse:
+            false
         }
     }
 }

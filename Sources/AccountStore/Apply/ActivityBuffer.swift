@@ -112,7 +112,7 @@ package final class ActivityBuffer: Sendable {
 
     /// Counts a refused sign-in to an account.
     package func noteRefusal(of user: UserRecord, _ reason: SignInRefusals.Reason, at now: Timestamp) {
-        let key = RefusalKey(user: Key(tenant: user.tenant, user: user.id), day: now.refusalDay, reason: reason.name)
+        let key = RefusalKey(user: Key(tenant: user.tenant, user: user.id), day: now.dayNumber, reason: reason.name)
         state.withLock { $0.add(Refusals(count: 1, firstAt: now, lastAt: now), of: key) }
     }
 

@@ -136,11 +136,14 @@ struct AccountEventRow {
 
     private static func deleteOld(_ partition: SQL, before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM \(partition) WHERE (tenant_id, user_id, event_id) IN (
-            SELECT tenant_id, user_id, event_id FROM \(partition)
-            WHERE event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff)
-            ORDER BY event_id LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
+        DELETE FROM \(partition)
+        WHERE \(SQL.first(
+            rowsMax,
+            of: partition,
+            key: "tenant_id, user_id, event_id",
+            where: "event_id < \(AccountEvent.ID(firstAt: cutoff)) AND occurred_at <= \(cutoff)",
+            by: "event_id"
+        ))
         """
     }
 }

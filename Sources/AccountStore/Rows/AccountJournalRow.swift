@@ -336,11 +336,6 @@ struct AccountJournalRow: RowDecodable {
         )
         """
     }
-
-    static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        SQL.deleteExpired("account_journal", key: rowKey, by: "kept_until", before: cutoff, rowsMax: rowsMax)
-    }
-
     // MARK: Reading
 
     private static func ofStep(_ step: JournalStep) -> SQL {

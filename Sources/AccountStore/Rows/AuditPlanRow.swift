@@ -75,12 +75,17 @@ struct AuditPlanRow: RowDecodable {
     /// Deletes expired plans without steps. Steps are deleted before their plan.
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM audit_plans WHERE plan_id IN (
-            SELECT plan_id FROM audit_plans
-            WHERE kept_until <= \(cutoff)
+        DELETE FROM audit_plans
+        WHERE \(SQL.first(
+            rowsMax,
+            of: "audit_plans",
+            key: "plan_id",
+            where: """
+                kept_until <= \(cutoff)
                 AND NOT EXISTS (SELECT 1 FROM audit_steps WHERE audit_steps.plan_id = audit_plans.plan_id)
-            ORDER BY kept_until LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
+                """,
+            by: "kept_until"
+        ))
         """
     }
 }

@@ -284,15 +284,18 @@ struct ConflictRow: RowDecodable {
         """
     }
 
-    /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. Skips rows that
-    /// another transaction holds.
+    /// Marks at most `rowsMax` ended conflicts as counted, earliest end first, and returns them. If several servers count
+    /// at once, each conflict is returned once.
     static func countEnded(at now: Timestamp, rowsMax: Int64) -> SQL {
         """
-        UPDATE conflicts SET is_counted = true WHERE (tenant_id, user_id, conflict_id) IN (
-            SELECT tenant_id, user_id, conflict_id FROM conflicts
-            WHERE NOT is_counted AND coalesce(closed_at, expires_at) <= \(now)
-            ORDER BY coalesce(closed_at, expires_at) LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
+        UPDATE conflicts SET is_counted = true
+        WHERE \(SQL.first(
+            rowsMax,
+            of: "conflicts",
+            key: "tenant_id, user_id, conflict_id",
+            where: "NOT is_counted AND coalesce(closed_at, expires_at) <= \(now)",
+            by: "coalesce(closed_at, expires_at)"
+        ))
         RETURNING state, provider_id, account_method, opened_at, coalesce(closed_at, expires_at)
         """
     }
@@ -471,8 +474,8 @@ extension AccountStore {
 
     /// Marks ended conflicts as counted and returns them. Each is returned once, to one server.
     package func countEndedConflicts(at now: Timestamp, rowsMax: Int) async throws(PostgresError) -> [EndedConflict] {
-        let batch = WriteBatch("conflict-count", [ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax))])
-        return try await client.write(batch).rows(0)
+        let count = ConflictRow.countEnded(at: now, rowsMax: Int64(rowsMax))
+        return try await client.write(WriteBatch("conflict-count", [SQL.findingRowsByKey, count])).rows(1)
     }
 
     /// Stores a conflict with its event, and counts it, in one transaction.

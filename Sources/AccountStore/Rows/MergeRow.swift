@@ -208,18 +208,6 @@ struct MergeRow: RowDecodable {
         WHERE tenant_id = \(merge.tenant) AND merge_id = \(merge.id)
         """
     }
-
-    static func deleteOver(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        SQL.deleteExpired(
-            "merges",
-            key: "tenant_id, merge_id",
-            where: "state IN ('aborted', 'undone')",
-            by: "ended_at",
-            before: cutoff,
-            rowsMax: rowsMax
-        )
-    }
-
     static func deleteAll(tenant: TenantID) -> SQL {
         "DELETE FROM merges WHERE tenant_id = \(tenant)"
     }

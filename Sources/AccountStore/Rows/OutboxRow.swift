@@ -424,20 +424,6 @@ struct OutboxRow {
         FROM given_up WHERE m.tenant_id = given_up.tenant_id AND m.message_id = given_up.message_id
         """
     }
-
-    /// Deletes messages that were written before `cutoff` and are sent, discarded or withheld. Failed messages stay
-    /// until they expire.
-    static func deleteFinished(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        SQL.deleteExpired(
-            "outbox",
-            key: "tenant_id, message_id",
-            where: "state IN ('sent', 'withheld', 'discarded')",
-            by: "created_at",
-            before: cutoff,
-            rowsMax: rowsMax
-        )
-    }
-
     static func insert(_ message: OutboxMessage) -> SQL {
         inserted.insert(OutboxRow(message: message))
     }

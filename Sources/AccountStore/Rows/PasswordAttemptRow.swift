@@ -294,16 +294,6 @@ struct PasswordAttemptRow: RowDecodable {
                 """
         )
     }
-
-    static func deleteForgotten(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
-        SQL.deleteExpired(
-            "password_attempts",
-            key: "tenant_id, address_digest",
-            by: "greatest(forgotten_at, known_until)",
-            before: cutoff,
-            rowsMax: rowsMax
-        )
-    }
 }
 
 extension AccountWrite.SideWrite {

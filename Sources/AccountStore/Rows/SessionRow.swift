@@ -90,7 +90,7 @@ struct SessionRow: RowDecodable {
             Column("second_factor_id", \.secondFactor?.enrollmentID), Column("session_claims", \.claims),
             Column("sign_in_attributes", \.signInAttributes), Column("started_at", \.startedAt),
             Column("lifetime_start", \.lifetimeStart), Column(read: "last_used_at", \.lastUsedAt),
-            Column(written: "device", \.device),
+            Column(written: "device", \.device), Column(written: "used_day") { $0.start.dayNumber },
         ]
     )
 
@@ -178,64 +178,40 @@ struct SessionRow: RowDecodable {
         """
     }
 
-    /// The next sessions in the order of their keys, and whether each has ended.
-    static func page(
-        after place: AccountStore.SessionCursor,
-        rowsMax: Int64,
-        endedBy cutoffs: SessionCutoffs
-    ) -> Query<SessionCursorRow> {
+    /// The last use of a session: `SessionTimes.lastUsedAt` in SQL.
+    private static let lastUse: SQL = "coalesce(last_used_at, started_at, auth_time)"
+    /// The day of the last use, as `Timestamp.dayNumber`.
+    private static let lastDay: SQL = "floor(extract(epoch FROM \(lastUse)) / 86400)::integer"
+
+    /// Deletes at most `rowsMax` sessions that were last used before the day of `cutoff`.
+    ///
+    /// `used_day` is a day on which the session was used, not always the last: a use moves no entry of its index. The
+    /// last use itself is compared, so a session that was used since stays.
+    static func deleteUnused(since cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        SELECT page.tenant_id, page.user_id, page.session_id,
-            page.session_epoch <> users.session_epoch OR \(cutoffs.isOver("page"))
-        FROM (
-            SELECT tenant_id, user_id, session_id, session_epoch, auth_time, started_at, lifetime_start, last_used_at
-            FROM \(table: "sessions")
-            WHERE (tenant_id, user_id, session_id) > (\(place.tenant), \(place.user), \(place.session))
-            ORDER BY tenant_id, user_id, session_id LIMIT \(rowsMax)
-        ) AS page JOIN users USING (tenant_id, user_id)
-        ORDER BY page.tenant_id, page.user_id, page.session_id
+        DELETE FROM sessions WHERE \(isDue(by: cutoff, rowsMax: rowsMax)) AND \(lastUse) < \(cutoff.startOfDay)
         """
     }
 
-    /// Deletes the sessions that have ended.
-    static func deleteAllEnded(at places: [AccountStore.SessionCursor], endedBy cutoffs: SessionCutoffs) -> SQL {
+    /// Sets the day of at most `rowsMax` sessions that the deletion met and that were used since.
+    static func moveUsed(since cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM sessions
-        USING users, unnest(\(places.map(\.tenant)), \(places.map(\.user)), \(places.map(\.session)))
-            AS ended (tenant_id, user_id, session_id)
-        WHERE sessions.tenant_id = ended.tenant_id AND sessions.user_id = ended.user_id
-            AND sessions.session_id = ended.session_id
-            AND users.tenant_id = ended.tenant_id AND users.user_id = ended.user_id
-            AND (sessions.session_epoch <> users.session_epoch OR \(cutoffs.isOver("sessions")))
+        UPDATE sessions SET used_day = \(lastDay)
+        WHERE \(isDue(by: cutoff, rowsMax: rowsMax)) AND \(lastUse) >= \(cutoff.startOfDay)
         """
     }
-}
 
-/// The times before which sessions have ended by the project's lifetimes; `nil` if they are not limited.
-package struct SessionCutoffs: Sendable, Hashable {
-    package var startedBefore: Timestamp?
-    package var usedBefore: Timestamp?
-
-    package init(startedBefore: Timestamp? = nil, usedBefore: Timestamp? = nil) {
-        self.startedBefore = startedBefore
-        self.usedBefore = usedBefore
-    }
-
-    /// True for a row of `table` that has ended: `SessionRecord.times` in SQL.
-    fileprivate func isOver(_ table: SQL) -> SQL {
+    /// Sets the day of at most `rowsMax` sessions that have none.
+    static func dateUndated(rowsMax: Int64) -> SQL {
         """
-        coalesce(coalesce(\(table).lifetime_start, \(table).started_at, \(table).auth_time) <= \(startedBefore)
-            OR coalesce(\(table).last_used_at, \(table).started_at, \(table).auth_time) <= \(usedBefore), false)
+        UPDATE sessions SET used_day = \(lastDay)
+        WHERE \(SQL.first(rowsMax, of: "sessions", key: key, where: "used_day IS NULL", by: "used_day"))
         """
     }
-}
 
-struct SessionCursorRow: RowDecodable {
-    let place: AccountStore.SessionCursor
-    let isEnded: Bool
+    private static let key: SQL = "tenant_id, user_id, session_id"
 
-    init(row: inout RowDecoder) throws(PostgresError) {
-        place = AccountStore.SessionCursor(tenant: try row.next(), user: try row.next(), session: try row.next())
-        isEnded = try row.next()
+    private static func isDue(by cutoff: Timestamp, rowsMax: Int64) -> SQL {
+        SQL.first(rowsMax, of: "sessions", key: key, where: "used_day < \(cutoff.dayNumber)", by: "used_day")
     }
 }

@@ -74,10 +74,14 @@ struct SignInRefusalRow: RowDecodable {
 
     static func deleteOld(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM sign_in_refusals WHERE (tenant_id, user_id, day, reason) IN (
-            SELECT tenant_id, user_id, day, reason FROM sign_in_refusals WHERE day < \(cutoff.refusalDay)
-            ORDER BY day LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
+        DELETE FROM sign_in_refusals
+        WHERE \(SQL.first(
+            rowsMax,
+            of: "sign_in_refusals",
+            key: "tenant_id, user_id, day, reason",
+            where: "day < \(cutoff.dayNumber)",
+            by: "day"
+        ))
         """
     }
 }
@@ -94,6 +98,9 @@ extension AccountStore {
 }
 
 extension Timestamp {
-    /// The day of `sign_in_refusals`: days since 1970 in UTC.
-    var refusalDay: Int32 { Int32(clamping: secondsSinceEpoch / 86_400) }
+    /// Days since 1970 in UTC.
+    package var dayNumber: Int32 { Int32(clamping: secondsSinceEpoch / 86_400) }
+
+    /// The first moment of `dayNumber`.
+    var startOfDay: Timestamp { Timestamp(microsecondsSinceEpoch: Int64(dayNumber) * 86_400_000_000) }
 }

@@ -277,13 +277,18 @@ struct WebhookMessageRow: RowDecodable {
     /// Deletes messages that ended before `cutoff`, or that wait for an endpoint that was disabled before then.
     static func deleteEnded(before cutoff: Timestamp, rowsMax: Int64) -> SQL {
         """
-        DELETE FROM webhook_messages WHERE position IN (
-            SELECT position FROM webhook_messages AS m
-            WHERE state <> 'pending' AND finished_at <= \(cutoff)
-                OR state = 'pending' AND EXISTS (SELECT 1 FROM webhook_endpoints AS e
-                    WHERE e.endpoint_id = m.endpoint_id AND e.disabled_at <= \(cutoff))
-            ORDER BY position LIMIT \(rowsMax) FOR UPDATE SKIP LOCKED
-        )
+        DELETE FROM webhook_messages
+        WHERE \(SQL.first(
+            rowsMax,
+            of: "webhook_messages",
+            key: "position",
+            where: """
+                (state <> 'pending' AND finished_at <= \(cutoff) OR state = 'pending' AND endpoint_id IN (
+                    SELECT e.endpoint_id FROM webhook_endpoints AS e WHERE e.disabled_at <= \(cutoff)
+                ))
+                """,
+            by: "position"
+        ))
         """
     }
 }

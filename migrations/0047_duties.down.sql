@@ -1,0 +1,3 @@
+ALTER TABLE sessions DROP COLUMN used_day;
+
+DROP TABLE duties;

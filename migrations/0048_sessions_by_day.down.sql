@@ -1,0 +1,2 @@
+-- migrate: no-transaction
+DROP INDEX CONCURRENTLY IF EXISTS sessions_by_used_day;
