@@ -16,6 +16,7 @@ struct Measurements: Sendable {
     let clocks: ClockMetrics
     let upkeep: UpkeepMetrics
     let replica: ReplicaMetrics
+    let purge: PurgeMetrics
     let log: LogMetrics
     let telemetry: TelemetryMetrics
 
@@ -30,6 +31,7 @@ struct Measurements: Sendable {
         clocks = ClockMetrics(registry)
         upkeep = UpkeepMetrics(registry)
         replica = ReplicaMetrics(registry)
+        purge = PurgeMetrics(registry)
         log = LogMetrics(registry)
         telemetry = TelemetryMetrics(registry)
         BuildMetric.current.report(registry)

@@ -232,7 +232,28 @@ enum MetricsTable {
             UpkeepMetrics.purged,
             .gauge,
             shown: .atFirstUse,
-            "Start of the last purge that deleted every expired row, in seconds since 1970; at first the server's start"
+            "Start of the last purge that deleted every expired row, in seconds since 1970; at first the server's start. Only the server that purges updates it"
+        ),
+        MetricFamily(
+            PurgeMetrics.rows,
+            .counter,
+            [.init("kind", Purge.Work.allCases.map(\.name), "the kind of row")],
+            shown: .atFirstUse,
+            "Rows deleted by the purge; for `conflict_counts` and `session_days` rows changed"
+        ),
+        MetricFamily(
+            PurgeMetrics.failures,
+            .counter,
+            [.init("kind", Purge.Work.allCases.map(\.name), "the kind of row")],
+            shown: .atFirstUse,
+            "Purges of one kind of row that failed; the next run tries again"
+        ),
+        MetricFamily(
+            PurgeMetrics.backlog,
+            .gauge,
+            [.init("kind", AccountStore.Purgeable.allCases.map(\.rawValue), "the kind of row")],
+            shown: .atFirstUse,
+            "Time that the oldest expired row has waited for its deletion, in seconds; 0 if none is left, or if another server purges"
         ),
         MetricFamily(
             UpkeepMetrics.signingKeyStart,

@@ -13,7 +13,7 @@ package struct SessionTimes: Sendable, Hashable {
 }
 
 /// Limits on the inactivity and the age of a session (NIST SP 800-63B-4 §2.1.3, §2.2.3, §2.3.3). There is none unless
-/// the project sets it, as in production.
+/// the project sets it; a new project sets one.
 package struct SessionLifetimes: Sendable, Hashable {
     /// `nil`: no limit on inactivity.
     package var inactivitySeconds: Int64?

@@ -415,7 +415,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "concord.sessions.inactivitySeconds",
                 .limit(Lifetimes.inactivitySecondsBounds),
                 .integer(0),
-                "Maximum time between refreshes; 0: unlimited. SDKs refresh once an hour while an app is in use."
+                "Maximum time between refreshes; 0: unlimited, as in Firebase. A new project has 15552000 (180 days). SDKs refresh once an hour while an app is in use."
             ),
             .init(
                 "concord.sessions.absoluteSeconds",

@@ -119,10 +119,14 @@ package struct ProjectSettings: Sendable, Hashable {
         codeSeconds[kind] ?? Lifetimes.codeSeconds(kind)
     }
 
-    /// Settings of a new production project: every method is off, addresses are protected, and no web page may receive
-    /// codes or sessions. The preset is stored, because a project without one is older than presets.
+    /// Settings of a new production project: every method is off, addresses are protected, no web page may receive codes
+    /// or sessions, and unused sessions end. The preset and the limit are stored, because a project without them is
+    /// older than they are, and keeps what it had.
     package static let productionDefaults: JSONValue = .object([
-        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)])
+        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
+        "concord": .object([
+            "sessions": .object(["inactivitySeconds": .integer(Lifetimes.newProjectInactivitySeconds)])
+        ]),
     ])
 
     /// Settings of `concord dev`: every method is on, addresses are not protected, and apps on this machine are

@@ -11,6 +11,9 @@ package enum Lifetimes {
     /// would end at the same instant.
     static let inactivitySecondsBounds: ClosedRange<Int64> = 2 * idTokenSeconds...sessionSecondsBounds.upperBound
 
+    /// The limit of a new project. An app that is opened twice a year keeps its session.
+    static let newProjectInactivitySeconds: Int64 = 180 * 86_400
+
     /// Retention of counts of refused sign-ins.
     static let signInRefusalSeconds: Int64 = 90 * 86_400
 

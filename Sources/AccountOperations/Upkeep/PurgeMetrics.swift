@@ -12,12 +12,17 @@ package struct PurgeMetrics: Sendable {
     private let backlogs: [Purge.Work: Meter]
 
     package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance) {
-        func handles<Handle>(_ make: ([(String, String)]) -> Handle) -> [Purge.Work: Handle] {
-            Dictionary(uniqueKeysWithValues: Purge.Work.allCases.map { ($0, make([("kind", $0.name)])) })
+        func handles<Handle>(
+            _ series: [Purge.Work] = Purge.Work.allCases,
+            _ make: ([(String, String)]) -> Handle
+        ) -> [Purge.Work: Handle] {
+            Dictionary(uniqueKeysWithValues: series.map { ($0, make([("kind", $0.name)])) })
         }
         rows = handles { Counter(label: Self.rows, dimensions: $0, factory: factory) }
         failures = handles { Counter(label: Self.failures, dimensions: $0, factory: factory) }
-        backlogs = handles { Meter(label: Self.backlog, dimensions: $0, factory: factory) }
+        backlogs = handles(AccountStore.Purgeable.allCases.map(Purge.Work.delete)) {
+            Meter(label: Self.backlog, dimensions: $0, factory: factory)
+        }
     }
 
     func changed(_ count: Int, _ work: Purge.Work) {

@@ -22,3 +22,25 @@ extension AccountStore {
         try await client.read(ExpiredRows.count(before: cutoff, countMax: countMax)).first ?? 0
     }
 }
+
+/// The space of the sessions, by the last statistics: counting them would read the table.
+package struct SessionsSize: Sendable, RowDecodable {
+    package let rows: Int64
+    package let bytes: Int64
+
+    package init(row: inout RowDecoder) throws(PostgresError) {
+        rows = try row.next()
+        bytes = try row.next()
+    }
+
+    static let current: Query<SessionsSize> = """
+        SELECT greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class
+        WHERE oid = to_regclass('sessions')
+        """
+}
+
+extension AccountStore {
+    package func sessionsSize() async throws(PostgresError) -> SessionsSize? {
+        try await client.read(SessionsSize.current).first
+    }
+}

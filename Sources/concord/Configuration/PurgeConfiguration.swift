@@ -16,7 +16,7 @@ extension PurgeConfiguration {
         "purge.interval",
         .duration(milliseconds: 1000...86_400_000),
         default: .seconds(60),
-        "How often each server deletes expired rows, plus or minus 25 %"
+        "How often expired rows are deleted, plus or minus 25 %, by one server at a time"
     )
     private static let keepKey = ConfigurationKey(
         "purge.keep",
@@ -33,8 +33,8 @@ extension PurgeConfiguration {
     private static let rowsMaxKey = ConfigurationKey(
         "purge.rows_max",
         .wholeNumber(1...10_000),
-        default: 1000,
-        "Rows deleted in one transaction"
+        default: 10_000,
+        "Most rows deleted in one transaction. Concord deletes fewer if that takes longer than 0.1 seconds"
     )
 
     /// Reads the `purge` keys. The reader records mistakes.

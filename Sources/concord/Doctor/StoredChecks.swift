@@ -22,6 +22,7 @@ struct StoredChecks: Sendable {
             DoctorCheck("project", project), DoctorCheck("keys", keys), DoctorCheck("older-keys", olderKeys),
             DoctorCheck("signing-keys", signingKeys), DoctorCheck("providers", providers),
             DoctorCheck("outbox", outbox), DoctorCheck("purge", purge), DoctorCheck("events", events),
+            DoctorCheck("sessions", sessions),
         ]
     }
 
@@ -186,5 +187,20 @@ struct StoredChecks: Sendable {
                     "Servers delete them: is `concord serve` running, and does its log name an error?"
                 )
             ]
+    }
+    /// Sessions without a limit stay forever.
+    @Sendable private func sessions() async throws -> [Diagnosis] {
+        guard let settings = try await ProjectCache.load(store: store, trust: .preset)?.settings else { return [] }
+        if let seconds = settings.sessionLifetimes.sweepSeconds {
+            return [.ok("sessions", "a session ends \(grouped(seconds / 86_400)) days after its last use, or earlier")]
+        }
+        guard let size = try await store.sessionsSize() else { return [] }
+        return [
+            .warning(
+                "sessions",
+                "without a limit: about \(grouped(size.rows)) sessions use \(grouped(size.bytes >> 20)) MB",
+                "End unused ones: concord.sessions.inactivitySeconds: 15552000 (180 days) in concord policy apply"
+            )
+        ]
     }
 }
