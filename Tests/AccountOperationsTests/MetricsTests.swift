@@ -71,7 +71,6 @@ struct MetricsTests {
                 for caller in 0..<8 {
                     group.addTask {
                         var purge = self.purge(caller.isMultiple(of: 2) ? service : other, metrics)
-                        // A run skips rows that another run has locked.
                         for _ in 0..<3 { _ = try await purge.run() }
                     }
                 }

@@ -155,29 +155,6 @@ struct PurgeTests {
         }
     }
 
-    @Test func `sessions of an earlier epoch are deleted and all others stay, for any batch size`() async throws {
-        try await TestService.with { service in
-            var live: Set<String> = []
-            for number in 0..<7 {
-                let user = try await service.signUp(service.newAddress()).value.user
-                // A sign-in that raced with the end of all sessions leaves such a row.
-                try await service.database.execute(
-                    """
-                    INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
-                    VALUES ('\(user.id.rawValue)', decode(repeat('0\(number)', 16), 'hex'),
-                        decode(repeat('00', 32), 'hex'), \(user.sessionEpoch - 1), now(), 'password')
-                    """
-                )
-                live.insert(user.id.rawValue)
-            }
-            var purge = purge(service, rowsMax: 3)
-            #expect(try await purge.run().sessions == 7)
-            #expect(Set(try await left(service, "sessions", "user_id")) == live)
-            #expect(try await service.database.count("SELECT count(*) FROM sessions") == 7)
-            #expect(try await purge.run().sessions == 0)
-        }
-    }
-
     @Test func `expired counts of wrong passwords and unpublished keys are deleted`() async throws {
         try await TestService.with { service in
             for (byte, seconds) in [("01", -1), ("02", 60)] as [(String, Int64)] {

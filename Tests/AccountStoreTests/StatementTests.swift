@@ -19,7 +19,6 @@ private struct Statement {
 
 private let tenant = TenantID.project
 private let fixed = userID("user-7")
-private let cutoffs = SessionCutoffs(startedBefore: Timestamp(secondsSinceEpoch: 1), usedBefore: nil)
 
 private let statements = [
     statementsOfDecisions, statementsOfJournal, statementsOfPurges, statementsOfAudits, statementsOfExports,
@@ -275,7 +274,6 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "MergeRow.commit", sql: MergeRow.commit(merge, at: origin, undoUntil: later)),
         Statement(name: "MergeRow.current", sql: MergeRow.current(fixed, tenant: tenant).sql),
         Statement(name: "MergeRow.deleteAll", sql: MergeRow.deleteAll(tenant: tenant), isHot: false),
-        Statement(name: "MergeRow.deleteOver", sql: MergeRow.deleteOver(before: origin, rowsMax: 10), isHot: false),
         Statement(name: "MergeRow.insert", sql: MergeRow.insert(merge)),
         Statement(name: "MergeRow.live", sql: MergeRow.live([fixed], tenant: tenant).sql),
         Statement(name: "MergeRow.of", sql: MergeRow.of(fixed, tenant: tenant, rowsMax: 100).sql),
@@ -432,6 +430,17 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
+        Statement(
+            name: "DutyRow.claim",
+            sql: DutyRow.claim("purge", for: "01", until: later, at: origin),
+            isHot: false
+        ),
+        Statement(
+            name: "DutyRow.heldByOther",
+            sql: DutyRow.heldByOther("purge", than: "01", at: origin).sql,
+            isHot: false
+        ),
+        Statement(name: "DutyRow.release", sql: DutyRow.release("purge", of: "01"), isHot: false),
         Statement(name: "FactorChallengeRow.insert", sql: FactorChallengeRow.insert(challenge)),
         Statement(name: "OneTimeSecret.use", sql: OneTimeSecret.of(challenge).use(by: use, at: "\(origin)")),
         Statement(
@@ -611,11 +620,6 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "OutboxRow.deleteFinished",
-            sql: OutboxRow.deleteFinished(before: origin, rowsMax: 10),
-            isHot: false
-        ),
-        Statement(
             name: "OutboxRow.countDiscardable",
             sql: OutboxRow.countDiscardable(.pending(nil, writtenUntil: later), at: origin).sql,
             isHot: false
@@ -705,11 +709,6 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "PasswordAttemptRow.deleteAllSources",
             sql: PasswordAttemptRow.deleteAllSources(tenant: tenant),
-            isHot: false
-        ),
-        Statement(
-            name: "PasswordAttemptRow.deleteForgotten",
-            sql: PasswordAttemptRow.deleteForgotten(before: origin, rowsMax: 10),
             isHot: false
         ),
         Statement(
@@ -912,11 +911,13 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "ServiceAccountRow.withKeyID", sql: ServiceAccountRow.withKeyID("key").sql, isHot: false),
+        Statement(name: "SessionRow.dateUndated", sql: SessionRow.dateUndated(rowsMax: 10), isHot: false),
         Statement(
-            name: "SessionRow.deleteAllEnded",
-            sql: SessionRow.deleteAllEnded(at: [.beginning], endedBy: cutoffs),
+            name: "SessionRow.deleteUnused",
+            sql: SessionRow.deleteUnused(since: origin, rowsMax: 10),
             isHot: false
         ),
+        Statement(name: "SessionRow.moveUsed", sql: SessionRow.moveUsed(since: origin, rowsMax: 10), isHot: false),
         Statement(name: "SessionRow.delete", sql: SessionRow.delete([1], of: fixed, tenant: tenant)),
         Statement(
             name: "SessionRow.deleteEnded",
@@ -929,11 +930,6 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
-        Statement(
-            name: "SessionRow.page",
-            sql: SessionRow.page(after: .beginning, rowsMax: 10, endedBy: cutoffs).sql,
-            isHot: false
-        ),
         Statement(
             name: "SessionRow.touch",
             sql: SessionRow.touch(tenants: [""], users: ["u"], sessions: [[1]], usedAt: [origin.stored])
@@ -1238,8 +1234,11 @@ private let statementsOfDecisions: [Statement] = {
     ]
 }()
 
-private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.map { kind in
-    Statement(name: "Purgeable.\(kind)", sql: kind.deletion(endedBefore: origin, rowsMax: 10), isHot: false)
+private let statementsOfPurges: [Statement] = AccountStore.Purgeable.allCases.flatMap { kind in
+    [
+        Statement(name: "Purgeable.\(kind)", sql: kind.deletion(endedBefore: origin, rowsMax: 10), isHot: false),
+        Statement(name: "Purgeable.\(kind).oldest", sql: kind.oldest(endedBefore: origin).sql, isHot: false),
+    ]
 }
 .filter { purge in !(statementsOfDecisions + statementsOfJournal).contains { $0.sql.text == purge.sql.text } }
 
@@ -1260,7 +1259,6 @@ private let statementsOfJournal: [Statement] = {
         ("assertOwner", AccountJournalRow.assertOwner(of: claim, owned, tenant: tenant)),
         ("clashes", AccountJournalRow.clashes(rows, of: "user-7", tenant: tenant).sql),
         ("delete", AccountJournalRow.delete(step)),
-        ("deleteOld", AccountJournalRow.deleteOld(before: origin, rowsMax: 10)),
         ("deleteUnchanged", AccountJournalRow.deleteUnchanged(entry)),
         ("deleteUser", AccountJournalRow.deleteUser("user-7", tenant: tenant)),
         ("hold", AccountJournalRow.hold(step, count: 7)),
@@ -1467,6 +1465,28 @@ struct PlanTests {
             let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
             #expect(plan.contains { $0.contains("Index Scan using \(index)") }, "\(plan)")
             #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
+        }
+    }
+
+    /// Many rows, of which few have ended: a join that reads all of them would be chosen here first.
+    @Test func `every purge finds the rows that ended by index and key, however many others there are`() async throws {
+        let purges =
+            AccountStore.Purgeable.allCases.map { ($0.rawValue, $0.deletion(endedBefore: origin, rowsMax: 10)) } + [
+                ("countEnded", ConflictRow.countEnded(at: origin, rowsMax: 10)),
+                ("moveUsed", SessionRow.moveUsed(since: origin, rowsMax: 10)),
+                ("dateUndated", SessionRow.dateUndated(rowsMax: 10)),
+            ]
+        try await StoreScene.with { scene in
+            try await PostgresConnection.withConnection(scene.database.configuration) { connection in
+                try connection.execute(script: Self.thousandUsers)
+                try connection.execute(script: "UPDATE sessions SET used_day = 20000; ANALYZE")
+                try connection.execute(script: "BEGIN")
+                _ = try connection.query(Query<String?>("\(SQL.findingRowsByKey)"))
+                for (name, purge) in purges {
+                    let plan = try connection.query(Query<String?>("EXPLAIN (COSTS OFF) \(purge)")).compactMap { $0 }
+                    #expect(!plan.contains { $0.contains(#/(Hash|Merge) .*Join/#) }, "\(name): \(plan)")
+                }
+            }
         }
     }
 

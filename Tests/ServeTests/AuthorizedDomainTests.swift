@@ -20,7 +20,8 @@ struct AuthorizedDomainTests {
             #expect(ending.output.contains("\nauthorized domains: none\n"))
             #expect(ending.output.contains("\n  concord policy apply domains.yaml\n"))
             let unset: Query<Int64?> = """
-                SELECT count(*) FROM project_config WHERE settings = '{"linkPolicy": {"preset": "strict"}}'
+                SELECT count(*) FROM project_config WHERE settings - 'concord' = '{"linkPolicy": {"preset": "strict"}}'
+                    AND settings -> 'concord' = '{"sessions": {"inactivitySeconds": 15552000}}'
                 """
             #expect(try await database.count(unset) == 1)
             // What it says works.
@@ -32,7 +33,7 @@ struct AuthorizedDomainTests {
             }
             let stored: Query<Int64?> = """
                 SELECT count(*) FROM project_config
-                    WHERE settings = '{"authorizedDomains": ["app.example.com"], "linkPolicy": {"preset": "strict"}}'
+                    WHERE settings - 'concord' = '{"authorizedDomains": ["app.example.com"], "linkPolicy": {"preset": "strict"}}'
                 """
             #expect(try await database.count(stored) == 1)
         }

@@ -17,7 +17,6 @@ import Testing
     @Test func `the operations manual names every kind of row that the purge deletes`() throws {
         let rows: [(what: String, when: String)] =
             AccountStore.Purgeable.allCases.map(\.row)
-            + [("sessions", "once they were ended; `purge.keep` after `concord.sessions` ended them")]
         let table = ["| What | When |", "|---|---|"] + rows.map { "| \($0.what) | \($0.when) |" }
         try DocumentTable.expect(table.joined(separator: "\n"), as: "deleted", in: "docs/reference/configuration.md")
     }
@@ -73,6 +72,11 @@ extension AccountStore.Purgeable {
                 "`concord.merges.undoSeconds` after the merge, `purge.keep_undo` after the plan was applied"
             )
         case .auditSteps: ("steps of audit plans", "`purge.keep_undo` after they were applied, 30 days by default")
+        case .sessions:
+            (
+                "sessions",
+                "once they were ended; the day after `purge.keep` after the shorter limit of `concord.sessions` after their last use"
+            )
         case .auditPlans: ("audit plans", "the same, once none of their steps is left")
         }
     }
