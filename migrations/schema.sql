@@ -188,6 +188,13 @@ CREATE TABLE public.conflicts (
     CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'proven'::text, 'resolved'::text, 'declined'::text, 'superseded'::text])))
 );
 
+CREATE TABLE public.duties (
+    duty text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL COLLATE pg_catalog."C",
+    held_until timestamp with time zone NOT NULL,
+    CONSTRAINT duties_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 100)))
+);
+
 CREATE TABLE public.factor_challenges (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -569,6 +576,7 @@ CREATE TABLE public.sessions (
     last_used_at timestamp with time zone,
     lifetime_start timestamp with time zone,
     device text,
+    used_day integer,
     CONSTRAINT sessions_check CHECK (((second_factor IS NULL) = (second_factor_id IS NULL))),
     CONSTRAINT sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
     CONSTRAINT sessions_session_id_check CHECK ((length(session_id) = 16))
@@ -765,6 +773,9 @@ ALTER TABLE ONLY public.conflict_returns
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
+
+ALTER TABLE ONLY public.duties
+    ADD CONSTRAINT duties_pkey PRIMARY KEY (duty);
 
 ALTER TABLE ONLY public.factor_challenges
     ADD CONSTRAINT factor_challenges_pkey PRIMARY KEY (tenant_id, user_id, challenge_id);
@@ -963,6 +974,8 @@ CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING b
 CREATE INDEX second_factors_by_number ON public.second_factors USING btree (tenant_id, number) WHERE (number IS NOT NULL);
 
 CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
+
+CREATE INDEX sessions_by_used_day ON public.sessions USING btree (used_day);
 
 CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day);
 
