@@ -9,6 +9,7 @@ final class ClientCore: Sendable {
     let hosts: DatabaseHosts
     let leases: LeasePool
     private let refusals: WriteRefusals
+    private let knownEngine = Mutex<DatabaseEngine?>(nil)
     let catalog: StatementCatalog
     let metrics: PostgresMetrics?
     private let observer: (any PostgresObserver)?
@@ -38,6 +39,15 @@ final class ClientCore: Sendable {
 
     func observe(_ event: PostgresEvent) {
         observer?.postgresEvent(event)
+    }
+
+    // MARK: Engine
+
+    /// The engine of the newest connection; `nil` before the first.
+    var engine: DatabaseEngine? { knownEngine.withLock(\.self) }
+
+    func engineIsKnown(_ engine: DatabaseEngine) {
+        knownEngine.withLock { $0 = engine }
     }
 
     // MARK: Refused writes

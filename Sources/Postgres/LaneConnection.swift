@@ -43,6 +43,13 @@ final class LaneConnection {
 
     private let connection: Connection
     private(set) var isConnecting = true
+    /// Known once it is connected.
+    private(set) var engine = DatabaseEngine.postgres
+    /// The conversation that asks for the engine, before the connection counts as connected.
+    private var greeting: Conversation<Job, ResultSet>?
+    private var greetingFailure: PostgresError?
+    /// `true` if a statement failed as it does when the server has become Citus meanwhile.
+    private(set) var isOutdated = false
     let madeAt = currentInstant()
     /// `true` if a statement was refused on this connection because it would have written.
     private(set) var isReadOnly = false
@@ -58,15 +65,58 @@ final class LaneConnection {
 
     var socket: Int32 { connection.socket }
 
+    /// Continues until the connection is open and its engine is known.
     func continueConnecting() -> Connection.Progress {
+        guard greeting == nil else { return continueGreeting() }
         let progress = connection.continueConnecting()
         guard progress == .connected else { return progress }
         guard connection.makeNonBlocking(), connection.enterPipelineMode() else { return .failed }
+        var sending = Sending(connection: connection, conversation: Conversation(.reads, []), known: [])
+        sending.send(NamedStatement(sql: DatabaseEngine.greeting, name: nil), as: .cleanUp)
+        sending.sync(exchange: nil)
+        greeting = sending.conversation
+        guard sending.isAccepted else { return .failed }
+        return flushGreeting()
+    }
+
+    private func flushGreeting() -> Connection.Progress {
+        switch connection.flush() {
+        case .done: .waitsForRead
+        case .pending: .waitsForWrite
+        case .failed: .failed
+        }
+    }
+
+    private func continueGreeting() -> Connection.Progress {
+        guard connection.consumeInput() else { return .failed }
+        var hasEnded = false
+        while greeting?.isFinished == false, !connection.isWaiting {
+            guard let result = connection.nextResult() else {
+                guard connection.isAlive, !hasEnded else { return .failed }
+                hasEnded = true
+                continue
+            }
+            hasEnded = false
+            switch result.outcome {
+            case .rows:
+                do throws(PostgresError) {
+                    engine = try DatabaseEngine(greeted: result)
+                } catch {
+                    greetingFailure = error
+                }
+            case .failure: greetingFailure = PostgresError(.unavailable, result.failure().error.message)
+            case .command, .copy, .skipped, .synced: break
+            }
+            if case .broken = greeting?.receive(event(of: result)) ?? .broken { return .failed }
+        }
+        guard greetingFailure == nil, connection.isAlive else { return .failed }
+        guard greeting?.isFinished == true else { return flushGreeting() }
+        greeting = nil
         isConnecting = false
         return .connected
     }
 
-    func connectFailure() -> PostgresError { connection.connectFailure() }
+    func connectFailure() -> PostgresError { greetingFailure ?? connection.connectFailure() }
 
     func flush() -> Connection.FlushState { connection.flush() }
 
@@ -75,7 +125,7 @@ final class LaneConnection {
     /// Sends `batch`. Returns `false` if the connection is unusable; `lost` then returns the consequences for the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
-        if !batch.isSeparate, lane.mergesStatements { batch.jobs = Job.merging(batch.jobs, lane.catalog) }
+        if !batch.isSeparate, lane.mergesStatements, engine == .postgres { batch.jobs = Job.merging(batch.jobs, lane.catalog) }
         var sending = Sending(
             connection: connection,
             conversation: Conversation(lane.kind, batch.jobs),
@@ -150,6 +200,7 @@ final class LaneConnection {
     private func failure(of result: ResultSet) -> ServerFailure {
         let failure = result.failure()
         if failure.sqlState == .readOnlyTransaction { isReadOnly = true }
+        if engine == .postgres, failure.suggestsNewEngine { isOutdated = true }
         return failure
     }
 

@@ -93,7 +93,7 @@ struct LaneState<Job: LaneJob>: Sendable {
         case drop(slot: Int)
     }
 
-    let limits: Limits
+    private(set) var limits: Limits
     private(set) var slots: [Slot]
     /// The time at which each connection was opened or last sent a batch.
     private var lastUses: [Instant?]
@@ -151,6 +151,11 @@ struct LaneState<Job: LaneJob>: Sendable {
     }
 
     // MARK: Connections
+
+    /// Jobs are sent one by one from now on.
+    mutating func stopMerging() {
+        limits.mergedJobsMax = 1
+    }
 
     mutating func connected(slot: Int) {
         slots[slot] = .idle

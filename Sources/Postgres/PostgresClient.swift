@@ -301,6 +301,9 @@ package final class PostgresClient: Sendable {
 
     // MARK: State
 
+    /// The engine of the database; `nil` before the first connection. Cheap.
+    package var engine: DatabaseEngine? { core.engine }
+
     /// Sets the gauges of queues and connections. Cheap.
     package func report() {
         metrics?.set(state)

@@ -19,6 +19,8 @@ package final class PostgresConnection {
     private(set) var hasStalePreparation = false
     /// `true` once a statement was refused because it would have written. Another connection may accept it.
     private var isReadOnly = false
+    /// `true` once a statement failed as it does when the server has become Citus meanwhile.
+    private var isOutdated = false
 
     /// Called before each statement of a transaction's body: returns the reason not to send it.
     var interruption: (() -> PostgresError?)?
@@ -45,6 +47,8 @@ package final class PostgresConnection {
         self.answerWait = answerWait
         // Without `hosts` libpq has looked up the names, however long that took.
         try finishConnecting(until: hosts == nil ? currentInstant() + configuration.connectTimeout : deadline)
+        // `unlimited` connections have PostgreSQL's own settings.
+        if role != .unlimited { try runUnnamed(DatabaseEngine.greeting) }
     }
 
     /// Connects on a new thread, runs `body` there, and closes the connection.
@@ -122,7 +126,9 @@ package final class PostgresConnection {
     }
 
     /// `true` if another transaction can start on this connection.
-    var isReusable: Bool { !isBroken && !hasStalePreparation && !isReadOnly && connection.isBetweenTransactions }
+    var isReusable: Bool {
+        !isBroken && !hasStalePreparation && !isReadOnly && !isOutdated && connection.isBetweenTransactions
+    }
 
     /// Prevents further transactions on this connection.
     func retire() {
@@ -217,6 +223,7 @@ package final class PostgresConnection {
         return try settle(try results())
     }
 
+    @discardableResult
     private func runUnnamed(_ statement: SQL) throws(PostgresError) -> ResultSet {
         try checked(connection.sendUnnamed(statement))
         return try settle(try results())
@@ -254,6 +261,7 @@ package final class PostgresConnection {
         case .success(let result): return result
         case .failure(let failure):
             if failure.sqlState == .readOnlyTransaction { isReadOnly = true }
+            if failure.suggestsNewEngine { isOutdated = true }
             if failure.endsSession { throw broken(.connectionLost, "the server ended the connection") }
             throw failure.error
         }

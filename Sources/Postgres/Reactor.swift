@@ -191,7 +191,11 @@ final class Reactor {
         case .failed: connectFailed(connection.connectFailure(), lane: lane, slot: slot, now: now)
         case .connected:
             watch(connection, EPOLLIN.rawValue, lane: lane, slot: slot)
-            core.lanes[lane].state.withLock { $0.connected(slot: slot) }
+            core.engineIsKnown(connection.engine)
+            core.lanes[lane].state.withLock { state in
+                if connection.engine == .citus { state.stopMerging() }
+                state.connected(slot: slot)
+            }
             core.observe(.connected(core.lanes[lane].name))
         }
     }
@@ -251,15 +255,16 @@ final class Reactor {
             lost(lane: lane, slot: slot, now: now)
         } else {
             flush(connection, lane: lane, slot: slot, now: now)
-            if connection.isReadOnly, outcome == .finished { renew(lane: lane, now: now) }
+            guard outcome == .finished else { return }
+            if connection.isReadOnly, shared.kind == .writes { renew(lane: lane, now: now) }
+            if connection.isOutdated { renew(lane: lane, now: now) }
         }
     }
 
     /// Replaces idle connections after one of them turned out to be read-only: another server may be the writable one
-    /// now, or the database may accept writes on new connections. Young connections stay, so that a permanent standby
-    /// is not flooded with attempts.
+    /// now, or the database may accept writes on new connections. Also after the server became Citus. Young connections
+    /// stay, so that a permanent standby is not flooded with attempts.
     private func renew(lane: Int, now: Instant) {
-        guard core.lanes[lane].kind == .writes else { return }
         core.lanes[lane].state.withLock { state in
             for slot in state.slots.indices where state.slots[slot] == .idle {
                 guard let connection = connections[lane][slot],
