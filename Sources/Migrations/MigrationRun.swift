@@ -40,7 +40,7 @@ struct MigrationRun {
 
     /// Polls for the lock instead of waiting in the server. A waiting statement holds a snapshot, and
     /// `CREATE INDEX CONCURRENTLY` in the session with the lock would wait for that snapshot forever.
-    private func acquireLock() throws {
+    func acquireLock() throws {
         let deadline = ContinuousClock.now + lockWait
         while try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(Self.lockKey))")).first != true {
             guard ContinuousClock.now < deadline else {

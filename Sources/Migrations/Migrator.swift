@@ -77,6 +77,12 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// Returns the places of `tables` on Citus; `nil` on plain PostgreSQL.
+    /// - Throws: `PostgresError`.
+    package func distribution(of tables: [DistributionTable]) async throws -> DistributionState? {
+        try await DistributionState.load(configuration, of: tables)
+    }
+
     /// Runs the migrations to `target`, one after the other.
     ///
     /// Two runs at once are safe: the second waits for the first, and then makes its plan.

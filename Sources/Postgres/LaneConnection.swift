@@ -125,7 +125,9 @@ final class LaneConnection {
     /// Sends `batch`. Returns `false` if the connection is unusable; `lost` then returns the consequences for the jobs.
     func send(_ batch: LaneBatch<Job>, _ lane: Lane) -> Bool {
         var batch = batch
-        if !batch.isSeparate, lane.mergesStatements, engine == .postgres { batch.jobs = Job.merging(batch.jobs, lane.catalog) }
+        if !batch.isSeparate, lane.mergesStatements, engine == .postgres {
+            batch.jobs = Job.merging(batch.jobs, lane.catalog)
+        }
         var sending = Sending(
             connection: connection,
             conversation: Conversation(lane.kind, batch.jobs),

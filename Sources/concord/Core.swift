@@ -303,6 +303,9 @@ struct Core: Service, CustomStringConvertible {
                 let readiness = state.readiness(required: SchemaVersion.required)
                 guard readiness.canBeServed else { throw StartupFailure(readiness.description, .badConfiguration) }
                 if readiness != .ready { composition.logger.warning("\(readiness)") }
+                if let problem = try await DistributionState.load(postgres, of: Distribution.moved)?.problem {
+                    throw StartupFailure(problem, .badConfiguration)
+                }
                 return
             } catch let error as PostgresError {
                 guard Failure(error) != .bug else {
@@ -325,8 +328,9 @@ struct Core: Service, CustomStringConvertible {
     private func schemaProblem(_ client: PostgresClient, _ refusals: SharedOutage) async -> String? {
         do throws(PostgresError) {
             let readiness = try await SchemaState.load(client).readiness(required: SchemaVersion.required)
+            let distribution = try await DistributionState.load(client, of: Distribution.moved)
             refusals.succeeded()
-            return readiness.canBeServed ? nil : readiness.description
+            return readiness.canBeServed ? distribution?.problem : readiness.description
         } catch {
             if !error.isUnreachable { refusals.failed(error) }
             return error.problem

@@ -167,6 +167,8 @@ func namingDatabase<Output>(
         throw await databaseFailure(error, configuration)
     } catch MigrationFailure.stepFailed(let migration, let cause) {
         throw DatabaseFailure(cause, at: configuration.place, during: migration)
+    } catch let failure as DistributionFailure where failure.cause.isUnreachable {
+        throw await databaseFailure(failure.cause, configuration)
     }
 }
 

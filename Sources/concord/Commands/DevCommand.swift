@@ -168,13 +168,26 @@ private func prepared(_ cluster: PostgresCluster?) async throws -> (url: String,
     return (url, try DatabaseConfiguration.development(url: url, none))
 }
 
-/// Brings the schema to the newest version.
+/// Brings the schema to the newest version and, on Citus, distributes its tables.
 private func migrate(_ postgres: PostgresConfiguration, _ files: MigrationSet) async throws {
     let migrator = Migrator(configuration: postgres, migrations: files, toolVersion: ConcordVersion.current)
     if case .refused(let refusals) = try await migrator.run(.latest) {
         throw StartupFailure(refusals.map(\.description).joined(separator: "\n"), .badConfiguration)
     }
+    guard try await migrator.distribution(of: Distribution.moved)?.isComplete == false else { return }
+    let distributor = Distributor(
+        configuration: postgres,
+        migrations: files,
+        tables: Distribution.moved,
+        shards: developmentShards
+    )
+    if case .refused(let refusals) = try await distributor.run() {
+        throw StartupFailure(refusals.map(\.description).joined(separator: "\n"), .badConfiguration)
+    }
 }
+
+/// Few, because a development machine has few cores and each shard is a table.
+private let developmentShards = 4
 
 /// The settings that are fixed for `dev` and configurable for `serve`.
 private struct DevelopmentDefaults {

@@ -11,7 +11,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Needs the address of the database: CONCORD_DATABASE_URL, or database.url in concord.yaml. Connect to \
             PostgreSQL directly, not through a pooler in transaction mode: one session holds a lock for the whole run.
             """,
-        subcommands: [Up.self, Down.self, Status.self, Verify.self, Create.self]
+        subcommands: [Up.self, Down.self, Status.self, Verify.self, Distribute.self, Create.self]
     )
 }
 

@@ -1,3 +1,4 @@
+import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import Migrations
@@ -87,6 +88,12 @@ struct MigrationRunOptions: ParsableArguments {
                 try say(
                     format == .json ? MigrateReport.json(steps, state) : MigrateReport.closing(steps, state)
                 )
+                if format == .text, state.version >= SchemaVersion.required,
+                    let distribution = try await migrator.distribution(of: Distribution.moved),
+                    let line = MigrateReport.text(distribution)
+                {
+                    try say(line)
+                }
                 return
             case .refused(let reasons): refusals = reasons
             }

@@ -87,7 +87,14 @@ struct DatabaseChecks: Sendable {
             let nextStep = state.interrupted == nil ? index.nextStep : "Finish the migration: concord migrate up"
             return .warning("schema-indexes", "\(index)", nextStep)
         }
+        let distribution = try await DistributionState.load(postgres, of: Distribution.moved)
+        if readiness.canBeServed, let distribution { findings.append(Self.distribution(distribution)) }
         return (findings, readiness.canBeServed)
+    }
+
+    static func distribution(_ state: DistributionState) -> Diagnosis {
+        if let problem = state.problem { return .failure("distribution", problem) }
+        return .ok("distribution", "all \(state.done.count) tables have their place on Citus")
     }
 
     private func rights(_ facts: ServerFacts) async throws -> Diagnosis {
