@@ -149,32 +149,50 @@ extension PostgresConfiguration {
 }
 
 /// The PostgreSQL server of a test process.
-private actor TestServer {
+actor TestServer {
     static let shared = TestServer()
 
-    private var template: Task<(base: PostgresConfiguration, url: @Sendable (String) -> String), any Error>?
+    private struct Server: Sendable {
+        var base: PostgresConfiguration
+        /// The workers, if the server is the coordinator of a Citus cluster.
+        var workers: [PostgresConfiguration] = []
+        var url: @Sendable (String) -> String
+
+        var nodes: [PostgresConfiguration] { [base] + workers }
+    }
+
+    private var template: Task<Server, any Error>?
     private static let templateName = "concord_template"
 
+    func engine() async throws -> DatabaseEngine {
+        try await PostgresConnection.withConnection(ready().base) { try $0.engine() }
+    }
+
+    /// Copies the template. On Citus each node has a part of it, and the catalogue of the copy is right because a copy has
+    /// the object ids of its template.
     func makeDatabase(_ name: String) async throws -> TestDatabase {
         let server = try await ready()
-        try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: server.base)
+        for node in server.nodes.reversed() {
+            try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: node)
+        }
         var configuration = server.base.withDatabase(name).patient
         configuration.writeConnections = 4
         return TestDatabase(configuration: configuration, url: server.url(name))
     }
 
     func drop(_ name: String) async throws {
-        try await Self.run("DROP DATABASE \(name) WITH (FORCE)", on: ready().base)
+        // The coordinator first, because it has connections to the databases of the workers.
+        for node in try await ready().nodes { try await Self.run("DROP DATABASE \(name) WITH (FORCE)", on: node) }
     }
 
-    private func ready() async throws -> (base: PostgresConfiguration, url: @Sendable (String) -> String) {
+    private func ready() async throws -> Server {
         if let template { return try await template.value }
         let started = Task { try await Self.start() }
         template = started
         return try await started.value
     }
 
-    private static func start() async throws -> (base: PostgresConfiguration, url: @Sendable (String) -> String) {
+    private static func start() async throws -> Server {
         let base: PostgresConfiguration
         let url: @Sendable (String) -> String
         if let given = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] {
@@ -192,10 +210,37 @@ private actor TestServer {
             base = try PostgresConfiguration(connectionString: connection.url(database: "postgres"))
             url = { connection.url(database: $0) }
         }
-        try await run("DROP DATABASE IF EXISTS \(templateName) WITH (FORCE)", on: base)
-        try await run("CREATE DATABASE \(templateName)", on: base)
+        var server = Server(base: base, url: url)
+        let citus = try await CitusNodes.of(base)
+        server.workers = citus?.workers.map(\.configuration) ?? []
+        for node in server.nodes {
+            try await run("DROP DATABASE IF EXISTS \(templateName) WITH (FORCE)", on: node)
+            try await run("CREATE DATABASE \(templateName)", on: node)
+        }
+        try await citus?.form(templateName)
         try await migrate(base.withDatabase(templateName))
-        return (base, url)
+        if let citus {
+            try await distribute(base.withDatabase(templateName))
+            try await citus.close(templateName)
+        }
+        return server
+    }
+
+    /// Few shards, because each is a table to copy and to ask.
+    private static func distribute(_ configuration: PostgresConfiguration) async throws {
+        let tables = Distribution.tables.compactMap { table -> DistributionTable? in
+            guard let place = table.place, let statement = table.statement else { return nil }
+            return DistributionTable(name: table.name, place: place, statement: statement)
+        }
+        let distributor = Distributor(
+            configuration: configuration,
+            migrations: try MigrationDirectory(path: Repository.root + "/migrations").read(),
+            tables: tables,
+            shards: 4
+        )
+        if case .refused(let refusals) = try await distributor.run() {
+            throw TestServerFailure(refusals.map(\.description).joined(separator: "\n"))
+        }
     }
 
     static func migrate(_ configuration: PostgresConfiguration) async throws {
@@ -203,7 +248,7 @@ private actor TestServer {
         _ = try await Migrator(configuration: configuration, migrations: migrations, toolVersion: "test").run(.latest)
     }
 
-    private static func run(_ script: String, on configuration: PostgresConfiguration) async throws {
+    static func run(_ script: String, on configuration: PostgresConfiguration) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
             try connection.execute(script: script)
         }
