@@ -134,7 +134,14 @@ package struct DistributionPlan: Sendable, Hashable {
     /// In the order to move them; empty if every table has its place.
     package let tables: [DistributionTable]
     package let shards: Int
+    /// The nodes that take shards.
     package let workers: Int
+
+    package init(tables: [DistributionTable], shards: Int, workers: Int) {
+        self.tables = tables
+        self.shards = shards
+        self.workers = workers
+    }
 
     /// The statements of the plan, for `psql`.
     package var statements: [String] {
@@ -162,6 +169,11 @@ package enum DistributionVerdict: Sendable, Hashable {
 package struct CompletedMove: Sendable, Hashable {
     package let table: DistributionTable
     package let milliseconds: Int64
+
+    package init(table: DistributionTable, milliseconds: Int64) {
+        self.table = table
+        self.milliseconds = milliseconds
+    }
 }
 
 /// The result of `Distributor.run`.
@@ -205,6 +217,11 @@ extension DistributionRefusal: CustomStringConvertible {
 package struct DistributionFailure: Error, Sendable {
     package let table: String
     package let cause: PostgresError
+
+    package init(table: String, cause: PostgresError) {
+        self.table = table
+        self.cause = cause
+    }
 }
 
 extension DistributionFailure: CustomStringConvertible {

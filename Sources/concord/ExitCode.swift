@@ -41,6 +41,7 @@ extension ExitCode {
             case let error as MigrationDirectoryError: Self(for: error)
             case MigrationFailure.stepFailed(_, let cause): cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case MigrationFailure.busy, MigrationFailure.tableInUse: .answerIsNo
+            case let failure as DistributionFailure: failure.cause.isUnreachable ? .databaseUnreachable : .answerIsNo
             case let failure as DatabaseFailure where failure.migration != nil:
                 failure.error.isUnreachable ? .databaseUnreachable : .answerIsNo
             case let failure as DatabaseFailure: Self(for: failure.error)

@@ -1416,7 +1416,7 @@ struct StatementTests {
     }
 }
 
-@Suite(.store)
+@Suite(.store, .notOnCitus("the plan of a statement on Citus shows shards"))
 struct PlanTests {
     @Test func `statements that requests wait for use indexes`() async throws {
         let database = try StoreScene.shared.database

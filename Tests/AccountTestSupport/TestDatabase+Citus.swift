@@ -1,7 +1,17 @@
+import AccountStore
+package import Migrations
 import Postgres
 package import Testing
 
 extension TestDatabase {
+    /// The tables that have a place on Citus.
+    package static var placedTables: [DistributionTable] {
+        Distribution.tables.compactMap { table in
+            guard let place = table.place, let statement = table.statement else { return nil }
+            return DistributionTable(name: table.name, place: place, statement: statement)
+        }
+    }
+
     /// True if the tests run on the coordinator of a Citus cluster: the database that `CONCORD_TEST_DATABASE_URL` names has
     /// the extension `citus`.
     package static var isOnCitus: Bool {

@@ -228,14 +228,10 @@ actor TestServer {
 
     /// Few shards, because each is a table to copy and to ask.
     private static func distribute(_ configuration: PostgresConfiguration) async throws {
-        let tables = Distribution.tables.compactMap { table -> DistributionTable? in
-            guard let place = table.place, let statement = table.statement else { return nil }
-            return DistributionTable(name: table.name, place: place, statement: statement)
-        }
         let distributor = Distributor(
             configuration: configuration,
             migrations: try MigrationDirectory(path: Repository.root + "/migrations").read(),
-            tables: tables,
+            tables: TestDatabase.placedTables,
             shards: 4
         )
         if case .refused(let refusals) = try await distributor.run() {

@@ -172,6 +172,17 @@ struct FakeJob: LaneJob {
         #expect(actions(&lane, at: 0) == ["send 0: [1] separately"])
     }
 
+    @Test func `on Citus, mergeable jobs are sent one by one`() {
+        var lane = lane(connections: 1, jobsPerBatchMax: 1, mergedJobsMax: 8)
+        _ = lane.actions(now: at(0))
+        lane.stopMerging()
+        lane.connected(slot: 0)
+        for id in 1...2 { _ = lane.submit([FakeJob(id: id, kind: 1)], now: at(0)) }
+        #expect(actions(&lane, at: 0) == ["send 0: [1]"])
+        lane.finished(slot: 0)
+        #expect(actions(&lane, at: 0) == ["send 0: [2]"])
+    }
+
     @Test func `free connections share the queued jobs`() {
         var lane = connectedLane(connections: 3)
         submit(1...7, to: &lane, at: 0)

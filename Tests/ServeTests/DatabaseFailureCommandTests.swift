@@ -14,7 +14,7 @@ struct DatabaseFailureCommandTests {
     ]
     /// Commands that bring the schema up, so that a missing one is no failure.
     private static let migrations: Set<String> = [
-        "migrate up", "migrate down", "migrate status", "migrate verify", "setup",
+        "migrate up", "migrate down", "migrate status", "migrate verify", "migrate distribute", "setup",
     ]
 
     private static let merge = "00000000-0000-4000-8000-000000000001"
@@ -29,7 +29,7 @@ struct DatabaseFailureCommandTests {
         try folder.write("users.json", #"{"users": [{"localId":"eve","email":"eve@example.com"}]}"#)
         return [
             ("migrate up", []), ("migrate down", ["--to", "1", "--yes"]), ("migrate status", []),
-            ("migrate verify", []),
+            ("migrate verify", []), ("migrate distribute", []),
             ("setup", ["--project", "demo-first", "--sign-in", "none", "--authorized-domain", "none"]),
             ("project init", ["--id", "demo-first"]), ("providers apply", [folder.path("providers.yaml")]),
             ("providers list", []), ("policy apply", ["--yes", folder.path("policy.yaml")]),

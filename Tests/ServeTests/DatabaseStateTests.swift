@@ -43,6 +43,28 @@ import Testing
         }
     }
 
+    @Test(.onCitus)
+    func `a server does not work with a table that is not distributed, until it is`() async throws {
+        try await TestDatabase.with { database in
+            try await database.makeProject()
+            try await ServeProcess.run(database: database.url) { server in
+                try await database.execute("SELECT undistribute_table('kept_answers')")
+                let refused = try await server.send(.GET, "/readyz", key: nil)
+                #expect(refused.status == 503)
+                let distributed = try await ConcordCommand.run(["migrate", "distribute"], database)
+                #expect(distributed.status == .exited(0), "\(distributed.error)")
+                #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
+            }
+            try await database.execute("SELECT undistribute_table('kept_answers')")
+            try await ServeProcess.launch(database: database.url, endsWith: .exited(78)) { starting in
+                await #expect(throws: (any Error).self) { _ = try await starting.ready() }
+                #expect(starting.log.text.contains("run `concord migrate distribute`"))
+            }
+            let up = try await ConcordCommand.run(["migrate", "up"], database)
+            #expect(up.output.contains("run `concord migrate distribute`"))
+        }
+    }
+
     /// A URL of several servers, of which only one accepts writes.
     @Test func `the connection can require the writable server`() async throws {
         try await TestDatabase.with { database in

@@ -107,6 +107,31 @@ struct JSONOutputTests {
         }
     }
 
+    @Test(.notOnCitus("refused only without the extension"))
+    func `migrate distribute reports why it is refused`() async throws {
+        try await TestDatabase.with { database in
+            for arguments in [["migrate", "distribute"], ["migrate", "distribute", "--dry-run"]] {
+                let refused = try await Self.json(arguments, database, status: 1)
+                #expect(refused["tables"] == .array([]))
+                #expect(refused["refusals"]?.array?.first?.string?.contains("CREATE EXTENSION citus") == true)
+            }
+        }
+    }
+
+    @Test(.onCitus)
+    func `migrate distribute reports its plan and its run`() async throws {
+        try await TestDatabase.with { database in
+            try await database.execute("SELECT undistribute_table('kept_answers')")
+            let plan = try await Self.json(["migrate", "distribute", "--dry-run"], database)
+            #expect(plan["dryRun"]?.bool == true && plan["tables"]?.array?.count == 1)
+            #expect(plan["tables"]?.array?.first?["place"]?.string == "by user_id")
+            let run = try await Self.json(["migrate", "distribute"], database)
+            #expect(run["dryRun"]?.bool == false && run["tables"]?.array?.first?["table"]?.string == "kept_answers")
+            let again = try await Self.json(["migrate", "distribute"], database)
+            #expect(again["tables"] == .array([]))
+        }
+    }
+
     @Test func `project init prints the API key`() async throws {
         try await TestDatabase.with { database in
             let made = try await Self.json(

@@ -14,6 +14,8 @@ struct StandardOutputTests {
         "service-account revoke",
         // Prints only if a server runs.
         "healthcheck",
+        // Prints only on Citus.
+        "migrate distribute",
         // Prints only if a receiver has a secret that can be opened.
         "webhook test",
         // Servers log to standard error; an unread banner ends neither.

@@ -69,6 +69,29 @@ private let status: MigrationStatus = {
         #expect(InvalidIndex(name: "i", table: "users").nextStep == "Rebuild it: REINDEX INDEX CONCURRENTLY i")
     }
 
+    @Test func `a distribution is printed as statements, then table by table`() throws {
+        let tables = Array(Distribution.moved.prefix(1)) + Distribution.moved.filter { $0.name == "users" }
+        let plan = DistributionPlan(tables: tables, shards: 8, workers: 2)
+        #expect(
+            MigrateReport.text(plan) == """
+                SET citus.shard_count = 8;
+                SELECT create_reference_table('project_config');
+                SELECT create_distributed_table('users', 'user_id', colocate_with => 'none');
+                """
+        )
+        #expect(MigrateReport.text(DistributionPlan(tables: [], shards: 8, workers: 2)) == "nothing to do")
+        let moves = tables.map { CompletedMove(table: $0, milliseconds: 12) }
+        #expect(MigrateReport.text(moves[1]) == "users  by user_id  12 ms")
+        #expect(MigrateReport.closing(moves, workers: 2) == "every table is distributed over 2 nodes")
+        #expect(MigrateReport.closing([], workers: 1) == "nothing to do: every table is distributed over 1 node")
+    }
+
+    @Test func `the number of shards has limits`() throws {
+        let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Distribute.parse(["--shards", "0"]) }
+        #expect(MigrateCommand.Distribute.message(for: refusal).contains("from 1 to 1024"))
+        #expect(try MigrateCommand.Distribute.parse([]).shards == 32)
+    }
+
     @Test func `a rollback needs a confirmation`() throws {
         let refusal = try #require(throws: (any Error).self) { try MigrateCommand.Down.parse(["--to", "1"]) }
         #expect(MigrateCommand.Down.exitCode(for: refusal) == .validationFailure)
@@ -114,6 +137,8 @@ private let status: MigrationStatus = {
         #expect(ExitCode(for: MigrationFailure.stepFailed(place, cause: unreachable)) == .databaseUnreachable)
         #expect(ExitCode(for: tableInUse) == .answerIsNo)
         #expect(ExitCode(for: MigrationFailure.busy(waited: .seconds(1), serverProcessID: 1)) == .answerIsNo)
+        #expect(ExitCode(for: DistributionFailure(table: "users", cause: refused)) == .answerIsNo)
+        #expect(ExitCode(for: DistributionFailure(table: "users", cause: unreachable)) == .databaseUnreachable)
         #expect(ExitCode(for: ConfigurationMistakes(all: [])) == .badConfiguration)
         #expect(ExitCode(for: Sealer.OpeningFailure.notAuthentic) == .badConfiguration)
         #expect(ExitCode(for: MigrationDirectoryError.unreadable(path: "x")) == .badConfiguration)
