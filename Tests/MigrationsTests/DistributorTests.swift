@@ -62,7 +62,7 @@ import Testing
                 """
                 INSERT INTO users (user_id, session_epoch, valid_since, created_at)
                     SELECT 'user-' || n, 1, now(), now() FROM generate_series(1, 100) AS n;
-                INSERT INTO message_counts (count_digest, counted, ends_at)
+                INSERT INTO message_counts (count_digest, messages, ends_at)
                     SELECT sha256(n::text::bytea), 1, now() FROM generate_series(1, 100) AS n
                 """
             )
