@@ -225,7 +225,9 @@ package struct DistributionFailure: Error, Sendable {
 }
 
 extension DistributionFailure: CustomStringConvertible {
-    package var description: String { "table \(table): \(cause)" }
+    package var description: String {
+        "table \(table): \(cause); the tables before it stay moved, run the command again to continue"
+    }
 }
 
 /// Facts from Citus' catalogue.

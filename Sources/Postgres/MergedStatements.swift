@@ -19,7 +19,8 @@ import DequeModule
 // - Each caller of a lookup gets the rows that carry its key; callers of writes get no rows.
 // - If a merged job fails, each of its members is sent again alone, so that every caller gets its own error.
 //
-// `PostgresConfiguration.mergesStatements` turns merging off. Answers are the same without it.
+// `PostgresConfiguration.mergesStatements` turns merging off, and a connection to Citus does not merge
+// (`DatabaseEngine.swift`). Answers are the same without it.
 
 /// The properties of a job that decide if it can be merged with others.
 struct Merging: Sendable {

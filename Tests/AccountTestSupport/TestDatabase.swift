@@ -172,17 +172,14 @@ actor TestServer {
     /// the object ids of its template.
     func makeDatabase(_ name: String) async throws -> TestDatabase {
         let server = try await ready()
-        for node in server.nodes.reversed() {
-            try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", on: node)
-        }
+        try await Self.run("CREATE DATABASE \(name) TEMPLATE \(Self.templateName)", onEachOf: server.nodes)
         var configuration = server.base.withDatabase(name).patient
         configuration.writeConnections = 4
         return TestDatabase(configuration: configuration, url: server.url(name))
     }
 
     func drop(_ name: String) async throws {
-        // The coordinator first, because it has connections to the databases of the workers.
-        for node in try await ready().nodes { try await Self.run("DROP DATABASE \(name) WITH (FORCE)", on: node) }
+        try await Self.run("DROP DATABASE \(name) WITH (FORCE)", onEachOf: ready().nodes)
     }
 
     private func ready() async throws -> Server {
@@ -242,6 +239,13 @@ actor TestServer {
     static func migrate(_ configuration: PostgresConfiguration) async throws {
         let migrations = try MigrationDirectory(path: Repository.root + "/migrations").read()
         _ = try await Migrator(configuration: configuration, migrations: migrations, toolVersion: "test").run(.latest)
+    }
+
+    private static func run(_ script: String, onEachOf nodes: [PostgresConfiguration]) async throws {
+        try await withThrowingTaskGroup { group in
+            for node in nodes { group.addTask { try await run(script, on: node) } }
+            try await group.waitForAll()
+        }
     }
 
     static func run(_ script: String, on configuration: PostgresConfiguration) async throws {

@@ -4,6 +4,7 @@ import AccountStore
 import AccountTestSupport
 import Foundation
 import JSON
+import Migrations
 import Postgres
 import Testing
 
@@ -38,6 +39,24 @@ struct DoctorTests {
             ]
         )
         #expect(start.duration(to: .now) < .seconds(60))
+    }
+
+    @Test func `a table without a place on Citus is a failure with its remedy`() {
+        let users = DistributionTable(name: "users", place: "by user_id", statement: "")
+        func finding(_ found: PlacedTable...) -> Diagnosis {
+            DatabaseChecks.distribution(DistributionState(of: [users], found: found))
+        }
+        #expect(
+            finding()
+                == .failure(
+                    "distribution",
+                    "table users not distributed on Citus; run `concord migrate distribute`"
+                )
+        )
+        #expect(
+            finding(PlacedTable(name: "users", place: "by user_id"))
+                == .ok("distribution", "every table has its place on Citus")
+        )
     }
 
     @Test func `a finding is one line, with the next step behind it`() throws {
