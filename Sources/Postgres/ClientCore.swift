@@ -9,7 +9,8 @@ final class ClientCore: Sendable {
     let hosts: DatabaseHosts
     let leases: LeasePool
     private let refusals: WriteRefusals
-    private let knownEngine = Mutex<DatabaseEngine?>(nil)
+    /// `DatabaseEngine.rawValue`; zero before the first connection.
+    private let knownEngine = Atomic<UInt8>(0)
     let catalog: StatementCatalog
     let metrics: PostgresMetrics?
     private let observer: (any PostgresObserver)?
@@ -44,10 +45,10 @@ final class ClientCore: Sendable {
     // MARK: Engine
 
     /// The engine of the newest connection; `nil` before the first.
-    var engine: DatabaseEngine? { knownEngine.withLock(\.self) }
+    var engine: DatabaseEngine? { DatabaseEngine(rawValue: knownEngine.load(ordering: .relaxed)) }
 
     func engineIsKnown(_ engine: DatabaseEngine) {
-        knownEngine.withLock { $0 = engine }
+        knownEngine.store(engine.rawValue, ordering: .relaxed)
     }
 
     // MARK: Refused writes

@@ -1,6 +1,6 @@
 /// The kind of server behind a connection.
-package enum DatabaseEngine: Sendable, Hashable {
-    case postgres
+package enum DatabaseEngine: UInt8, Sendable, Hashable {
+    case postgres = 1
     /// The coordinator of a Citus cluster: the database has the extension `citus`, and its tables may be distributed.
     case citus
 }
