@@ -21,7 +21,7 @@ package struct DistributionState: Sendable, Hashable {
     package let done: [DistributionTable]
     /// The tables that are only on the coordinator.
     package let pending: [DistributionTable]
-    /// Tables that lie elsewhere than Concord needs them, each with the place found.
+    /// Tables that are stored elsewhere than Concord needs them, each with the place found.
     package let misplaced: [Misplaced]
 
     package struct Misplaced: Sendable, Hashable {
@@ -46,11 +46,11 @@ package struct DistributionState: Sendable, Hashable {
     /// The problem and the next step, in one line; `nil` if every table has its place.
     package var problem: String? {
         if let first = misplaced.first {
-            return "table \(first.table.name) lies \(first.found) on Citus, it must lie \(first.table.place)"
+            return "table \(first.table.name) is stored \(first.found) on Citus; it must be stored \(first.table.place)"
         }
         guard let first = pending.first else { return nil }
-        let others = pending.count == 1 ? "" : " and \(pending.count - 1) more"
-        return "table \(first.name)\(others) not distributed on Citus; run `concord migrate distribute`"
+        let tables = pending.count == 1 ? "\(first.name) is" : "\(first.name) and \(pending.count - 1) more are"
+        return "table \(tables) not distributed on Citus; run `concord migrate distribute`"
     }
 }
 

@@ -207,8 +207,8 @@ extension DistributionRefusal: CustomStringConvertible {
         case .schema(let readiness):
             "\(readiness)"
         case .misplaced(let misplaced):
-            "table \(misplaced.table.name) lies \(misplaced.found), it must lie \(misplaced.table.place); "
-                + "take it back: SELECT undistribute_table('\(misplaced.table.name)')"
+            "table \(misplaced.table.name) is stored \(misplaced.found); it must be stored \(misplaced.table.place). "
+                + "Take it back: SELECT undistribute_table('\(misplaced.table.name)')"
         }
     }
 }

@@ -15,17 +15,17 @@ import Testing
         let none = state()
         #expect(none.pending == [Self.users, Self.merges] && !none.isComplete)
         #expect(
-            none.problem == "table users and 1 more not distributed on Citus; run `concord migrate distribute`"
+            none.problem == "table users and 1 more are not distributed on Citus; run `concord migrate distribute`"
         )
         let half = state(PlacedTable(name: "users", place: "by user_id"), PlacedTable(name: "other", place: "by id"))
         #expect(half.done == [Self.users] && half.pending == [Self.merges])
-        #expect(half.problem == "table merges not distributed on Citus; run `concord migrate distribute`")
+        #expect(half.problem == "table merges is not distributed on Citus; run `concord migrate distribute`")
         let wrong = state(
             PlacedTable(name: "users", place: "by tenant_id"),
             PlacedTable(name: "merges", place: "on every node")
         )
         #expect(wrong.pending == [] && !wrong.isComplete)
-        #expect(wrong.problem == "table users lies by tenant_id on Citus, it must lie by user_id")
+        #expect(wrong.problem == "table users is stored by tenant_id on Citus; it must be stored by user_id")
         let all = state(
             PlacedTable(name: "users", place: "by user_id"),
             PlacedTable(name: "merges", place: "on every node")

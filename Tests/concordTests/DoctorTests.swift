@@ -50,7 +50,7 @@ struct DoctorTests {
             finding()
                 == .failure(
                     "distribution",
-                    "table users not distributed on Citus; run `concord migrate distribute`"
+                    "table users is not distributed on Citus; run `concord migrate distribute`"
                 )
         )
         #expect(
