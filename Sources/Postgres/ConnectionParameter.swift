@@ -65,16 +65,18 @@ extension PostgresConfiguration {
     var sendsSettingsWithTransactions: Bool { statementMode == .unnamed || sessionSettings == .transaction }
 
     /// The statement that sets the same limits for one transaction; `nil` if the connection has them.
-    func transactionSettings(for role: Role) -> String? {
+    func transactionSettings(for role: Role, on engine: DatabaseEngine = .postgres) -> String? {
         guard sendsSettingsWithTransactions else { return nil }
-        let calls = sessionSettings(for: role)
+        let calls = sessionSettings(for: role, on: engine)
             .map { "pg_catalog.set_config('\($0.name)', '\($0.value)', true)" }
         return calls.isEmpty ? nil : "SELECT \(calls.joined(separator: ", "))"
     }
 
     typealias Setting = PostgresSessionSetting
 
-    func sessionSettings(for role: Role) -> [Setting] {
+    /// The settings of a session. Citus refuses generic plans; a connection that finds it replaces that setting
+    /// (`DatabaseEngine.greeting`).
+    func sessionSettings(for role: Role, on engine: DatabaseEngine = .postgres) -> [Setting] {
         let isOneTransaction = sendsSettingsWithTransactions
         // A connection keeps its plans, also those of foreign keys. A plan made for an empty table scans the table
         // sequentially until it is analyzed, however large it grows. Where there is no index, the scan's estimated cost
@@ -87,7 +89,8 @@ extension PostgresConfiguration {
             .map { Setting(name: $0, value: "off") }
             + [Setting(name: "max_parallel_workers_per_gather", value: "0")]
         // The planner estimates an array at ten elements, and would plan anew for each array of one.
-        let caching = statementMode == .unnamed ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
+        let usesGenericPlans = statementMode == .named && engine == .postgres
+        let caching = !usesGenericPlans ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
         switch role {
         case .read:
             return planning + caching + [

@@ -44,9 +44,15 @@ final class Lane: Sendable {
     let begin: NamedStatement
     let commit: NamedStatement
     /// Sent with each transaction if time limits cannot be set once per connection.
-    let settings: NamedStatement?
+    private let settings: NamedStatement?
+    private let settingsOnCitus: NamedStatement?
     /// The statements that every transaction sends besides those of its callers.
-    var ownStatements: [NamedStatement] { [begin, commit] + (settings.map { [$0] } ?? []) }
+    func ownStatements(on engine: DatabaseEngine) -> [NamedStatement] {
+        [begin, commit] + (settings(on: engine).map { [$0] } ?? [])
+    }
+
+    func settings(on engine: DatabaseEngine) -> NamedStatement? { engine == .citus ? settingsOnCitus : settings }
+
     /// `PostgresConfiguration.mergesStatements`.
     let mergesStatements: Bool
     let catalog: StatementCatalog
@@ -69,8 +75,11 @@ final class Lane: Sendable {
         let isNamed = configuration.statementMode == .named
         begin = NamedStatement(sql: "BEGIN", name: isNamed ? .begin : nil)
         commit = NamedStatement(sql: "COMMIT", name: isNamed ? .commit : nil)
-        settings = configuration.transactionSettings(for: role)
-            .map { NamedStatement(sql: SQL(text: $0), name: isNamed ? name.settingsName : nil) }
+        let settingsName = isNamed ? name.settingsName : nil
+        settings = configuration.transactionSettings(for: role, on: .postgres)
+            .map { NamedStatement(sql: SQL(text: $0), name: settingsName) }
+        settingsOnCitus = configuration.transactionSettings(for: role, on: .citus)
+            .map { NamedStatement(sql: SQL(text: $0), name: settingsName) }
         state = Mutex(
             LaneState(
                 limits: LaneState.Limits(

@@ -135,12 +135,12 @@ final class LaneConnection {
         )
         switch lane.kind {
         case .reads:
-            if !batch.isSeparate, let settings = lane.settings {
+            if !batch.isSeparate, let settings = lane.settings(on: engine) {
                 sending.prepare([settings], exchange: 0)
                 sending.send(settings, as: .settings(exchange: nil))
             }
             for (index, queued) in batch.jobs.enumerated() {
-                if batch.isSeparate, let settings = lane.settings {
+                if batch.isSeparate, let settings = lane.settings(on: engine) {
                     sending.prepare([settings], exchange: index)
                     sending.send(settings, as: .settings(exchange: index))
                 }
@@ -150,9 +150,9 @@ final class LaneConnection {
             if !batch.isSeparate { sending.sync(exchange: nil) }
         case .writes:
             for (index, queued) in batch.jobs.enumerated() {
-                sending.prepare(lane.ownStatements + queued.job.statements, exchange: index)
+                sending.prepare(lane.ownStatements(on: engine) + queued.job.statements, exchange: index)
                 sending.send(lane.begin, as: .begin(exchange: index))
-                if let settings = lane.settings { sending.send(settings, as: .settings(exchange: index)) }
+                if let settings = lane.settings(on: engine) { sending.send(settings, as: .settings(exchange: index)) }
                 sending.send(queued.job.statements, exchange: index)
                 sending.send(lane.commit, as: .commit(exchange: index))
                 sending.sync(exchange: index)

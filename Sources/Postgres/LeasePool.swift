@@ -162,7 +162,8 @@ final class LeaseWorker: Sendable {
             if cancellation.disarm() != nil { connection.retire() }
         }
         do {
-            return try connection.transaction(settings: configuration.transactionSettings(for: .write), body)
+            let settings = configuration.transactionSettings(for: .write, on: connection.greetedEngine)
+            return try connection.transaction(settings: settings, body)
         } catch {
             guard error.sqlState == .queryCanceled, let reason = cancellation.reason else { throw error }
             throw reason

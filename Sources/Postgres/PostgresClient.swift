@@ -209,7 +209,7 @@ package final class PostgresClient: Sendable {
     }
 
     /// True if statements are sent in their form for Citus.
-    private var isOnCitus: Bool { false }
+    private var isOnCitus: Bool { engine == .citus }
 
     /// The form for Citus of a lookup has no array of keys, so it cannot be merged.
     private func merging(_ statement: NamedStatement, keyColumn: Int) -> Merging? {

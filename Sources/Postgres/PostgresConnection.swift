@@ -19,6 +19,10 @@ package final class PostgresConnection {
     private(set) var hasStalePreparation = false
     /// `true` once a statement was refused because it would have written. Another connection may accept it.
     private var isReadOnly = false
+    /// The engine, which a connection for a lane knows from the start; `nil` if no statement has needed it yet.
+    private var knownEngine: DatabaseEngine?
+    /// The engine that a connection for a lane found when it connected.
+    var greetedEngine: DatabaseEngine { knownEngine ?? .postgres }
     /// `true` once a statement failed as it does when the server has become Citus meanwhile.
     private var isOutdated = false
 
@@ -48,7 +52,7 @@ package final class PostgresConnection {
         // Without `hosts` libpq has looked up the names, however long that took.
         try finishConnecting(until: hosts == nil ? currentInstant() + configuration.connectTimeout : deadline)
         // `unlimited` connections have PostgreSQL's own settings.
-        if role != .unlimited { try runUnnamed(DatabaseEngine.greeting) }
+        if role != .unlimited { knownEngine = try DatabaseEngine(greeted: try runUnnamed(DatabaseEngine.greeting)) }
     }
 
     /// Connects on a new thread, runs `body` there, and closes the connection.
@@ -204,6 +208,12 @@ package final class PostgresConnection {
     /// forgotten it or a table has changed.
     @discardableResult
     private func run(_ statement: SQL) throws(PostgresError) -> ResultSet {
+        var statement = statement
+        if let form = statement.onCitus {
+            let engine = if let knownEngine { knownEngine } else { try engine() }
+            knownEngine = engine
+            if engine == .citus { statement = form }
+        }
         guard mode == .named, !statement.parameters.isEmpty else { return try runUnnamed(statement) }
         let key = StatementKey(statement)
         let wasPrepared = prepared[key] != nil

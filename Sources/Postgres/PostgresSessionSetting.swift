@@ -30,7 +30,8 @@ extension PostgresConnection {
                     role: lane.role,
                     answerWait: configuration.connectTimeout
                 )
-                return try connection.transaction(settings: configuration.transactionSettings(for: lane.role), body)
+                let settings = configuration.transactionSettings(for: lane.role, on: connection.greetedEngine)
+                return try connection.transaction(settings: settings, body)
             }
         }.get()
     }

@@ -52,6 +52,16 @@ import Testing
         }
     }
 
+    @Test func `on Citus, transactions that send their settings leave the kind of plan to PostgreSQL`() async throws {
+        let configuration = try await TestCluster.shared.get().makeDatabase()
+        try await addCitus(to: configuration)
+        try await withClient(.adjusted { $0.sessionSettings = .transaction }, of: configuration) { client, _ in
+            try await client.expect(planning, returns: ["auto"])
+            #expect(try await planningOfWrites(client) == ["auto"])
+            #expect(try await planningOfTransactions(client) == ["auto"])
+        }
+    }
+
     @Test func `on Citus, a pooled session is left as it was in unnamed mode`() async throws {
         let configuration = try await TestCluster.shared.get().makeDatabase()
         try await addCitus(to: configuration)
