@@ -57,14 +57,7 @@ package struct Distributor: Sendable {
         onStep: @escaping @Sendable (CompletedMove) -> Void = { _ in }
     ) async throws -> DistributionOutcome {
         try await PostgresConnection.withConnection(configuration) { connection in
-            try MigrationRun(
-                connection: connection,
-                migrations: migrations,
-                toolVersion: "",
-                lockWait: lockWait,
-                tableLockWait: tableLockWait,
-                onStep: { _ in }
-            ).acquireLock()
+            try MigrationRun.acquireLock(on: connection, wait: lockWait)
             switch try plan(connection) {
             case .refused(let refusals): return .refused(refusals)
             case .plan(let plan): return .done(try move(plan, connection, onStep), workers: plan.workers)

@@ -21,7 +21,7 @@ struct MigrationRun {
     private static let pauseMicrosecondsMax: useconds_t = 8_000_000
 
     func run(_ target: MigrationTarget) throws -> MigrationOutcome {
-        try acquireLock()
+        try Self.acquireLock(on: connection, wait: lockWait)
         switch MigrationPlan.make(available: migrations, applied: try SchemaState(connection).applied, target: target) {
         case .refused(let refusals):
             return .refused(refusals)
@@ -40,22 +40,22 @@ struct MigrationRun {
 
     /// Polls for the lock instead of waiting in the server. A waiting statement holds a snapshot, and
     /// `CREATE INDEX CONCURRENTLY` in the session with the lock would wait for that snapshot forever.
-    func acquireLock() throws {
-        let deadline = ContinuousClock.now + lockWait
-        while try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(Self.lockKey))")).first != true {
+    static func acquireLock(on connection: PostgresConnection, wait: Duration) throws {
+        let deadline = ContinuousClock.now + wait
+        while try connection.query(Query<Bool?>("SELECT pg_try_advisory_lock(\(lockKey))")).first != true {
             guard ContinuousClock.now < deadline else {
-                throw MigrationFailure.busy(waited: lockWait, serverProcessID: try lockHolder())
+                throw MigrationFailure.busy(waited: wait, serverProcessID: try lockHolder(connection))
             }
-            usleep(Self.lockPollMicroseconds)
+            usleep(lockPollMicroseconds)
         }
     }
 
-    private func lockHolder() throws -> Int32? {
+    private static func lockHolder(_ connection: PostgresConnection) throws -> Int32? {
         let holder: Query<Int32?> = """
             SELECT pid FROM pg_locks
             WHERE locktype = 'advisory' AND granted AND objsubid = 1
               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-              AND (classid::bigint << 32) | objid::bigint = \(Self.lockKey)
+              AND (classid::bigint << 32) | objid::bigint = \(lockKey)
             """
         return try connection.query(holder).first ?? nil
     }

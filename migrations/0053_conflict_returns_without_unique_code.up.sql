@@ -1,0 +1,1 @@
+DROP INDEX conflict_returns_by_code;
