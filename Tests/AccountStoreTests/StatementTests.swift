@@ -1508,9 +1508,12 @@ struct PlanTests {
                 #expect(
                     try connection.query("SELECT DISTINCT purge FROM plans" as Query<String?>).count == purges.count
                 )
+                // Tables of a few rows have no index by end.
                 let scans = try connection.query(
-                    "SELECT purge || ': ' || line FROM plans WHERE line ~ '(Hash|Merge).*Join|Seq Scan'"
-                        as Query<String?>
+                    """
+                    SELECT purge || ': ' || line FROM plans
+                    WHERE line ~ '(Hash|Merge).*Join' OR line ~ 'Seq Scan on (?!webhook_endpoints|signing_keys)'
+                    """ as Query<String?>
                 )
                 #expect(scans.compactMap { $0 } == [])
             }

@@ -54,6 +54,8 @@ struct DoctorCommandTests {
                 ] {
                     #expect(findings.contains { $0.check == check && $0.status == "ok" }, "\(check): \(findings)")
                 }
+                // A project without a limit.
+                #expect(findings.contains { $0.check == "sessions" && $0.status == "warning" }, "\(findings)")
                 #expect(relay.mails.isEmpty)
                 let sent = try await Self.run(database, Self.mail(relay.port), ["--send-test", "ada@example.com"])
                 #expect(sent.findings.contains { $0.check == "mail" && $0.status == "ok" }, "\(sent.findings)")
