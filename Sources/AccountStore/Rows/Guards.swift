@@ -27,6 +27,8 @@ extension SQL {
 
     /// True for the first `rowsMax` rows of `table` by `order` that meet `condition`.
     ///
+    /// `IS TRUE` keeps the outer condition from the index of the inner one: if few rows are expected to meet it, the plan
+    /// would read them all once for each row.
     /// Nothing locks the rows before they are changed, so that Citus accepts the statement. The condition is repeated
     /// outside: PostgreSQL checks it again if another transaction changed the row in between. So a renewed row stays,
     /// and of several purgers that race one changes each row. They change rows in the order of their keys, so they do
@@ -35,7 +37,7 @@ extension SQL {
         """
         (\(key)) IN (
             SELECT \(key) FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT \(rowsMax)
-        ) AND \(condition)
+        ) AND (\(condition)) IS TRUE
         """
     }
 
