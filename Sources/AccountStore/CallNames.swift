@@ -16,7 +16,7 @@ extension AccountStore {
         "password-attempt", "phone-attempt", "phone-issue", "phone-use", "project-create", "project-settings",
         "provider-config-change", "provider-config-remove", "provider-configs-change",
         "provider-disable", "provider-flow", "purge", "purge-sessions", "read-account_events",
-        "read-account_events_default", "read-account_journal",
+        "read-account_events_default", "read-account_events_past", "read-account_journal",
         "read-api_keys", "read-audit_plans", "read-audit_steps", "read-clock_timestamp",
         "read-code_methods", "read-conflict_returns", "read-conflicts", "read-duties", "read-factor_challenges",
         "read-hash_keys",

@@ -21,6 +21,8 @@ package enum Distribution {
         .reference("audit_plans"),
         .reference("audit_steps"),
         .reference("account_journal"),
+        // One row for each kind of work.
+        .reference("duties"),
 
         // The account. A row of each is found by its account alone, so they are all stored with `users`.
         .byKey("users", "user_id"),

@@ -75,7 +75,7 @@ extension AccountStore {
             switch rows {
             case .ending(let table, _, let condition, let end):
                 """
-                SELECT \(end) FROM \(table: table) WHERE \(condition.map { "\($0) AND " } ?? "")\(end) <= \(cutoff)
+                SELECT \(end) FROM \(table: table) WHERE \(SQL.hasEnded(by: end, before: cutoff, where: condition))
                 ORDER BY \(end) LIMIT 1
                 """
             case .other(_, let oldest): oldest(cutoff)

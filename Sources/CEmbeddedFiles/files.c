@@ -583,6 +583,48 @@ static const unsigned char file192[] = {
 static const unsigned char file193[] = {
 #embed "../../migrations/0046_event_months.up.sql"
 };
+static const unsigned char file194[] = {
+#embed "../../migrations/0047_duties.down.sql"
+};
+static const unsigned char file195[] = {
+#embed "../../migrations/0047_duties.up.sql"
+};
+static const unsigned char file196[] = {
+#embed "../../migrations/0048_sessions_by_day.down.sql"
+};
+static const unsigned char file197[] = {
+#embed "../../migrations/0048_sessions_by_day.up.sql"
+};
+static const unsigned char file198[] = {
+#embed "../../migrations/0049_linked_provider_room.down.sql"
+};
+static const unsigned char file199[] = {
+#embed "../../migrations/0049_linked_provider_room.up.sql"
+};
+static const unsigned char file200[] = {
+#embed "../../migrations/0050_conflict_return_codes.down.sql"
+};
+static const unsigned char file201[] = {
+#embed "../../migrations/0050_conflict_return_codes.up.sql"
+};
+static const unsigned char file202[] = {
+#embed "../../migrations/0051_users_by_creation.down.sql"
+};
+static const unsigned char file203[] = {
+#embed "../../migrations/0051_users_by_creation.up.sql"
+};
+static const unsigned char file204[] = {
+#embed "../../migrations/0052_issuers_in_use.down.sql"
+};
+static const unsigned char file205[] = {
+#embed "../../migrations/0052_issuers_in_use.up.sql"
+};
+static const unsigned char file206[] = {
+#embed "../../migrations/0053_conflict_returns_without_unique_code.down.sql"
+};
+static const unsigned char file207[] = {
+#embed "../../migrations/0053_conflict_returns_without_unique_code.up.sql"
+};
 
 static const CEmbeddedFile files[] = {
     {"Sources/AccountAPI/OpenAPI/openapi.json", file0, sizeof file0},
@@ -779,6 +821,20 @@ static const CEmbeddedFile files[] = {
     {"migrations/0045_conflict_returns.up.sql", file191, sizeof file191},
     {"migrations/0046_event_months.down.sql", file192, sizeof file192},
     {"migrations/0046_event_months.up.sql", file193, sizeof file193},
+    {"migrations/0047_duties.down.sql", file194, sizeof file194},
+    {"migrations/0047_duties.up.sql", file195, sizeof file195},
+    {"migrations/0048_sessions_by_day.down.sql", file196, sizeof file196},
+    {"migrations/0048_sessions_by_day.up.sql", file197, sizeof file197},
+    {"migrations/0049_linked_provider_room.down.sql", file198, sizeof file198},
+    {"migrations/0049_linked_provider_room.up.sql", file199, sizeof file199},
+    {"migrations/0050_conflict_return_codes.down.sql", file200, sizeof file200},
+    {"migrations/0050_conflict_return_codes.up.sql", file201, sizeof file201},
+    {"migrations/0051_users_by_creation.down.sql", file202, sizeof file202},
+    {"migrations/0051_users_by_creation.up.sql", file203, sizeof file203},
+    {"migrations/0052_issuers_in_use.down.sql", file204, sizeof file204},
+    {"migrations/0052_issuers_in_use.up.sql", file205, sizeof file205},
+    {"migrations/0053_conflict_returns_without_unique_code.down.sql", file206, sizeof file206},
+    {"migrations/0053_conflict_returns_without_unique_code.up.sql", file207, sizeof file207},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }

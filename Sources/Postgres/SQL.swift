@@ -56,6 +56,13 @@ package struct SQL: Sendable {
     /// The text for Citus; `nil` if it is the same.
     package var onCitus: SQL? { citusForm?() }
 
+    /// The statement without its form for Citus.
+    package var onPostgres: SQL {
+        var sql = self
+        sql.citusForm = nil
+        return sql
+    }
+
     /// A statement of `shape` with the values of all of `statements`.
     init(_ shape: Shape, valuesOf statements: [SQL]) {
         self.shape = shape

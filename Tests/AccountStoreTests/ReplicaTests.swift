@@ -157,7 +157,7 @@ struct ReplicaTests {
             #expect(try await scene.count(afterCreating: true) == 3)
             #expect(scene.answers.last == .primary)
 
-            try scene.standby.stop()
+            try await scene.standby.stop()
             try await scene.compare(until: false)
             #expect(try await scene.count() == 3)
             #expect(scene.answers.last == .primary)
@@ -168,7 +168,7 @@ struct ReplicaTests {
         try await with(ageMax: .seconds(600)) { scene in
             _ = try await scene.count(afterCreating: true)
             try await scene.compare(until: true)
-            try scene.standby.stop()
+            try await scene.standby.stop()
             #expect(try await scene.count() == 1)
             #expect(scene.answers.last == .primary)
             #expect(scene.replica.problem != nil)

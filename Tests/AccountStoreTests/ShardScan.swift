@@ -25,18 +25,18 @@ struct ShardScan {
         let background = "times of many accounts, written together in the background"
         let scan = "reads whole tables"
         return [
-            "AuditTables.*": scan, "ExportTables.*": scan, "TenantRow.all": scan, "TenantRow.exists": scan,
+            "AuditTables.*": scan, "ExportTables.*": scan, "TenantRow.next": scan, "TenantRow.exists": scan,
+            "UserIDRow.cuts": scan, "StoredEventRow.countWithoutFacts": scan,
             "SealedCountRow.byPrefix": scan, "SealedValueRow.page": scan, "SealedValueRow.replace": scan,
             "StoredEventRow.withID": administrator, "StoredEventRow.withQuestions": scan,
             "AccountJournalRow.*": "merges, plans and their undo",
-            "Purgeable.*": purge, "AccountEventRow.deleteOld": purge, "ConflictRow.countEnded": purge,
-            "PasswordAttemptRow.deleteForgotten": purge, "SignInRefusalRow.deleteOld": purge,
-            "SessionRow.page": purge, "SessionRow.deleteAllEnded": purge,
+            "Purgeable.*": purge, "ConflictRow.countEnded": purge, "SignInRefusalRow.deleteOld": purge,
+            "SessionRow.dateUndated": purge, "SessionRow.deleteUnused": purge, "SessionRow.moveUsed": purge,
             "ConflictRow.page": administrator, "IdentifierRow.federated": administrator,
             "IdentifierRow.anyFederated": administrator, "LinkedProviderRow.issuers": administrator,
-            "OwnedClaimRow.on": administrator, "UserIDRow.linkedWithEmail": administrator,
+            "UserIDRow.linkedWithEmail": administrator,
             "UserIDRow.withInitialEmails": administrator, "UserRow.after": administrator,
-            "UserRow.page": administrator, "UserRow.count": administrator,
+            "UserRow.idPage": administrator, "UserRow.count": administrator,
             "CodeMethodRow.live": codes, "CodeMethodRow.settle": codes, "CodeMethodRow.settleAll": codes,
             "CodeMethodRow.since": codes, "CodeMethodRow.voidElsewhere": codes, "CodeMethodRow.voidLater": codes,
             "EmailCodeRow.canTakeBack": codes, "EmailCodeRow.deleteAll": codes, "EmailCodeRow.recoverable": codes,
@@ -61,30 +61,13 @@ struct ShardScan {
         ]
     }()
 
-    /// Statements that Citus refuses, each with the reason why that is no fault yet.
-    private static let refused: [String: String] = {
-        let purge = "locks the rows that it deletes"
-        let administrator = "changes of administrators: written for one shard later"
-        return [
-            "Purgeable.*": purge, "AccountEventRow.deleteOld": purge, "ConflictRow.countEnded": purge,
-            "PasswordAttemptRow.deleteForgotten": purge, "SignInRefusalRow.deleteOld": purge,
-            "AccountJournalRow.*": administrator, "OwnedClaimRow.on": administrator, "TenantRow.all": administrator,
-            "UserRow.page": administrator,
-        ]
-    }()
-
-    /// The names in the lists above that concern the statement `name`.
-    static func exemptions(of name: String) -> (fanOut: String?, refusal: String?) {
+    /// The name in the list above that concerns the statement `name`.
+    static func exemption(of name: String) -> String? {
         let type = name.prefix { $0 != "." } + ".*"
-        func find(_ list: [String: String]) -> String? {
-            list[name] != nil ? name : list[String(type)] != nil ? String(type) : nil
-        }
-        return (find(asksEveryShard), find(refused))
+        return asksEveryShard[name] != nil ? name : asksEveryShard[String(type)] != nil ? String(type) : nil
     }
 
-    static var allExemptions: (fanOut: Set<String>, refusal: Set<String>) {
-        (Set(asksEveryShard.keys), Set(refused.keys))
-    }
+    static var exemptions: Set<String> { Set(asksEveryShard.keys) }
 
     private static let keys: [String: String] = Dictionary(
         uniqueKeysWithValues: Distribution.tables.compactMap { table in

@@ -990,7 +990,6 @@ private let statementsOfDecisions: [Statement] = {
             sql: SigningKeyRow.retire(.idToken, generation: 1, publishedUntil: origin),
             isHot: false
         ),
-        Statement(name: "TenantRow.all", sql: TenantRow.all.sql, isHot: false),
         Statement(name: "TenantRow.exists", sql: TenantRow.exists(tenant).sql, isHot: false),
         Statement(name: "TenantRow.next", sql: TenantRow.next(after: nil)[0].sql, isHot: false),
         Statement(name: "TenantRow.next", sql: TenantRow.next(after: tenant)[1].sql, isHot: false),
@@ -1345,28 +1344,24 @@ struct StatementTests {
     }
 
     @Test func `every statement runs on Citus and asks one shard`() {
-        var used: (fanOut: Set<String>, refusal: Set<String>) = ([], [])
+        var used: Set<String> = []
         for statement in statements.asSentToCitus {
             let scan = ShardScan(statement.sql.text)
-            let exemptions = ShardScan.exemptions(of: statement.name)
-            if !scan.faults.isEmpty {
-                #expect(exemptions.refusal != nil, "\(statement.name): Citus refuses \(scan.faults)")
-                used.refusal.formUnion([exemptions.refusal].compactMap(\.self))
-            }
+            #expect(scan.faults.isEmpty, "\(statement.name): Citus refuses \(scan.faults)")
             if !scan.unrestricted.isEmpty {
+                let exemption = ShardScan.exemption(of: statement.name)
                 #expect(
-                    exemptions.fanOut != nil,
+                    exemption != nil,
                     """
                     \(statement.name) asks every shard of \(scan.unrestricted). Compare the key that \
                     Distribution.tables names with a parameter beside each of them, or add the statement to \
                     ShardScan.asksEveryShard with the reason why it may.
                     """
                 )
-                used.fanOut.formUnion([exemptions.fanOut].compactMap(\.self))
+                used.formUnion([exemption].compactMap(\.self))
             }
         }
-        #expect(ShardScan.allExemptions.fanOut.subtracting(used.fanOut) == [], "remove these from asksEveryShard")
-        #expect(ShardScan.allExemptions.refusal.subtracting(used.refusal) == [], "remove these from refused")
+        #expect(ShardScan.exemptions.subtracting(used) == [], "remove these from asksEveryShard")
     }
 
     @Test(arguments: [
@@ -1425,7 +1420,7 @@ struct PlanTests {
         }
         var text = ""
         for statement in statements where statement.isHot {
-            let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql)"))
+            let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql.onPostgres)"))
                 .compactMap { $0 }
             #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name)")
             text += "-- \(statement.name)\n" + plan.map { "\($0)\n" }.joined() + "\n"
@@ -1438,7 +1433,7 @@ struct PlanTests {
         try await StoreScene.with { scene in
             try await scene.database.execute("VACUUM ANALYZE")
             for statement in statements.filter(\.isHot) + statementsOfJournal {
-                let plan = try await scene.client.read(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql)"))
+                let plan = try await scene.client.read(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql.onPostgres)"))
                     .compactMap { $0 }
                 #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name): \(plan)")
             }
@@ -1455,16 +1450,19 @@ struct PlanTests {
             ANALYZE account_events
             """
         )
-        for (statement, index) in [
-            (AccountEventRow.deleteOld(before: origin, rowsMax: 10), "account_events_past_by_id"),
-            (
-                AccountEventRow.deleteOldOutsideMonths(before: origin, rowsMax: 10),
-                "account_events_default_event_id_idx"
-            ),
-        ] {
-            let plan = try await database.rows(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
-            #expect(plan.contains { $0.contains("Index Scan using \(index)") }, "\(plan)")
-            #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
+        try await PostgresConnection.withConnection(database.configuration) { connection in
+            try connection.execute(script: "SET enable_seqscan = off; BEGIN; \(SQL.findingRowsByKey.text)")
+            for (statement, index) in [
+                (AccountEventRow.deleteOld(before: origin, rowsMax: 10), "account_events_past_by_id"),
+                (
+                    AccountEventRow.deleteOldOutsideMonths(before: origin, rowsMax: 10),
+                    "account_events_default_event_id_idx"
+                ),
+            ] {
+                let plan = try connection.query(Query<String?>("EXPLAIN (COSTS OFF) \(statement)")).compactMap { $0 }
+                #expect(plan.contains { $0.contains("Index Scan using \(index)") }, "\(plan)")
+                #expect(!plan.contains { $0.contains("Seq Scan") }, "\(plan)")
+            }
         }
     }
 
@@ -1485,6 +1483,7 @@ struct PlanTests {
                         UPDATE sessions SET used_day = 20000;
                         ANALYZE;
                         SET plan_cache_mode = force_generic_plan;
+                        SET enable_seqscan = off;
                         CREATE TEMPORARY TABLE plans (purge text, line text);
                         """
                 )

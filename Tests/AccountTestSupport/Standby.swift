@@ -1,6 +1,8 @@
 import Foundation
 package import Postgres
 import PostgresCluster
+import Subprocess
+import SystemPackage
 
 /// A streaming standby of a test's private server, made by `pg_basebackup`.
 package struct Standby: Sendable {
@@ -38,9 +40,15 @@ package struct Standby: Sendable {
                     url: "postgresql://\(connection.role)@/\(name)?host=\(folder)/standby&port=5432",
                     folder: folder
                 )
-                try standby.start(from: connection)
-                defer { try? standby.stop() }
-                try await body(standby)
+                try await standby.start(from: connection)
+                do {
+                    try await body(standby)
+                } catch {
+                    try? await standby.stop()
+                    throw error
+                }
+                // The test may have stopped it.
+                try? await standby.stop()
             }
         } catch {
             try await cluster.stop()
@@ -50,8 +58,8 @@ package struct Standby: Sendable {
     }
 
     /// Stops the standby as a crash would.
-    package func stop() throws {
-        try run("pg_ctl", ["-D", folder + "/standby/data", "-w", "-m", "immediate", "stop"])
+    package func stop() async throws {
+        try await run("pg_ctl", ["-D", folder + "/standby/data", "-w", "-m", "immediate", "stop"])
     }
 
     /// Pauses the replay of changes. Returns once nothing more is replayed.
@@ -68,11 +76,11 @@ package struct Standby: Sendable {
         try await PostgresConnection.withConnection(try configuration) { try $0.execute(script: script) }
     }
 
-    private func start(from primary: ClusterConnection) throws {
+    private func start(from primary: ClusterConnection) async throws {
         let directory = folder + "/standby"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        if geteuid() == 0 { try Self.launch("/bin/chown", ["postgres:", directory]) }
-        try run(
+        if geteuid() == 0 { try await Self.launch("/bin/chown", ["postgres:", directory]) }
+        try await run(
             "pg_basebackup",
             [
                 "-D", directory + "/data", "-h", primary.socketDirectory, "-p", "5432", "-U", primary.role, "-R",
@@ -80,45 +88,46 @@ package struct Standby: Sendable {
             ]
         )
         let settings = "-c unix_socket_directories=\(directory) -c port=5432 -c listen_addresses=''"
-        try run(
+        try await run(
             "pg_ctl",
             ["-D", directory + "/data", "-w", "-t", "60", "-l", directory + "/log", "-o", settings, "start"]
         )
     }
 
     /// Runs one of the server's programs. If the tests run as root, which the server refuses, it runs as `postgres`.
-    private func run(_ program: String, _ arguments: [String]) throws {
-        let binaries = try Self.launch("/usr/bin/env", ["pg_config", "--bindir"])
+    private func run(_ program: String, _ arguments: [String]) async throws {
+        let binaries = try await Self.launch("/usr/bin/env", ["pg_config", "--bindir"])
         let command = [binaries + "/" + program] + arguments
         if geteuid() == 0 {
             let asPostgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
-            try Self.launch("/usr/bin/env", asPostgres + command)
+            try await Self.launch("/usr/bin/env", asPostgres + command)
         } else {
-            try Self.launch(command[0], Array(command.dropFirst()))
+            try await Self.launch(command[0], Array(command.dropFirst()))
         }
     }
 
     /// Runs a program to its end, and returns its output.
     @discardableResult
-    private static func launch(_ program: String, _ arguments: [String]) throws -> String {
+    private static func launch(_ program: String, _ arguments: [String]) async throws -> String {
         // A file, because a server that keeps running would keep a pipe open.
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("concord-out-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let output = FileHandle(forWritingAtPath: path)
-        else { throw ProgramFailed(program: program, output: "no file for its output") }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: "/")
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        process.waitUntilExit()
+        let output = try FileDescriptor.open(
+            path,
+            .writeOnly,
+            options: [.create, .exclusiveCreate],
+            permissions: .ownerReadWrite
+        )
+        let result = try await Subprocess.run(
+            .path(FilePath(program)),
+            arguments: Arguments(arguments),
+            workingDirectory: "/",
+            output: .fileDescriptor(output, closeAfterSpawningProcess: true),
+            error: .combinedWithOutput
+        )
         let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        guard process.terminationStatus == 0 else {
+        guard result.terminationStatus.isSuccess else {
             throw ProgramFailed(program: ([program] + arguments).joined(separator: " "), output: text)
         }
         return text

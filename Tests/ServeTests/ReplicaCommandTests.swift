@@ -52,7 +52,7 @@ struct ReplicaCommandTests {
             #expect(primary.error == "", "\(primary.error)")
             #expect(primary.output.split(separator: "\n").count == 2)
 
-            try standby.stop()
+            try await standby.stop()
             let alone = try await ConcordCommand.run(Self.export, standby.primary, settings)
             #expect(alone.status == .exited(0))
             #expect(alone.error.contains("accounts are read from the primary: cannot connect"), "\(alone.error)")
@@ -77,14 +77,14 @@ struct ReplicaCommandTests {
             try await standby.pause()
             try await Self.insertAccount("first", standby)
             #expect(try await status(settings) == "warning")
-            try standby.stop()
+            try await standby.stop()
             #expect(try await status(settings) == "failure")
         }
     }
 
     @Test func `a server serves while its standby is away, and logs it once`() async throws {
         try await Self.with { standby, _ in
-            try standby.stop()
+            try await standby.stop()
             let settings = ["CONCORD_DATABASE_REPLICA_URL": standby.url]
             try await ServeProcess.run(database: standby.primary.url, settings) { server in
                 _ = try await server.signUp("ada@example.com", password: TwoServers.password).success()

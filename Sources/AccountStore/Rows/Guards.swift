@@ -21,8 +21,15 @@ extension SQL {
         before cutoff: Timestamp,
         rowsMax: Int64
     ) -> SQL {
-        let isExpired: SQL = "\(condition.map { "\($0) AND " } ?? "")\(end) <= \(cutoff)"
+        let isExpired = hasEnded(by: end, before: cutoff, where: condition)
         return "DELETE FROM \(table) WHERE \(first(rowsMax, of: table, key: key, where: isExpired, by: end))"
+    }
+
+    /// True for a row that ended before `cutoff` and meets `condition`.
+    static func hasEnded(by end: SQL, before cutoff: Timestamp, where condition: SQL?) -> SQL {
+        let hasEnded: SQL = "\(end) <= \(cutoff)"
+        guard let condition else { return hasEnded }
+        return "\(condition) AND \(hasEnded)"
     }
 
     /// True for the first `rowsMax` rows of `table` by `order` that meet `condition`.

@@ -28,14 +28,17 @@ struct OwnedClaimRow: RowDecodable {
 
     /// The claims with these keys, of any account. Looks up each by key, like `IdentifierRow.owned`.
     static func on(_ keys: [Key], tenant: TenantID) -> Query<OwnedClaimRow> {
-        """
-        SELECT owned.kind, owned.value, owned.user_id
-        FROM unnest(\(keys.map(\.kind)), \(keys.map(\.value))) AS wanted (kind, value) JOIN LATERAL (
-            SELECT identifiers.kind, identifiers.value, identifiers.user_id FROM identifiers
-            WHERE tenant_id = \(tenant) AND identifiers.kind = wanted.kind AND identifiers.value = wanted.value
-                AND identifiers.reserved_until IS NULL OFFSET 0
-        ) AS owned ON true
-        """
+        Query(
+            """
+            SELECT owned.kind, owned.value, owned.user_id
+            FROM unnest(\(keys.map(\.kind)), \(keys.map(\.value))) AS wanted (kind, value) JOIN LATERAL (
+                SELECT identifiers.kind, identifiers.value, identifiers.user_id FROM identifiers
+                WHERE tenant_id = \(tenant) AND identifiers.kind = wanted.kind AND identifiers.value = wanted.value
+                    AND identifiers.reserved_until IS NULL OFFSET 0
+            ) AS owned ON true
+            """,
+            onCitus: onShards(keys, tenant: tenant).sql
+        )
     }
 }
 

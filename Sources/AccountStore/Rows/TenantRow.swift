@@ -22,18 +22,4 @@ enum TenantRow {
             Query("SELECT min(tenant_id) FROM identifiers WHERE \(condition)"),
         ]
     }
-
-    /// The tenants in order. Jumps from each tenant to the next by index, so the cost grows with tenants, not with
-    /// rows.
-    static let all: Query<SingleValueRow<TenantID>> = """
-        WITH RECURSIVE found AS (
-            SELECT least((SELECT min(tenant_id) FROM users), (SELECT min(tenant_id) FROM identifiers)) AS tenant_id
-            UNION ALL
-            SELECT least(
-                (SELECT min(tenant_id) FROM users WHERE tenant_id > found.tenant_id),
-                (SELECT min(tenant_id) FROM identifiers WHERE tenant_id > found.tenant_id))
-            FROM found WHERE found.tenant_id IS NOT NULL
-        )
-        SELECT tenant_id FROM found WHERE tenant_id IS NOT NULL ORDER BY tenant_id
-        """
 }
