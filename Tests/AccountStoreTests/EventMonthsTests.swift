@@ -76,7 +76,7 @@ struct EventPartitionTests {
     /// The partitions of the stored events with their numbers.
     private static func places(_ scene: StoreScene) async throws -> [String] {
         try await scene.database.rows(
-            "SELECT tableoid::regclass::text || ' ' || count(*) FROM account_events GROUP BY 1, tableoid ORDER BY 1"
+            "SELECT tableoid::regclass::text || ' ' || count(*) FROM account_events GROUP BY tableoid ORDER BY 1"
                 as Query<String?>
         ).compactMap(\.self)
     }
@@ -211,7 +211,9 @@ struct EventPartitionTests {
                     try await Task.sleep(for: .milliseconds(1))
                 }
                 let changes = try await scene.store.maintainEventPartitions(now: later, keepSince: end)
-                #expect(changes.dropped == [] && changes.postponed.map(\.description) == ["2026-09"])
+                // A month to create waits too, for the default partition.
+                #expect(changes.created == [] && changes.dropped == [])
+                #expect(changes.postponed.map(\.description) == ["2026-12", "2026-09"])
                 try await scene.store.keep(Self.at(later, 1), of: userID("ada"), tenant: .project)
                 backup.isDone.store(true, ordering: .sequentiallyConsistent)
                 try await group.waitForAll()

@@ -140,6 +140,9 @@ import Testing
             configuration.transactionSettings(for: .read)
                 == "SELECT pg_catalog.set_config('enable_seqscan', 'off', true), "
                 + "pg_catalog.set_config('jit', 'off', true), "
+                + "pg_catalog.set_config('enable_hashjoin', 'off', true), "
+                + "pg_catalog.set_config('enable_mergejoin', 'off', true), "
+                + "pg_catalog.set_config('max_parallel_workers_per_gather', '0', true), "
                 + "pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true), "
                 + "pg_catalog.set_config('statement_timeout', '2000', true), "
                 + "pg_catalog.set_config('transaction_read_only', 'on', true)"

@@ -5,7 +5,7 @@ import Subprocess
 import Testing
 
 /// Servers behind PgBouncer in transaction mode, in the modes that its version supports.
-@Suite(.serialized, .enabled(if: PgBouncer.version != nil), .timeLimit(.minutes(20)))
+@Suite(.serialized, .timeLimit(.minutes(20)))
 struct PgBouncerTests {
     private static let callers = 32
 
