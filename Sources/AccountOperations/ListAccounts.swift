@@ -19,7 +19,8 @@ extension AccountStore {
     /// - `limit`: at least 1.
     package func accountPage(after id: UserID?, limit: Int, tenant: TenantID) async throws -> AccountPage {
         let users = try await users(after: id, limit: Int64(limit), tenant: tenant)
-        let hashes = try await passwordHashes(users.filter { $0.passwordUpdatedAt != nil }.map(\.id), tenant: tenant)
+        let withPassword = users.filter { $0.passwordUpdatedAt != nil }.map(\.id)
+        let hashes = try await listedPasswordHashes(withPassword, tenant: tenant)
         return AccountPage(
             users: users,
             passwordHashes: hashes,

@@ -51,13 +51,28 @@ extension AccountStore {
         }.records.map(activity.overlay)
     }
 
-    /// The password hashes of `ids`, for a list. Accounts without a password are absent. They may be old (`Replica`).
-    /// One round trip.
+    /// The password hashes of `ids`. Accounts without a password are absent. One round trip.
     package func passwordHashes(_ ids: [UserID], tenant: TenantID) async throws(PostgresError) -> [UserID: String] {
-        guard !ids.isEmpty else { return [:] }
-        let rows = try await readingOld { client throws(PostgresError) in
-            try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
+        try await Self.passwordHashes(ids, tenant: tenant, from: client)
+    }
+
+    /// Like `passwordHashes`, for a list. They may be old (`Replica`).
+    package func listedPasswordHashes(
+        _ ids: [UserID],
+        tenant: TenantID
+    ) async throws(PostgresError) -> [UserID: String] {
+        try await readingOld { client throws(PostgresError) in
+            try await Self.passwordHashes(ids, tenant: tenant, from: client)
         }
+    }
+
+    private static func passwordHashes(
+        _ ids: [UserID],
+        tenant: TenantID,
+        from client: PostgresClient
+    ) async throws(PostgresError) -> [UserID: String] {
+        guard !ids.isEmpty else { return [:] }
+        let rows = try await client.read(PasswordHashRow.withIDs(ids, tenant: tenant))
         return Dictionary(rows.map { ($0.id, $0.hash) }, uniquingKeysWith: { first, _ in first })
     }
 
