@@ -112,7 +112,7 @@ package final class PostgresClient: Sendable {
         let lookups = queries.compactMap { query in
             query.keyColumn.map { keyColumn in
                 let statement = named(query.sql)
-                return Job([statement], merging: Merging([statement], keyColumn: keyColumn))
+                return Job([statement], merging: merging(statement, keyColumn: keyColumn))
             }
         }
         let results = try await submit((plain.isEmpty ? [] : [Job(plain)]) + lookups, to: .read)

@@ -11,8 +11,8 @@ package struct PostgresSessionSetting: Sendable, Hashable {
 }
 
 extension PostgresConfiguration {
-    package func sessionSettings(of lane: PostgresLane) -> [PostgresSessionSetting] {
-        sessionSettings(for: lane.role)
+    package func sessionSettings(of lane: PostgresLane, on engine: DatabaseEngine) -> [PostgresSessionSetting] {
+        sessionSettings(for: lane.role, on: engine)
     }
 }
 

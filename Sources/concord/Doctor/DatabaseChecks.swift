@@ -116,9 +116,10 @@ struct DatabaseChecks: Sendable {
 
     /// Compares the settings of a transaction with the ones that Concord sends. A pooler may ignore them.
     private func sessionSettings() async throws -> Diagnosis {
+        let engine = try await PostgresConnection.withConnection(postgres) { try $0.engine() }
         var missing: [PostgresSessionSetting] = []
         for lane in PostgresLane.allCases {
-            let wanted = postgres.sessionSettings(of: lane)
+            let wanted = postgres.sessionSettings(of: lane, on: engine)
             let found = try await PostgresConnection.transaction(of: lane, postgres) { tx throws(PostgresError) in
                 var values: [String?] = []
                 for setting in wanted { values.append(try tx.fetch(ServerFacts.setting(setting.name)).first) }
