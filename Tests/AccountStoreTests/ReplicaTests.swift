@@ -175,6 +175,16 @@ struct ReplicaTests {
         }
     }
 
+    @Test func `only lists read password hashes from the replica`() async throws {
+        try await with(ageMax: .seconds(600)) { scene in
+            try await scene.compare(until: true)
+            #expect(try await scene.store.passwordHashes([.nobody], tenant: .project).isEmpty)
+            #expect(scene.answers.last == nil)
+            #expect(try await scene.store.listedPasswordHashes([.nobody], tenant: .project).isEmpty)
+            #expect(scene.answers.last == .replica)
+        }
+    }
+
     @Test func `a lookup of one account never reads from the replica`() async throws {
         try await with(ageMax: .seconds(600)) { scene in
             try await scene.compare(until: true)
