@@ -150,9 +150,12 @@ final class LaneConnection {
             if !batch.isSeparate { sending.sync(exchange: nil) }
         case .writes:
             for (index, queued) in batch.jobs.enumerated() {
-                sending.prepare(lane.ownStatements(on: engine) + queued.job.statements, exchange: index)
+                let settings = lane.settings(on: engine)
+                // Preparing a statement locks its tables. If the limits come with the transaction, they come first.
+                let callers = settings == nil ? queued.job.statements : []
+                sending.prepare(lane.ownStatements(on: engine) + callers, exchange: index)
                 sending.send(lane.begin, as: .begin(exchange: index))
-                if let settings = lane.settings(on: engine) { sending.send(settings, as: .settings(exchange: index)) }
+                if let settings { sending.send(settings, as: .settings(exchange: index)) }
                 sending.send(queued.job.statements, exchange: index)
                 sending.send(lane.commit, as: .commit(exchange: index))
                 sending.sync(exchange: index)
