@@ -17,7 +17,7 @@ struct ReplicaOptions: ParsableArguments {
             try await ServerPosition.read(configuration.postgres)
         }
         do {
-            try await Self.wait(for: target, replica)
+            try await Self.wait(for: target, replica, of: configuration.postgres)
             return replica.postgres
         } catch let problem as ReplicaProblem {
             complain("accounts are read from the primary: \(problem)")
@@ -27,12 +27,21 @@ struct ReplicaOptions: ParsableArguments {
         return configuration.postgres
     }
 
-    private static func wait(for target: ServerPosition, _ replica: DatabaseConfiguration.Replica) async throws {
+    private static func wait(
+        for target: ServerPosition,
+        _ replica: DatabaseConfiguration.Replica,
+        of primary: PostgresConfiguration
+    ) async throws {
         let start = ContinuousClock.now
         while true {
             let own = try await ServerPosition.read(replica.postgres)
             if let problem = own.problem(asStandbyOf: target) { throw problem }
-            if own.position >= target.position { return }
+            if own.position >= target.position {
+                // A standby of another primary has what this one does not have.
+                let current = try await ServerPosition.read(primary)
+                guard own.position <= current.position else { throw ReplicaProblem.diverged }
+                return
+            }
             let waited = start.duration(to: .now)
             guard waited < replica.ageMax else { throw ReplicaProblem.tooOld(waited) }
             try await Task.sleep(for: pause)
