@@ -148,6 +148,7 @@ struct MigrationRun {
         for statement in file.statements {
             if statement.waitsInNobodysWay { try setLockTimeout(concurrentLockWait) }
             line = statement.line
+            try removeRemains(of: statement)
             try connection.execute(script: statement.text)
         }
         line = nil
@@ -159,6 +160,14 @@ struct MigrationRun {
             }
         try Self.expectOneRow(connection.execute(end))
         return milliseconds
+    }
+
+    /// Drops the invalid index that an interrupted run of `statement` left behind.
+    private func removeRemains(of statement: SQLStatement) throws(PostgresError) {
+        guard let name = statement.indexCreatedConcurrently else { return }
+        for index in try connection.query(InvalidIndex.all) where index.name == name {
+            try connection.execute(script: "DROP INDEX CONCURRENTLY \(name)")
+        }
     }
 
     /// Checks the row count, because the lock excludes other migrators, but not a person with `psql`.

@@ -27,6 +27,13 @@ struct SQLStatement: Sendable, Equatable {
     /// rows.
     var waitsInNobodysWay: Bool { tokens.contains("CONCURRENTLY") || tokens.contains("VALIDATE") }
 
+    /// The index that `CREATE INDEX CONCURRENTLY` creates, if its name is without schema and quotes.
+    var indexCreatedConcurrently: String? {
+        guard tokens.first == "CREATE" else { return nil }
+        let name = tokens.drop { $0 != "CONCURRENTLY" }.dropFirst().first
+        return name?.utf8.first.map(SQLScanner.startsWord) == true ? name?.lowercased() : nil
+    }
+
     /// True if the statement changes the transaction in which a migration runs.
     var controlsTransaction: Bool {
         switch leadingWords.first {
@@ -135,12 +142,14 @@ private struct SQLScanner {
         } while depth > 0 && position < bytes.count
     }
 
-    /// A doubled quote closes and reopens the string, which has the same effect.
+    /// Without escapes, a doubled quote closes and reopens the string, which has the same effect.
     private mutating func skipQuoted(by quote: UInt8, escapes: Bool) {
         let start = position
         position += 1
-        while position < bytes.count, bytes[position] != quote {
-            position += escapes && bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        while position < bytes.count {
+            let isEscape = bytes[position] == UInt8(ascii: "\\") || bytes[position] == quote && peek(1) == quote
+            if bytes[position] == quote, !(escapes && isEscape) { break }
+            position += escapes && isEscape ? 2 : 1
         }
         position = min(position + 1, bytes.count)
         add("''", from: start)

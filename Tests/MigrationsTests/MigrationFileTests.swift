@@ -113,6 +113,7 @@ import Testing
     @Test(arguments: [
         ("", 0), (" ;; ; ", 0), ("-- only this", 0), ("/* a /* nested */ comment; */", 0), ("SELECT 1", 1),
         ("SELECT 1; SELECT 2;", 2), ("SELECT ';'; SELECT 2", 2), ("SELECT 'it''s;'", 1), ("SELECT E'\\';'", 1),
+        ("SELECT E'it''s\\';'", 1),
         ("SELECT e'\\\\'; SELECT 2", 2), ("SELECT 'a\\'; SELECT 2", 2), ("SELECT \"a;b\"", 1),
         ("DO $$ BEGIN; END; $$; SELECT 1", 2), ("DO $body$ a; $$ b; $body$", 1),
         ("SELECT $1; SELECT a$b$; SELECT 3", 3),

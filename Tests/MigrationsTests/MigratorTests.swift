@@ -369,6 +369,24 @@ private final class Notes: Sendable {
         }
     }
 
+    @Test func `an index that an interrupted migration left invalid is built again`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let set = migrationSet([
+                "0001_a.up.sql": "CREATE TABLE a (id integer);\nCREATE UNIQUE INDEX i ON a (id)",
+                "0001_a.down.sql": "DROP TABLE a",
+                "0002_i.up.sql": "DROP INDEX i",
+                "0002_i.down.sql": "-- migrate: no-transaction\nCREATE UNIQUE INDEX CONCURRENTLY i ON a (id)",
+            ])
+            _ = try await migrator(database, set).run(.latest)
+            try await database.execute("INSERT INTO a VALUES (1), (1)")
+            await #expect(throws: MigrationFailure.self) { try await migrator(database, set).run(.down(to: 1)) }
+            #expect(try await migrator(database, set).status().invalidIndexes == [InvalidIndex(name: "i", table: "a")])
+            try await database.execute("TRUNCATE a")
+            #expect(outcome(try await migrator(database, set).run(.latest)) == ["0002_i.down.sql", "0002_i.up.sql"])
+            #expect(try await migrator(database, set).status().isUpToDate)
+        }
+    }
+
     /// Waits for a session that runs a statement like `pattern`, and terminates it.
     private func kill(whatRuns pattern: String, in database: EmptyDatabase) async throws {
         try await eventually {
