@@ -2,7 +2,7 @@ package import Postgres
 
 /// Distributes the tables of a migrated database over the workers of a Citus cluster.
 ///
-/// - Each table moves in a transaction of its own, with its rows. An interrupted run is continued by the next one: what is
+/// - Each table moves in a separate transaction, with its rows. An interrupted run is continued by the next one: what is
 ///   done is read from Citus' catalogue.
 /// - A run holds the lock of migrations (`Migrator`).
 /// - Other sessions can work meanwhile, but a write to a table waits while the table moves.

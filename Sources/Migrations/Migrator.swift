@@ -25,7 +25,7 @@ package struct Migrator: Sendable {
     ///   - tableLockWait: maximum wait of one statement for a table. It is short, because all other statements on the
     ///     table queue behind it. A migration that times out is rolled back, and runs again after a pause. It exceeds
     ///     `deadlock_timeout` of PostgreSQL, after which an autovacuum of the table makes way.
-    ///   - concurrentLockWait: the same for a statement that blocks nobody while it waits, such as
+    ///   - concurrentLockWait: the same for a statement that blocks no request while it waits, such as
     ///     `CREATE INDEX CONCURRENTLY`. Such a statement waits until all transactions before it have ended.
     package init(
         configuration: PostgresConfiguration,

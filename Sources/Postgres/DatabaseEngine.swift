@@ -8,7 +8,7 @@ package enum DatabaseEngine: UInt8, Sendable, Hashable {
 // Citus, as Concord uses it.
 //
 // Each connection asks for its engine once, after it is open, because a connection string, a pooler and an `ALTER ROLE`
-// cannot tell it. On Citus
+// do not say it. On Citus
 //
 // - PostgreSQL chooses between plans for any values and plans for the values at hand. Citus knows the shard of a value
 //   only when it has the value, and refuses most statements under `force_generic_plan`;

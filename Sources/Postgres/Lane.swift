@@ -46,7 +46,7 @@ final class Lane: Sendable {
     /// Sent with each transaction if time limits cannot be set once per connection.
     private let settings: NamedStatement?
     private let settingsOnCitus: NamedStatement?
-    /// The statements that every transaction sends besides those of its callers.
+    /// The statements that every transaction sends, in addition to those of its callers.
     func ownStatements(on engine: DatabaseEngine) -> [NamedStatement] {
         [begin, commit] + (settings(on: engine).map { [$0] } ?? [])
     }

@@ -7,8 +7,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     package enum StatementMode: Sendable, Hashable {
         /// Prepared once per connection.
         case named
-        /// No state outlives a transaction: for PgBouncer before 1.21 in transaction mode, which does not support named
-        /// statements. The session settings are sent with each transaction.
+        /// No state outlives a transaction: for PgBouncer before 1.22 in transaction mode, which does not support named
+        /// statements and `DEALLOCATE ALL`. The session settings are sent with each transaction.
         case unnamed
     }
 

@@ -125,7 +125,7 @@ struct SplitStatementTests {
         #expect(try await scene.store.countWrongPassword(keys, tenant: tenant, at: origin))
         let locked = try await failures()
         #expect(try await !scene.store.countWrongPassword(keys, tenant: tenant, at: origin))
-        #expect(try await failures() == locked, "a locked network counts for nobody")
+        #expect(try await failures() == locked, "a locked network counts no attempt")
         let counts = try await scene.store.passwordCounts(
             of: mailbox,
             by: AttemptSource(network: "network"),

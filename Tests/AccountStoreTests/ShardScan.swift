@@ -1,6 +1,6 @@
 import AccountStore
 
-/// A look at the text of a statement for what Citus 13 refuses and for what it sends to every shard.
+/// Finds in the text of a statement what Citus 13 refuses, and what it sends to every shard.
 ///
 /// It knows the SQL that Concord writes, not all of SQL. The rules were found with `EXPLAIN` on Citus 13.2:
 ///

@@ -99,7 +99,7 @@ def disk_full(options):
 
 
 def promoted(options, is_synchronous):
-    """The primary dies and its standby becomes the primary; then back again."""
+    """The primary dies, and its standby becomes the primary."""
     name = "standby promoted, " + ("synchronous" if is_synchronous else "asynchronous")
     with Stage(options, name, {"wal_level": "replica", "max_wal_senders": "10", "hot_standby": "on"}) as stage:
         standby = Postgres("standby", stage.directory)

@@ -46,7 +46,7 @@ private func second(_ statement: String) -> MigrationSet {
     ])
 }
 
-/// What `MigrationRules` and `MigrationLocks` refuse.
+/// Statements that `MigrationRules` and `MigrationLocks` refuse.
 private let refused = [
     "CREATE INDEX i ON t (a)", "CREATE UNIQUE INDEX IF NOT EXISTS i ON public.t (a)",
     "ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0)", "ALTER TABLE t ADD CHECK (a > 0)",
@@ -121,7 +121,7 @@ private let allowed = [
         #expect(MigrationRules.violations(in: second(statement)) == [:])
     }
 
-    @Test func `statements outside a transaction that block nobody are allowed`() {
+    @Test func `statements outside a transaction that block no request are allowed`() {
         for statement in [
             "CREATE INDEX CONCURRENTLY i ON t (a)", "DROP INDEX CONCURRENTLY t_a",
             "ALTER TABLE t VALIDATE CONSTRAINT c", "REINDEX INDEX CONCURRENTLY t_a", "VACUUM t",
@@ -209,7 +209,7 @@ private let allowed = [
         let types: String
         let text: String
 
-        /// As many NULLs as there are parameters.
+        /// A NULL for each parameter.
         var arguments: String {
             types.isEmpty ? "" : "(\(types.split(separator: ",").map { _ in "NULL" }.joined(separator: ", ")))"
         }

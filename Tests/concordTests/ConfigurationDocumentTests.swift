@@ -75,7 +75,7 @@ extension AccountStore.Purgeable {
         case .sessions:
             (
                 "sessions",
-                "once they were ended; the day after `purge.keep` after the shorter limit of `concord.sessions` after their last use"
+                "once they were ended; unused ones within a day after `purge.keep` and the shorter limit of `concord.sessions`"
             )
         case .auditPlans: ("audit plans", "the same, once none of their steps is left")
         }

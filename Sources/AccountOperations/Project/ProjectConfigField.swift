@@ -445,7 +445,7 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "concord.decisionRetentionDays",
                 .integer(Lifetimes.decisionDaysBounds),
                 .integer(Lifetimes.decisionDays),
-                "Retention of account events and recorded decisions in days; 0: forever."
+                "Retention of account events and recorded decisions in days, rounded up to whole months; 0: forever."
             ),
             .init(
                 "concord.ordinaryFactsOneIn",

@@ -11,8 +11,9 @@ struct AccountExportCommand: ReportingCommand {
         commandName: "export",
         abstract: "Export all accounts to a file, in the order of their uids.",
         discussion: """
-            Exports all accounts as of one instant, while servers run. The file gets its name once it is complete; if \
-            the command ends early, run it again to start over. Only ndjson holds every field of an account.
+            Exports all accounts while servers run, as of one instant except on Citus. The file gets its name once it \
+            is complete; if the command ends early, run it again to start over. Only ndjson holds every field of an \
+            account.
 
             EXAMPLES
               concord account export --format ndjson --output users.ndjson

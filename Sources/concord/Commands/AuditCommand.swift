@@ -24,8 +24,8 @@ extension AuditCommand {
             abstract: "Check the project and its accounts against the rules, and print the findings.",
             discussion: """
                 Findings about the project's configuration come first, unless --user, --emails or --after is given. \
-                Accounts are read as of one instant, while servers run. Rules about several accounts need all \
-                accounts, so --user, --emails and --since leave these rules out. Addresses, phone numbers and \
+                Accounts are read while servers run, as of one instant except on Citus. Rules about several accounts \
+                need all accounts, so --user, --emails and --since leave these rules out. Addresses, phone numbers and \
                 providers' ids of users are masked unless --show-identifiers is given.
 
                 Exits with 1 if a finding has the severity of --fail-on or a higher one, or if no account has a uid or \

@@ -25,7 +25,7 @@ struct DevCommand: ReportingCommand {
             With --signed-tokens it signs them as in production.
 
             With --database-url, the `database` settings of the configuration file and of the environment apply, \
-            except the URL.
+            except `url` and `replica_url`.
 
             EXAMPLES
               concord dev

@@ -29,8 +29,8 @@ extension PolicyCommand {
             abstract: "Predict what a proposed policy would do to every account and to recent sign-ins.",
             discussion: """
                 Writes nothing to the database. Judges every account under the policy in force and under the proposed \
-                one, as of one instant, while servers run. Also repeats the decisions since --since under the proposed \
-                policy. Addresses are masked unless --show-identifiers is given.
+                one, while servers run, as of one instant except on Citus. Also repeats the decisions since --since \
+                under the proposed policy. Addresses are masked unless --show-identifiers is given.
 
                 Exits with 1 if an account meets an effect that --fail-on names; with 64 if the tenant does not exist. \
                 A run that was interrupted or that lost the database prints how to continue.
