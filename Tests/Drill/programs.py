@@ -266,7 +266,14 @@ class Bouncer(Program):
 
     @classmethod
     def has_named_statements(cls):
-        return (cls.version() or (0, 0)) >= (1, 21)
+        return (cls.version() or (0, 0)) >= (1, 22)
+
+    @classmethod
+    def settings(cls):
+        """The settings of a server behind this version: docs/guides/operations.md, "PgBouncer"."""
+        if cls.has_named_statements():
+            return {"CONCORD_DATABASE_SESSION_SETTINGS": "transaction"}
+        return {"CONCORD_DATABASE_STATEMENT_MODE": "unnamed"}
 
     def start(self, upstream):
         users = self.directory / "pgbouncer-users"
@@ -279,7 +286,7 @@ class Bouncer(Program):
                     "[databases]", f"concord = host=127.0.0.1 port={upstream.port} dbname=concord", "[pgbouncer]",
                     "listen_addr = 127.0.0.1", f"listen_port = {self.port}", "unix_socket_dir =",
                     "auth_type = trust", f"auth_file = {users}", "pool_mode = transaction", "default_pool_size = 20",
-                    "max_client_conn = 500", "ignore_startup_parameters = options,extra_float_digits",
+                    "max_client_conn = 500",
                     *(["max_prepared_statements = 2000"] if self.has_named_statements() else []),
                     "",
                 ]

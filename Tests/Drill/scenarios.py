@@ -155,8 +155,7 @@ def pooler(options):
         bouncer = Bouncer(stage.directory)
         stage.programs.append(bouncer)
         is_named = bouncer.has_named_statements()
-        environment = {} if is_named else {"CONCORD_DATABASE_STATEMENT_MODE": "unnamed"}
-        stage.open(url=bouncer.url, environment=environment, prepare=lambda: bouncer.start(stage.postgres))
+        stage.open(url=bouncer.url, environment=Bouncer.settings(), prepare=lambda: bouncer.start(stage.postgres))
         for _ in range(options.kills // 10):
             stage.run_for(0.5)
             bouncer.kill()

@@ -88,7 +88,7 @@ struct PgBouncerTests {
     @Test func `commands that read and write accounts work behind a pooler`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
-            try await PgBouncer.run(before: database) { pooler in
+            try await PgBouncer.run(before: database, poolSize: 16) { pooler in
                 let behind = TestDatabase(configuration: database.configuration, url: pooler.url)
                 let settings = Self.variables(PgBouncer.settings)
                 for arguments in [

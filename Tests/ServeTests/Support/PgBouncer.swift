@@ -38,14 +38,14 @@ struct PgBouncer: Sendable {
         supportsNamedStatements
         ? ["CONCORD_DATABASE_SESSION_SETTINGS": "transaction"] : ["CONCORD_DATABASE_STATEMENT_MODE": "unnamed"]
 
-    /// Connections of the pooler to PostgreSQL: so few that all clients share them.
-    private static let poolSize = 4
-
     /// Starts the pooler, runs `body` once it takes connections, and ends it.
     ///
-    /// `ignoresOptions`: drops the startup options of connections without an error.
+    /// - `poolSize`: connections to PostgreSQL: by default so few that all servers share them. A command holds several at
+    ///   once (docs/guides/operations.md, "Connections of commands").
+    /// - `ignoresOptions`: drops the startup options of connections without an error.
     static func run<Output: Sendable>(
         before database: TestDatabase,
+        poolSize: Int = 4,
         ignoresOptions: Bool = false,
         _ body: @Sendable (PgBouncer) async throws -> Output
     ) async throws -> Output {
