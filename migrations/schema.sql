@@ -905,7 +905,7 @@ CREATE INDEX audit_steps_by_end ON public.audit_steps USING btree (kept_until);
 
 CREATE INDEX audit_steps_by_user ON public.audit_steps USING btree (plan_id, tenant_id, user_id);
 
-CREATE INDEX conflict_returns_by_code ON public.conflict_returns USING btree (tenant_id, code_hash) WHERE (code_hash IS NOT NULL);
+CREATE INDEX conflict_returns_of_code ON public.conflict_returns USING btree (tenant_id, code_hash) WHERE (code_hash IS NOT NULL);
 
 CREATE INDEX conflicts_by_expiry ON public.conflicts USING btree (expires_at);
 
@@ -973,9 +973,9 @@ CREATE INDEX quarantined_methods_by_expiry ON public.quarantined_methods USING b
 
 CREATE INDEX second_factors_by_number ON public.second_factors USING btree (tenant_id, number) WHERE (number IS NOT NULL);
 
-CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
-
 CREATE INDEX sessions_by_used_day ON public.sessions USING btree (used_day);
+
+CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at);
 
 CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day);
 

@@ -51,8 +51,10 @@ struct AuthorizedDomainTests {
             #expect(ending.output.contains("\nauthorized domains: app.example.com, demo-test.web.app\n"))
             #expect(ending.output.contains("\nwarning: demo-test.web.app: anyone can get a name under web.app"))
             let stored: Query<Int64?> = """
-                SELECT count(*) FROM project_config
-                    WHERE settings - 'linkPolicy' = '{"authorizedDomains": ["app.example.com", "demo-test.web.app"]}'
+                SELECT count(*) FROM project_config WHERE settings - 'linkPolicy' = '{
+                    "authorizedDomains": ["app.example.com", "demo-test.web.app"],
+                    "concord": {"sessions": {"inactivitySeconds": 15552000}}
+                }'
                 """
             #expect(try await database.count(stored) == 1)
         }
