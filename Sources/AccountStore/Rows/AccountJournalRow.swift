@@ -336,6 +336,7 @@ struct AccountJournalRow: RowDecodable {
         )
         """
     }
+
     // MARK: Reading
 
     private static func ofStep(_ step: JournalStep) -> SQL {

@@ -208,6 +208,7 @@ struct MergeRow: RowDecodable {
         WHERE tenant_id = \(merge.tenant) AND merge_id = \(merge.id)
         """
     }
+
     static func deleteAll(tenant: TenantID) -> SQL {
         "DELETE FROM merges WHERE tenant_id = \(tenant)"
     }

@@ -424,6 +424,7 @@ struct OutboxRow {
         FROM given_up WHERE m.tenant_id = given_up.tenant_id AND m.message_id = given_up.message_id
         """
     }
+
     static func insert(_ message: OutboxMessage) -> SQL {
         inserted.insert(OutboxRow(message: message))
     }
