@@ -332,6 +332,35 @@ struct JournalTests {
         }
     }
 
+    @Test func `an undo restores no secret that was sealed again after the undo read it`() async throws {
+        try await StoreScene.with { scene in
+            let users = try await twoAccounts(scene)
+            let id = users[0].id.rawValue
+            let entry = entry(users)
+            try await change(entry, ["DELETE FROM second_factors WHERE user_id = '\(id)'"], scene)
+            let (old, new): ([UInt8], [UInt8]) = ([0, 1, 0xFF], [2, 3, 0xFF])
+            let read = try await scene.store.journal(of: entry.step)
+            let row = try #require(
+                try await scene.store.sealedRows(
+                    .journaledSecretBefore,
+                    after: nil,
+                    rowsMax: 10,
+                    unlessPrefixed: [1, 1, 49]
+                ).first { $0.sealed == old }
+            )
+            let resealed = [ResealedValue(key: row.key, old: old, new: new)]
+            #expect(try await scene.store.reseal(.journaledSecretBefore, resealed) == 1)
+            let write = UndoWrite(entry.step, of: users[0].id, event: event(.userUpdated))
+            #expect(try await scene.store.undo(write, restoring: read) == .factsMoved)
+            let secrets: Query<String?> = """
+                SELECT encode(sealed_secret, 'hex') FROM second_factors WHERE user_id = \(id)
+                """
+            #expect(try await scene.database.rows(secrets) == [])
+            #expect(try await scene.store.undo(write) == .applied)
+            #expect(try await scene.database.rows(secrets) == ["0203ff"])
+        }
+    }
+
     @Test func `if many callers undo one step, exactly one does`() async throws {
         let scene = try StoreScene.shared
         let user = try await scene.create(.full())

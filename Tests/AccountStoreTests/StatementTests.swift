@@ -1255,6 +1255,7 @@ private let statementsOfJournal: [Statement] = {
     let rows = [user] + JournaledTable.withUser.map { row($0.name.text) }
     let single: [(String, SQL)] = [
         ("assertClashes", AccountJournalRow.assertClashes([clash], rows, of: "user-7", tenant: tenant)),
+        ("assertImages", AccountJournalRow.assertImages(rows, of: step) ?? ""),
         ("assertOwner", AccountJournalRow.assertOwner(of: claim, owned, tenant: tenant)),
         ("clashes", AccountJournalRow.clashes(rows, of: "user-7", tenant: tenant).sql),
         ("delete", AccountJournalRow.delete(step)),

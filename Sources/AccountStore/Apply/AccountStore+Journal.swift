@@ -43,7 +43,7 @@ package struct UndoWrite: Sendable {
 extension AccountStore {
     /// The state that an undo of `step` would find now. One round trip, and one for each user and claim of the step.
     package func undoSituation(of step: JournalStep) async throws(PostgresError) -> UndoSituation {
-        let journal = JournaledChange(step, try await client.read(AccountJournalRow.of(step)))
+        let journal = try await journal(of: step)
         var clashes: [JournalClash] = []
         for (user, rows) in journal.users {
             clashes += try await client.read(AccountJournalRow.clashes(rows, of: user, tenant: step.tenant))
@@ -58,7 +58,7 @@ extension AccountStore {
 
     /// The accounts of `step` as an undo would leave them now. One round trip, and one for each account.
     package func restoredOwners(of step: JournalStep) async throws(PostgresError) -> [RestoredOwner] {
-        let journal = JournaledChange(step, try await client.read(AccountJournalRow.of(step)))
+        let journal = try await journal(of: step)
         var owners: [RestoredOwner] = []
         for row in journal.accounts where row.before != nil {
             owners += try await client.read(AccountJournalRow.restoredOwner(row, tenant: step.tenant))
@@ -73,10 +73,20 @@ extension AccountStore {
     /// Concurrent undos of one step never both succeed. A decision taken on an account before is decided again, because
     /// the undo raises the version. Sessions, mailed codes, pending second factors, conflicts and stored answers are
     /// not restored. An account that the step deleted returns with another session epoch: its user must sign in again.
-    /// - Returns: `.factsMoved` if the step is already undone, or has other clashes than `write` accepts.
+    /// - Returns: `.factsMoved` if the step is already undone, has other clashes than `write` accepts, or has a secret
+    ///   that was sealed again during the undo.
     /// - Throws: a database error. Nothing is applied then.
     package func undo(_ write: UndoWrite) async throws(PostgresError) -> Applied {
-        let journal = JournaledChange(write.step, try await client.read(AccountJournalRow.of(write.step)))
+        try await undo(write, restoring: try await journal(of: write.step))
+    }
+
+    /// The change of `step` as the journal has it now.
+    func journal(of step: JournalStep) async throws(PostgresError) -> JournaledChange {
+        JournaledChange(step, try await client.read(AccountJournalRow.of(step)))
+    }
+
+    /// - `journal`: the change that was read. The transaction asserts that the journal still has it.
+    func undo(_ write: UndoWrite, restoring journal: JournaledChange) async throws(PostgresError) -> Applied {
         let users = Set(journal.users.map(\.user))
         guard !journal.isEmpty, write.clashes.allSatisfy({ users.contains($0.user) }) else { return .factsMoved }
         var batch = WriteBatch("account-undo")
@@ -97,7 +107,7 @@ extension AccountStore {
 }
 
 /// The rows of a step in the journal, by the shards of the rows that they restore.
-private struct JournaledChange {
+struct JournaledChange {
     private let step: JournalStep
     private let rows: [AccountJournalRow]
     /// The rows of each user, in the order of user ids.
@@ -119,11 +129,12 @@ private struct JournaledChange {
         rows.compactMap { row in row.claim.map { ($0, row) } }
     }
 
-    /// Locks the step and its users. Raises 22012 (division by zero) if the step is undone, or has other clashes than
-    /// `clashes`.
+    /// Locks the step and its users. Raises 22012 (division by zero) if the step is undone, if an image was sealed again
+    /// after it was read, or if the step has other clashes than `clashes`.
     func assertions(accepting clashes: [JournalClash]) -> [SQL] {
         let tenant = step.tenant
         var statements = [AccountJournalRow.hold(step, count: rows.count)]
+        if let assertion = AccountJournalRow.assertImages(rows, of: step) { statements.append(assertion) }
         statements += users.map { UserRow.hold($0.user, tenant: tenant) }
         statements += users.map { user, rows in
             let accepted = clashes.filter { $0.user == user }.sorted { $0.precedes($1) }

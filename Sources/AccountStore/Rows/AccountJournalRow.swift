@@ -496,6 +496,22 @@ struct AccountJournalRow: RowDecodable {
         """
     }
 
+    /// Raises 22012 (division by zero) unless the images of the second factors are still those of `rows`: their secrets
+    /// may be sealed again. No other image changes.
+    ///
+    /// - Returns: `nil` if `rows` has no second factor.
+    static func assertImages(_ rows: [AccountJournalRow], of step: JournalStep) -> SQL? {
+        let factors = rows.filter { $0.table == "second_factors" }
+        guard !factors.isEmpty else { return nil }
+        return """
+            SELECT 1 / (count(*) = \(Int64(factors.count)))::integer FROM account_journal AS j
+            JOIN \(source(factors, as: "own"))
+                ON own.table_name = j.table_name AND own.row_key = j.row_key
+                AND own.before IS NOT DISTINCT FROM j.before AND own.after IS NOT DISTINCT FROM j.after
+            WHERE \(ofStep(step))
+            """
+    }
+
     /// Raises 22012 (division by zero) unless the clashes of the user are `clashes`, in the same order.
     static func assertClashes(
         _ clashes: [JournalClash],
