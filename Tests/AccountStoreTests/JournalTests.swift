@@ -332,6 +332,36 @@ struct JournalTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an undo deletes the sessions that it ends, and no other`(endsSessions: Bool) async throws {
+        try await StoreScene.with { scene in
+            let users = try await twoAccounts(scene)
+            let id = users[0].id.rawValue
+            let entry = entry(users)
+            try await change(
+                entry,
+                ["UPDATE users SET disabled = true, version = version + 1 WHERE user_id = '\(id)'"],
+                scene
+            )
+            func sessionCounts() async throws -> [Int64] {
+                var counts: [Int64] = []
+                for user in users {
+                    counts.append(
+                        try await scene.database.count(
+                            "SELECT count(*) FROM sessions WHERE user_id = \(user.id.rawValue)"
+                        )
+                    )
+                }
+                return counts
+            }
+            #expect(try await sessionCounts() == [1, 1])
+            let write = UndoWrite(entry.step, endsSessions: endsSessions, of: users[0].id, event: event(.userUpdated))
+            #expect(try await scene.store.undo(write) == .applied)
+            #expect(try await scene.stored(users[0].id)?.sessionEpoch == users[0].sessionEpoch + (endsSessions ? 1 : 0))
+            #expect(try await sessionCounts() == [endsSessions ? 0 : 1, 1])
+        }
+    }
+
     @Test func `an undo restores no secret that was sealed again after the undo read it`() async throws {
         try await StoreScene.with { scene in
             let users = try await twoAccounts(scene)

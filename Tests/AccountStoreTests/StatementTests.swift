@@ -1259,6 +1259,7 @@ private let statementsOfJournal: [Statement] = {
         ("assertOwner", AccountJournalRow.assertOwner(of: claim, owned, tenant: tenant)),
         ("clashes", AccountJournalRow.clashes(rows, of: "user-7", tenant: tenant).sql),
         ("delete", AccountJournalRow.delete(step)),
+        ("deleteEndedSessions", AccountJournalRow.deleteEndedSessions(of: "user-7", tenant: tenant)),
         ("deleteUnchanged", AccountJournalRow.deleteUnchanged(entry)),
         ("deleteUser", AccountJournalRow.deleteUser("user-7", tenant: tenant)),
         ("hold", AccountJournalRow.hold(step, count: 7)),

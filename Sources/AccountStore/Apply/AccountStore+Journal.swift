@@ -151,13 +151,16 @@ struct JournaledChange {
             statements.append(AccountJournalRow.removeCode(row, tenant: tenant))
         }
         statements += claims.map { AccountJournalRow.removeClaim($0, $1, tenant: tenant) }
-        statements += accounts.compactMap { row in
+        statements += accounts.flatMap { row -> [SQL] in
             switch (row.before, row.after) {
             case (.some, .some):
-                AccountJournalRow.restoreUser(row, tenant: tenant, endingSessions: endingSessions, at: now)
-            case (.some, nil): AccountJournalRow.insertUser(row, at: now)
-            case (nil, .some): AccountJournalRow.deleteUser(row.user, tenant: tenant)
-            case (nil, nil): nil
+                [
+                    AccountJournalRow.restoreUser(row, tenant: tenant, endingSessions: endingSessions, at: now),
+                    AccountJournalRow.deleteEndedSessions(of: row.user, tenant: tenant),
+                ]
+            case (.some, nil): [AccountJournalRow.insertUser(row, at: now)]
+            case (nil, .some): [AccountJournalRow.deleteUser(row.user, tenant: tenant)]
+            case (nil, nil): []
             }
         }
         statements += users.flatMap { AccountJournalRow.restoreRows($0.rows, of: $0.user, tenant: tenant) }

@@ -610,6 +610,15 @@ struct AccountJournalRow: RowDecodable {
             """
     }
 
+    /// Deletes the sessions of other epochs. No user can use them, and in a project without limits they never end.
+    static func deleteEndedSessions(of user: String, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM sessions AS s USING users AS t
+        WHERE \(isOf(user, tenant)) AND s.tenant_id = \(tenant) AND s.user_id = \(user)
+            AND s.session_epoch <> t.session_epoch
+        """
+    }
+
     /// Restores a deleted user with a version and a session epoch that it never had.
     ///
     /// The earlier epoch would revive every session and ID token from before the step, including stolen ones.
