@@ -332,6 +332,38 @@ struct JournalTests {
         }
     }
 
+    @Test func `a claim that another account takes during an undo stops the undo`() async throws {
+        try await StoreScene.with { scene in
+            let user = try await scene.create(.full())
+            let id = user.id.rawValue
+            let entry = entry([user])
+            try await change(
+                entry,
+                [
+                    "UPDATE users SET phone_number = NULL, version = version + 1 WHERE user_id = '\(id)'",
+                    "DELETE FROM identifiers WHERE user_id = '\(id)' AND kind = 'phone'",
+                    "DELETE FROM sign_in_methods WHERE user_id = '\(id)' AND method = 'phone'",
+                ],
+                scene
+            )
+            let number = try #require(user.phoneNumber?.rawValue)
+            let journal = try await scene.store.journal(of: entry.step)
+            // Here a commit of another transaction would become visible.
+            let taken = SQL(
+                text: "INSERT INTO identifiers (kind, value, user_id) VALUES ('phone', '\(number)', 'somebody-else')"
+            )
+            var batch = WriteBatch("account-undo")
+            batch.append(journal.assertions(accepting: []))
+            batch.append(taken)
+            batch.append(journal.restoration(endingSessions: false, at: later))
+            // `removeClaim` does not remove it: its owner is another account.
+            #expect(try await scene.store.applying(batch) == .factsMoved)
+            #expect(try await scene.stored(user.id)?.phoneNumber == nil)
+            #expect(try await undo(entry, of: user, scene) == .applied)
+            #expect(try await scene.stored(user.id)?.phoneNumber == user.phoneNumber)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `an undo deletes the sessions that it ends, and no other`(endsSessions: Bool) async throws {
         try await StoreScene.with { scene in

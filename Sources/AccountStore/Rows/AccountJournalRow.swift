@@ -656,11 +656,11 @@ struct AccountJournalRow: RowDecodable {
         }
     }
 
-    /// Restores a claim, unless an account has it.
+    /// Restores a claim. Raises 23505 if another account took it after `assertOwner`: the restored account would show
+    /// an address that it does not own.
     static func restoreClaim(_ row: AccountJournalRow) -> SQL {
         """
         INSERT INTO identifiers SELECT r.* FROM jsonb_populate_record(NULL::identifiers, \(row.before)) AS r
-        ON CONFLICT DO NOTHING
         """
     }
 
