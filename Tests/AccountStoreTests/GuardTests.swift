@@ -215,11 +215,23 @@ struct GuardErrorTests {
         #expect(saysFactsMoved(.notNullViolation, message, column: column))
         #expect(saysFactsMoved(.notNullViolation, message), "Citus sends no column")
         #expect(saysFactsMoved(.notNullViolation, "Nullwert in Spalte »\(column)« von Relation »users_102044«"))
+        #expect(saysFactsMoved(.notNullViolation, "la colonne « \(column) » dans la relation « users_102044 »"))
+        #expect(saysFactsMoved(.notNullViolation, "リレーション\"users_102044\"の列\"\(column)\"のNULL値"))
     }
 
     @Test func `a NULL in another column is no guard`() {
         let message = "null value in column \"email\" of relation \"project_config_versions_102\""
         #expect(!saysFactsMoved(.notNullViolation, message, column: "email"))
         #expect(!saysFactsMoved(.notNullViolation, message))
+    }
+
+    @Test(arguments: ["version", "state", "messages", "failures"])
+    func `a word of a message that is not the name of the column is no guard`(word: String) {
+        for message in [
+            "null value in column \"email\" of relation \"users_102044\" violates the \(word)",
+            "\(word): null value in column \"email\" of relation \"users_102044\"",
+            "null value in column \"email\" of relation \"\(word)_102044\"",
+            "null value in column \"email\" of relation \"users_102044\" (\"\(word)\")",
+        ] { #expect(!saysFactsMoved(.notNullViolation, message), "\(message)") }
     }
 }

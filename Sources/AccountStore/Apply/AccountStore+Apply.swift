@@ -142,11 +142,22 @@ extension PostgresError {
         case .uniqueViolation, .foreignKeyViolation, .divisionByZero, .serializationFailure, .deadlockDetected:
             return true
         case .notNullViolation:
-            // Columns that a stale writer sets to NULL. Citus names them only in the message, in any language.
-            let names = column.map { [$0] } ?? message.split { !$0.isLetter && $0 != "_" }.map(String.init)
-            return names.contains { ["version", "state", "messages", "failures"].contains($0) }
+            // Columns that a stale writer sets to NULL. Citus names them only in the message.
+            return ["version", "state", "messages", "failures"].contains(column ?? columnInMessage)
         default:
             return false
         }
+    }
+
+    /// The column that the message of 23502 from Citus names, in any language: of the two quoted names, the one that is
+    /// not the shard. The name of a shard ends with `_` and its number.
+    private var columnInMessage: String? {
+        let parts = message.split(omittingEmptySubsequences: false) { #""«»„“”"#.contains($0) }
+        // Every second part is between quotes. Some languages put spaces inside them.
+        let quoted = parts.indices.filter { !$0.isMultiple(of: 2) }.map { place in
+            String(parts[place].drop(while: \.isWhitespace).prefix { !$0.isWhitespace })
+        }
+        guard quoted.count == 2, let shard = quoted.firstIndex(where: { $0.contains(#/_\d+$/#) }) else { return nil }
+        return quoted[1 - shard]
     }
 }
