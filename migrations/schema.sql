@@ -981,7 +981,7 @@ CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day
 
 CREATE INDEX used_id_tokens_by_expiry ON public.used_id_tokens USING btree (expires_at);
 
-CREATE INDEX users_by_creation ON public.users USING btree (created_at) INCLUDE (tenant_id);
+CREATE INDEX users_by_creation ON public.users USING btree (((tenant_id || ''::text)), created_at, user_id);
 
 CREATE INDEX users_by_initial_email ON public.users USING btree (tenant_id, lower((initial_email COLLATE "C"))) WHERE (initial_email IS NOT NULL);
 

@@ -63,13 +63,18 @@ extension AccountOperations {
         )
     }
 
-    /// The number of accounts, an estimate above `AccountQueryLimits.countedMax`.
+    /// The number of accounts. Above `AccountQueryLimits.countedMax` it is an estimate, or at most
+    /// `AccountQueryLimits.sharedCountMax` if several tenants have accounts.
     package func countAccounts(tenant: TenantID) async throws -> Int64 {
-        try await store.userCount(exactMax: AccountQueryLimits.countedMax, tenant: tenant)
+        try await store.userCount(
+            exactMax: AccountQueryLimits.countedMax,
+            sharedMax: AccountQueryLimits.sharedCountMax,
+            tenant: tenant
+        )
     }
 }
 
-/// Limits of `accounts:query`, within which it answers in less than half a second.
+/// Limits of `accounts:query`. Up to `sharedCountMax` it answers in less than half a second.
 package enum AccountQueryLimits {
     /// Number of accounts up to which they can be sorted by a field that has no index.
     package static let sortedMax: Int64 = 100_000
@@ -77,4 +82,7 @@ package enum AccountQueryLimits {
     package static let offsetMax: Int64 = 1_000_000
     /// Number of accounts up to which the count is exact.
     package static let countedMax: Int64 = 500_000
+    /// Most accounts that are counted in a database with accounts of several tenants, where PostgreSQL's estimate says
+    /// nothing about one of them. Takes up to a second.
+    package static let sharedCountMax: Int64 = 2_000_000
 }

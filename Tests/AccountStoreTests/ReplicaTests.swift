@@ -106,7 +106,7 @@ struct ReplicaTests {
                 let write = AccountWrite(previous: nil, user: .blank(), event: event(.userCreated))
                 #expect(try await store.apply(write) == .applied)
             }
-            return try await store.userCount(exactMax: 1000, tenant: .project)
+            return try await store.userCount(exactMax: 1000, sharedMax: 1000, tenant: .project)
         }
     }
 
@@ -195,7 +195,7 @@ struct ReplicaTests {
             #expect(try await scene.store.user(id, tenant: .project)?.id == id)
             #expect(try await scene.store.users([id], tenant: .project).map(\.id) == [id])
             // The list is as old as the replica.
-            #expect(try await scene.store.userCount(exactMax: 1000, tenant: .project) == 0)
+            #expect(try await scene.store.userCount(exactMax: 1000, sharedMax: 1000, tenant: .project) == 0)
         }
     }
 }

@@ -87,11 +87,42 @@ struct SearchTests {
     @Test func `a count is exact up to its limit, and PostgreSQL's estimate above it`() async throws {
         try await StoreScene.with { scene in
             try await fill(scene)
-            #expect(try await scene.store.userCount(exactMax: 3, tenant: .project) == 3)
+            let count = { (exactMax: Int64) in
+                try await scene.store.userCount(exactMax: exactMax, sharedMax: exactMax, tenant: .project)
+            }
+            #expect(try await count(3) == 3)
             // Never less than what was counted, even before the first ANALYZE.
-            #expect(try await scene.store.userCount(exactMax: 1, tenant: .project) >= 2)
+            #expect(try await count(1) >= 2)
             try await scene.database.execute("ANALYZE users")
-            #expect(try await scene.store.userCount(exactMax: 1, tenant: .project) == 3)
+            #expect(try await count(1) == 3)
+        }
+    }
+
+    @Test func `a tenant's count never includes the accounts of another tenant`() async throws {
+        try await StoreScene.with { scene in
+            try await fill(scene)
+            try await scene.database.execute(
+                """
+                INSERT INTO users (tenant_id, user_id, session_epoch, valid_since, created_at)
+                    SELECT 'other', 'other-' || n, 1, now(), now() FROM generate_series(1, 5) AS n;
+                ANALYZE users
+                """
+            )
+            let other = TenantID("other")
+            for (sharedMax, project, others) in [(1, 2, 2), (3, 3, 3), (100, 3, 5)] as [(Int64, Int64, Int64)] {
+                #expect(
+                    try await scene.store.userCount(exactMax: 1, sharedMax: sharedMax, tenant: .project) == project
+                )
+                #expect(try await scene.store.userCount(exactMax: 1, sharedMax: sharedMax, tenant: other) == others)
+            }
+            let newest = try await scene.store.users(
+                by: UserOrder(key: .createdAt, isDescending: true),
+                limit: 10,
+                offset: 0,
+                tenant: .project,
+                sortedMax: 100
+            )
+            #expect(newest?.map(\.id.rawValue) == ["b", "a", "c"])
         }
     }
 

@@ -1006,7 +1006,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "UserRow.address", sql: UserRow.address(of: fixed, tenant: tenant).sql),
         Statement(name: "UserRow.after", sql: UserRow.after(fixed, limit: 21, tenant: tenant).sql),
         Statement(name: "UserRow.assertVersion", sql: UserRow.assertVersion(1, of: fixed, tenant: tenant)),
-        Statement(name: "UserRow.count", sql: UserRow.count(upTo: 101, tenant: tenant).sql, isHot: false),
+        Statement(name: "UserRow.count", sql: UserRow.count(upTo: 101, tenant: tenant).sql),
         Statement(name: "UserRow.deleteAll", sql: UserRow.deleteAll(tenant: tenant, at: origin), isHot: false),
         Statement(name: "UserRow.delete", sql: UserRow.delete(fixed, tenant: tenant)),
         Statement(

@@ -103,14 +103,32 @@ extension AccountStore {
         return users.sorted { places[$0.id] ?? 0 < places[$1.id] ?? 0 }.map(activity.overlay)
     }
 
-    /// The number of accounts: exact up to `exactMax`, PostgreSQL's estimate above it. It may be old (`Replica`). One
-    /// round trip; two above.
-    package func userCount(exactMax: Int64, tenant: TenantID) async throws(PostgresError) -> Int64 {
+    /// The number of accounts: exact up to `exactMax`. Above it, PostgreSQL's estimate if no other tenant has accounts,
+    /// because the estimate is of all tenants; otherwise exact up to `sharedMax`, and never more. It may be old
+    /// (`Replica`). One round trip; three or four above `exactMax`.
+    package func userCount(
+        exactMax: Int64,
+        sharedMax: Int64,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Int64 {
         try await readingOld { client throws(PostgresError) in
             let count = try await Self.userCount(upTo: exactMax + 1, tenant: tenant, from: client)
             guard count > exactMax else { return count }
-            return max(count, try await client.read(SnapshotTransaction.userEstimate).first.flatMap { $0 } ?? 0)
+            let others = try await client.read([TenantRow.firstWithUsers, TenantRow.nextWithUsers(after: tenant)])
+                .joined().compactMap(\.self).filter { $0 != tenant.rawValue }
+            guard others.isEmpty else {
+                return try await Self.userCount(upTo: max(sharedMax, count), tenant: tenant, from: client)
+            }
+            return max(count, try await Self.userEstimate(from: client))
         }
+    }
+
+    private static func userEstimate(from client: PostgresClient) async throws(PostgresError) -> Int64 {
+        var estimate = SnapshotTransaction.userEstimate
+        if client.engine == .citus, try await client.read(SnapshotTransaction.isDistributed).first == true {
+            estimate = SnapshotTransaction.userEstimateOfShards
+        }
+        return try await client.read(estimate).first.flatMap { $0 } ?? 0
     }
 
     private static func userCount(

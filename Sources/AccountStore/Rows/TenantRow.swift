@@ -18,8 +18,16 @@ enum TenantRow {
     static func next(after last: TenantID?) -> [Query<String?>] {
         let condition: SQL = last.map { "tenant_id > \($0)" } ?? "tenant_id >= ''"
         return [
-            Query("SELECT min(tenant_id) FROM users WHERE \(condition)"),
+            last.map(nextWithUsers) ?? firstWithUsers,
             Query("SELECT min(tenant_id) FROM identifiers WHERE \(condition)"),
         ]
+    }
+
+    /// The first tenant that has users.
+    static let firstWithUsers: Query<String?> = "SELECT min(tenant_id) FROM users WHERE tenant_id >= ''"
+
+    /// The first tenant after another one that has users.
+    static func nextWithUsers(after tenant: TenantID) -> Query<String?> {
+        "SELECT min(tenant_id) FROM users WHERE tenant_id > \(tenant)"
     }
 }
