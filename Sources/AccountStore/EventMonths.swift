@@ -112,6 +112,19 @@ struct EventPartition: RowDecodable {
         }
     }
 
+    /// The events of all months in the default partition, at most `countMax`.
+    static func countOutside(countMax: Int64) -> Query<Int64> {
+        "SELECT count(*) FROM (SELECT 1 FROM \(table: "account_events_default") LIMIT \(countMax)) AS found"
+    }
+
+    /// The checks that keep a month out of the default partition. Normally none: each ends with the creation of its
+    /// month.
+    static let checks: Query<String> = """
+        SELECT conname::text FROM pg_constraint
+        WHERE conrelid = '\(table: "account_events_default")'::regclass AND contype = 'c'
+            AND conname ~ '^without_account_events_[0-9]+_[0-9]+$' ORDER BY conname
+        """
+
     /// The events of a month in the default partition, at most `countMax`.
     static func countOutside(_ month: EventMonth, countMax: Int64) -> Query<Int64> {
         """
@@ -145,7 +158,7 @@ extension AccountStore {
         package var created: [EventMonth] = []
         package var dropped: [EventMonth] = []
         /// Months that could not be created or dropped: another transaction held a lock, the default partition holds
-        /// too many of their events, or the role of the server does not own the table. The next run tries again.
+        /// too many events, or the role of the server does not own the table. The next run tries again.
         package var postponed: [EventMonth] = []
 
         package init() {}
@@ -160,14 +173,19 @@ extension AccountStore {
     package static let eventMonthsAhead: Int64 = 2
     /// Sign-ins wait at most this long behind a change of partitions that waits for its lock.
     private static let eventLockWait = "250ms"
-    /// Most events that are moved from the default partition when their month is created.
-    private static let movedEventsMax: Int64 = 10_000
+    /// Most events that are moved from the default partition when their month is created, and most events of other
+    /// months there that PostgreSQL may read while sign-ins wait.
+    static let movedEventsMax: Int64 = 10_000
+    /// A month that begins later has no events yet, also those of servers whose clocks differ.
+    private static let earlySeconds: Int64 = 86_400
 
     /// Creates the partitions of the current month and of the next ones, and drops the months that ended before
     /// `keepSince`.
     ///
     /// If several servers do so at once, one succeeds and the others find the result. A change takes an exclusive lock
     /// for an instant. If it does not get it at once, as while a backup reads the table, it is postponed.
+    ///
+    /// If the default partition holds many events, a month is created only before its last day, see `createBesideMany`.
     ///
     /// - `keepSince`: the beginning of the retention; `nil` drops no month.
     /// - Throws: a database error, after all other months were tried.
@@ -178,10 +196,21 @@ extension AccountStore {
         let partitions = try await client.read(EventPartition.all)
         var changes = EventMonthChanges()
         var failure: PostgresError?
+        // A check that an interrupted run left would refuse sign-ins once its month begins.
+        for check in try await client.read(EventPartition.checks) {
+            do throws(PostgresError) {
+                try await dropCheck(check)
+            } catch  where !error.postponesPartition {
+                failure = failure ?? error
+            } catch {}
+        }
+        var isSlow = false
         for month in EventPartition.missing(at: now, from: partitions) {
             do throws(PostgresError) {
-                if try await create(month) { changes.created.append(month) }
+                if isSlow { throw PostgresError(.server(.queryCanceled), "the month before took too long") }
+                if try await create(month, at: now) { changes.created.append(month) }
             } catch  where error.postponesPartition {
+                isSlow = error.sqlState == .queryCanceled
                 changes.postponed.append(month)
             } catch {
                 failure = failure ?? error
@@ -207,23 +236,90 @@ extension AccountStore {
 
     /// Creates the partition of a month, with the events that the default partition caught.
     /// - Returns: `false` if another server was faster.
-    private func create(_ month: EventMonth) async throws(PostgresError) -> Bool {
-        let caught =
-            try await client.read(EventPartition.countOutside(month, countMax: Self.movedEventsMax + 1)).first ?? 0
-        if caught > Self.movedEventsMax {
-            throw PostgresError(.server(.lockNotAvailable), "the default partition is full")
+    private func create(_ month: EventMonth, at now: Timestamp) async throws(PostgresError) -> Bool {
+        let countMax = Self.movedEventsMax + 1
+        let (all, caught) = try await client.read(
+            EventPartition.countOutside(countMax: countMax),
+            EventPartition.countOutside(month, countMax: countMax)
+        )
+        // Citus reads the events of each shard, which are fewer, and has not been seen to add such a check.
+        if (all.first ?? 0) > Self.movedEventsMax, client.engine != .citus {
+            guard caught.first == 0, month.start > now.adding(seconds: Self.earlySeconds) else {
+                throw PostgresError(.server(.lockNotAvailable), "the default partition holds too many events")
+            }
+            return try await createBesideMany(month)
         }
+        guard (caught.first ?? 0) <= Self.movedEventsMax else {
+            throw PostgresError(.server(.lockNotAvailable), "the default partition holds too many events")
+        }
+        return try await create(month, movesEvents: caught.first != 0)
+    }
+
+    /// Creates the partition of a future month beside a default partition with many events.
+    ///
+    /// PostgreSQL reads the whole default partition for an event of the new month, while sign-ins wait. A validated
+    /// check spares it that. Its validation reads the same events, but sign-ins go on. If that takes longer than
+    /// `PostgresConfiguration.writeStatementTimeout`, the month is postponed.
+    ///
+    /// The check refuses events of the month as long as it has no partition, so this is only for a month without
+    /// events.
+    private func createBesideMany(_ month: EventMonth) async throws(PostgresError) -> Bool {
+        let check = "without_\(month.table)"
+        let (from, to) = (month.bounds.from, month.bounds.to)
+        let table = "account_events_default"
+        do throws(PostgresError) {
+            try await change(
+                """
+                ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check),
+                    ADD CONSTRAINT \(check) CHECK (event_id < '\(from)' OR event_id >= '\(to)') NOT VALID;
+                """
+            )
+            try await change("ALTER TABLE \(table) VALIDATE CONSTRAINT \(check);")
+            let isCreated = try await create(
+                month,
+                movesEvents: false,
+                // Does nothing, but fails if another server has dropped the check meanwhile.
+                before: "ALTER TABLE \(table) VALIDATE CONSTRAINT \(check);",
+                after: "ALTER TABLE \(table) DROP CONSTRAINT \(check);"
+            )
+            if !isCreated { try await dropCheck(check) }
+            return isCreated
+        } catch {
+            // If that fails too, the next run does it, at least a day before the month begins.
+            try? await dropCheck(check)
+            throw error
+        }
+    }
+
+    private func dropCheck(_ check: String) async throws(PostgresError) {
+        try await change("ALTER TABLE account_events_default DROP CONSTRAINT IF EXISTS \(check);")
+    }
+
+    /// Runs statements in a transaction that waits for a lock as long as sign-ins may wait behind it.
+    private func change(_ script: String) async throws(PostgresError) {
+        try await client.transaction("event-month-create") { tx throws(PostgresError) in
+            try tx.execute(script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'; \(script)")
+        }
+    }
+
+    /// - `before`, `after`: statements before and after the partition is attached.
+    private func create(
+        _ month: EventMonth,
+        movesEvents: Bool,
+        before: String = "",
+        after: String = ""
+    ) async throws(PostgresError) -> Bool {
         let (table, bounds) = (month.table, month.bounds)
         let range = "event_id >= '\(bounds.from)' AND event_id < '\(bounds.to)'"
         // The first lock stands against another server, the second against events that arrive meanwhile. Requests need
         // the default partition only for a month without partition.
         var script = """
-            SET LOCAL lock_timeout = '\(Self.eventLockWait)';
             LOCK TABLE ONLY account_events IN SHARE UPDATE EXCLUSIVE MODE;
             LOCK TABLE account_events_default IN ACCESS EXCLUSIVE MODE;
+            \(before)
             CREATE TABLE \(table) (LIKE account_events INCLUDING ALL);
             """
-        if caught > 0 {
+        if movesEvents {
             script += """
                 INSERT INTO \(table) SELECT * FROM account_events_default WHERE \(range);
                 DELETE FROM account_events_default WHERE \(range);
@@ -231,11 +327,10 @@ extension AccountStore {
         }
         script += """
             ALTER TABLE account_events ATTACH PARTITION \(table) FOR VALUES FROM ('\(bounds.from)') TO ('\(bounds.to)');
+            \(after)
             """
         do throws(PostgresError) {
-            try await client.transaction("event-month-create") { [script] tx throws(PostgresError) in
-                try tx.execute(script: script)
-            }
+            try await change(script)
             return true
         } catch  where error.sqlState == .duplicateTable || error.sqlState == .uniqueViolation {
             return false
@@ -249,6 +344,8 @@ extension PostgresError {
     fileprivate var postponesPartition: Bool {
         let states: [SQLState] = [
             .lockNotAvailable, .queryCanceled, .deadlockDetected, .checkViolation, .insufficientPrivilege,
+            // Another server dropped the check of a month.
+            .undefinedObject,
         ]
         return sqlState.map(states.contains) ?? false
     }

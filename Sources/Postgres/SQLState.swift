@@ -37,6 +37,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     package static let duplicateDatabase: Self = "42P04"
     package static let duplicateTable: Self = "42P07"
     package static let undefinedColumn: Self = "42703"
+    package static let undefinedObject: Self = "42704"
     package static let undefinedTable: Self = "42P01"
     package static let diskFull: Self = "53100"
     package static let tooManyConnections: Self = "53300"

@@ -170,6 +170,68 @@ struct EventPartitionTests {
         }
     }
 
+    /// Events in the default partition, in a month that no test reaches.
+    private static func fillDefault(_ scene: StoreScene, count: Int64) async throws {
+        try await scene.database.execute(
+            """
+            INSERT INTO account_events (user_id, event_id, occurred_at, kind, rule)
+                SELECT 'ada', ('f0000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now(), 'signed-in', 'P1'
+                FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+
+    private static func checks(_ scene: StoreScene) async throws -> [String] {
+        try await scene.client.read(EventPartition.checks)
+    }
+
+    @Test func `beside many events in the default partition, only months that begin later are created`() async throws {
+        try await StoreScene.with { scene in
+            let count = AccountStore.movedEventsMax + 1
+            try await Self.fillDefault(scene, count: count)
+            let changes = try await scene.store.maintainEventPartitions(now: Self.now, keepSince: nil)
+            #expect(changes.created.map(\.description) == Array(Self.months.dropFirst()))
+            #expect(changes.postponed.map(\.description) == [Self.months[0]])
+            #expect(try await Self.checks(scene) == [])
+            let next = EventMonth(containing: Self.now).end
+            for (number, instant) in [Self.now, next].enumerated() {
+                try await scene.store.keep(Self.at(instant, UInt64(number)), of: userID("ada"), tenant: .project)
+            }
+            #expect(
+                try await Self.places(scene) == ["account_events_2026_10 1", "account_events_default \(count + 1)"]
+            )
+            // A month is not created in the day before it begins: a check could refuse its first events.
+            let lastDay = EventMonth(containing: Self.now).advanced(by: 2).end.adding(seconds: -3600)
+            let late = try await scene.store.maintainEventPartitions(now: lastDay, keepSince: nil)
+            #expect(late.created.map(\.description) == ["2027-01"])
+            #expect(late.postponed.map(\.description) == ["2026-12"])
+        }
+    }
+
+    @Test func `a check that an interrupted creation of a month left is dropped before it refuses a sign-in`()
+        async throws
+    {
+        try await StoreScene.with { scene in
+            try await Self.fillDefault(scene, count: AccountStore.movedEventsMax + 1)
+            let check = "without_account_events_2026_09"
+            try await scene.database.execute(
+                """
+                ALTER TABLE account_events_default ADD CONSTRAINT \(check) CHECK (
+                    event_id < '01900000-0000-0000-0000-000000000000'
+                        OR event_id >= '01b00000-0000-0000-0000-000000000000'
+                ) NOT VALID
+                """
+            )
+            #expect(try await Self.checks(scene) == [check])
+            await #expect(throws: PostgresError.self) {
+                try await scene.store.keep(Self.at(Self.now, 1), of: userID("ada"), tenant: .project)
+            }
+            _ = try await scene.store.maintainEventPartitions(now: Self.now, keepSince: nil)
+            #expect(try await Self.checks(scene) == [])
+            try await scene.store.keep(Self.at(Self.now, 1), of: userID("ada"), tenant: .project)
+        }
+    }
+
     @Test func `a role that does not own the table stores events without creating a month`() async throws {
         try await StoreScene.with { scene in
             let role = "reader_\(nextNumber())_\(UInt32.random(in: 0 ... .max))"

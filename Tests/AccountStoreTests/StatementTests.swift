@@ -1435,8 +1435,10 @@ struct PlanTests {
         try await StoreScene.with { scene in
             try await scene.database.execute("VACUUM ANALYZE")
             for statement in statements.filter(\.isHot) + statementsOfJournal {
-                let plan = try await scene.client.read(Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql.onPostgres)"))
-                    .compactMap { $0 }
+                let plan = try await scene.client.read(
+                    Query<String?>("EXPLAIN (COSTS OFF) \(statement.sql.onPostgres)")
+                )
+                .compactMap { $0 }
                 #expect(!plan.contains { $0.contains("Seq Scan") }, "\(statement.name): \(plan)")
             }
         }

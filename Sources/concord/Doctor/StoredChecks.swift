@@ -170,7 +170,11 @@ struct StoredChecks: Sendable {
                     no partition for \(missing.map(\.description).joined(separator: ", ")): the default partition \
                     takes its events, which are deleted row by row
                     """,
-                    "Servers create it: is `concord serve` running, and does its role own the table account_events?"
+                    """
+                    Servers create it: is `concord serve` running, and does its role own the table account_events? If \
+                    more than 10,000 events wait in account_events_default, the current month stays there until it \
+                    ends. To move them, see "Events in the default partition" in docs/guides/operations.md
+                    """
                 )
             ]
     }
