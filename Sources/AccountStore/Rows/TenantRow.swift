@@ -24,10 +24,10 @@ enum TenantRow {
     }
 
     /// The first tenant that has users.
-    static let firstWithUsers: Query<String?> = "SELECT min(tenant_id) FROM users WHERE tenant_id >= ''"
+    static let firstWithUsers: Query<String?> = "SELECT min(tenant_id) FROM \(table: "users") WHERE tenant_id >= ''"
 
     /// The first tenant after another one that has users.
     static func nextWithUsers(after tenant: TenantID) -> Query<String?> {
-        "SELECT min(tenant_id) FROM users WHERE tenant_id > \(tenant)"
+        "SELECT min(tenant_id) FROM \(table: "users") WHERE tenant_id > \(tenant)"
     }
 }
