@@ -169,6 +169,44 @@ struct PurgeDutyTests {
         }
     }
 
+    @Test func `conflicts that could not be counted are not deleted`() async throws {
+        try await TestService.with { service in
+            try await Self.fill(service)
+            let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
+            let end = service.clock.now.secondsSinceEpoch - 8 * 86_400
+            try await service.database.execute(
+                """
+                INSERT INTO conflicts (user_id, conflict_id, state, kind, provider_id, identity_digest,
+                    token_digests, sealed_credential, opened_at, expires_at)
+                SELECT '\(user)', decode(repeat(lpad(n::text, 2, '0'), 16), 'hex'), 'open', 'credential-already-in-use',
+                    'google.com', decode(repeat(lpad(n::text, 2, '0'), 32), 'hex'), '{}', 'x',
+                    to_timestamp(\(end - 3600)), to_timestamp(\(end)) FROM generate_series(1, 25) AS n;
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'not counted'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON conflicts FOR EACH ROW EXECUTE FUNCTION refuse();
+                """
+            )
+            // The first turn of 10 batches does not reach every conflict.
+            var purge = Self.purge(service, rowsMax: 2)
+            var report = try await purge.run()
+            #expect(Array(report.failures.keys) == [.countConflicts] && !report.isComplete)
+            #expect(report.rows[.conflicts] == nil && report.rows[.providerFlows] == 10)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts WHERE NOT is_counted") == 25)
+
+            try await service.database.execute(
+                """
+                DROP TRIGGER refuse ON conflicts;
+                CREATE FUNCTION refuse_uncounted() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN IF NOT old.is_counted THEN RAISE EXCEPTION 'not counted'; END IF; RETURN old; END $$;
+                CREATE TRIGGER refuse BEFORE DELETE ON conflicts FOR EACH ROW EXECUTE FUNCTION refuse_uncounted();
+                """
+            )
+            report = try await purge.run()
+            #expect(report.isComplete && report.rows[.conflicts] == 25)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 0)
+        }
+    }
+
     @Test func `a server that loses the duty no longer reports a backlog`() async throws {
         let recorded = TestMetrics()
         try await TestService.withTwo { first, second in

@@ -6,6 +6,7 @@ package import Postgres
 ///
 /// A run goes on until nothing has expired, at the pace of `PurgePace`. It ends, because it deletes only what had
 /// expired when it began. A kind of rows that fails, such as at a lock, stops no other kind: the next run tries it again.
+/// Conflicts are the exception: they are deleted only once the ended ones are counted.
 ///
 /// One server at a time has the duty to purge. If two purge at once nevertheless, each row is deleted once and each
 /// conflict is counted once. Accounts, everything that belongs to them, and live sessions stay.
@@ -120,6 +121,17 @@ package struct Purge: Sendable {
                     purgeMetrics.handOver()
                     report.isElsewhere = true
                     return report
+                }
+                if work == .delete(.conflicts) {
+                    // Ended conflicts are counted before they are deleted.
+                    if report.failures[.countConflicts] != nil {
+                        await measureBacklog(of: work, at: now)
+                        continue
+                    }
+                    if unfinished.contains(.countConflicts) {
+                        unfinished.append(work)
+                        continue
+                    }
                 }
                 if try await turn(of: work, at: now, &report) { unfinished.append(work) }
             }
