@@ -67,8 +67,10 @@ struct Core: Service, CustomStringConvertible {
     private static let messagesInterval = Duration.seconds(1)
     /// Maximum time until development reports a mail on the terminal.
     private static let inboxInterval = Duration.milliseconds(500)
-    /// Time after which another server may purge, in addition to some pauses.
+    /// Time until another server may purge, in addition to 3 pauses of the purge.
     private static let dutySecondsMin: Int64 = 30
+    /// The longest time of 3 pauses. With longer pauses the duty ends between two runs, and any server has the next one.
+    private static let dutyPausesSecondsMax: Int64 = 600
     private static let addressRetryInterval = Duration.milliseconds(10)
     private static let databaseRetryInterval = Duration.milliseconds(500)
 
@@ -511,8 +513,7 @@ struct Core: Service, CustomStringConvertible {
                 Purge.duty,
                 store: operations.store,
                 effects: operations.effects,
-                // Half of it outlasts the pause between two runs.
-                seconds: 3 * interval.components.seconds + Self.dutySecondsMin
+                seconds: Self.dutySeconds(interval)
             ),
             metrics: measurements.operations,
             purgeMetrics: measurements.purge,
@@ -539,6 +540,11 @@ struct Core: Service, CustomStringConvertible {
         }
         // If the database does not answer, the duty runs out by itself.
         try? await purge.release()
+    }
+
+    /// Time until another server may purge. Half of it outlasts the pause between two runs, unless that is long.
+    static func dutySeconds(_ interval: Duration) -> Int64 {
+        min(3 * interval.components.seconds, dutyPausesSecondsMax) + dutySecondsMin
     }
 
     /// Repeats `work` until shutdown. After a failure, the next round does what is left.
