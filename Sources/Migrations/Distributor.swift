@@ -22,15 +22,15 @@ package struct Distributor: Sendable {
     ///   - migrations: all migrations. The schema must be at their newest version.
     ///   - tables: all tables with a place, in the order to move them.
     ///   - shards: the shards of each table that is distributed by a key.
-    ///   - lockWait: maximum wait for a migrator.
-    ///   - tableLockWait: maximum wait for the lock of a table.
+    ///   - lockWait: maximum wait for a migrator, and for each table that is in use.
+    ///   - tableLockWait: maximum wait of one statement for a table (`Migrator`).
     package init(
         configuration: PostgresConfiguration,
         migrations: MigrationSet,
         tables: [DistributionTable],
         shards: Int,
         lockWait: Duration = .seconds(60),
-        tableLockWait: Duration = .seconds(10)
+        tableLockWait: Duration = .seconds(2)
     ) {
         var configuration = configuration
         configuration.applicationName = "concord migrate"
@@ -96,7 +96,9 @@ package struct Distributor: Sendable {
         for table in plan.tables {
             let start = ContinuousClock.now
             do throws(PostgresError) {
-                try connection.execute(script: table.statement)
+                try TableAttempts.run(for: lockWait) { () throws(PostgresError) in
+                    try connection.execute(script: table.statement)
+                }
             } catch {
                 throw DistributionFailure(table: table.name, cause: error)
             }
@@ -112,9 +114,11 @@ package struct Distributor: Sendable {
     private func removeLocalRows(_ connection: PostgresConnection) throws {
         for table in try connection.query(CitusFacts.tablesWithLocalRows) {
             do throws(PostgresError) {
-                try connection.execute(
-                    "SELECT pg_catalog.truncate_local_data_after_distributing_table(\(table)::regclass)"
-                )
+                try TableAttempts.run(for: lockWait) { () throws(PostgresError) in
+                    _ = try connection.execute(
+                        "SELECT pg_catalog.truncate_local_data_after_distributing_table(\(table)::regclass)"
+                    )
+                }
             } catch {
                 throw DistributionFailure(table: table, cause: error)
             }

@@ -19,17 +19,25 @@ package struct MigrationPlan: Sendable, Equatable {
     ///
     /// The ledger shows if a migration outside a transaction was interrupted. The plan first runs its down file, which
     /// therefore must work on a partial change (`DROP INDEX CONCURRENTLY IF EXISTS`), and then the up file again.
+    ///
+    /// - Parameter distributed: the tables with a place on Citus. No down file runs on them: earlier schemas have unique
+    ///   indexes that Citus refuses.
     package static func make(
         available: MigrationSet,
         applied: [AppliedMigration],
-        target: MigrationTarget
+        target: MigrationTarget,
+        distributed: [String] = []
     ) -> MigrationVerdict {
         let applied = applied.sorted { $0.version < $1.version }
         var refusals = available.defects + disagreements(available: available, applied: applied)
         let current = applied.last { $0.isFinished }?.version ?? 0
         refusals += refusal(of: target, current: current, started: applied.last?.version ?? 0, in: available)
         guard refusals.isEmpty else { return .refused(refusals) }
-        return .plan(Self(steps: steps(available: available, applied: applied, target: target)))
+        let steps = steps(available: available, applied: applied, target: target)
+        if case .down = target, !steps.isEmpty, !distributed.isEmpty {
+            return .refused([.distributed(tables: distributed)])
+        }
+        return .plan(Self(steps: steps))
     }
 
     /// Returns all differences between ledger and files, by version. Empty if the file of each applied migration is

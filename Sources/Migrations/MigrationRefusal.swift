@@ -23,6 +23,9 @@ package enum MigrationRefusal: Error, Sendable, Hashable {
     case unknownTarget(version: Int, latest: Int)
     case targetBehind(version: Int, current: Int)
     case targetAhead(version: Int, current: Int)
+
+    // The state of the database.
+    case distributed(tables: [String])
 }
 
 extension MigrationRefusal: CustomStringConvertible {
@@ -65,6 +68,11 @@ extension MigrationRefusal: CustomStringConvertible {
             "the schema is at \(current), beyond \(version); `migrate down --to \(version)` goes back"
         case .targetAhead(let version, let current):
             "the schema is at \(current), before \(version); `migrate up --to \(version)` goes there"
+        case .distributed(let tables):
+            "\(tables.count == 1 ? "1 table is" : "\(tables.count) tables are") distributed on Citus, which refuses "
+                + "indexes of earlier schemas; take back each table first: "
+                + tables.map { "SELECT undistribute_table('\($0)', cascade_via_foreign_keys => true);" }
+                .joined(separator: " ")
         }
     }
 }

@@ -16,13 +16,10 @@ struct MigrationRun {
     /// different versions of Concord may run at the same time.
     static let lockKey: Int64 = 0x636F_6E63_6F72_6401
     private static let lockPollMicroseconds: useconds_t = 100_000
-    /// The pauses between attempts to get a table: requests that queued behind the last one are served meanwhile.
-    private static let pauseMicroseconds: useconds_t = 500_000
-    private static let pauseMicrosecondsMax: useconds_t = 8_000_000
 
     func run(_ target: MigrationTarget) throws -> MigrationOutcome {
         try Self.acquireLock(on: connection, wait: lockWait)
-        switch MigrationPlan.make(available: migrations, applied: try SchemaState(connection).applied, target: target) {
+        switch try Self.plan(target, of: migrations, on: connection) {
         case .refused(let refusals):
             return .refused(refusals)
         case .plan(let plan):
@@ -36,6 +33,20 @@ struct MigrationRun {
             }
             return .done(completed)
         }
+    }
+
+    /// Returns the plan from the state of the database.
+    static func plan(
+        _ target: MigrationTarget,
+        of migrations: MigrationSet,
+        on connection: PostgresConnection
+    ) throws -> MigrationVerdict {
+        let applied = try SchemaState(connection).applied
+        var distributed: [String] = []
+        if case .down = target, try connection.engine() == .citus {
+            distributed = try connection.query(PlacedTable.all).map(\.name)
+        }
+        return MigrationPlan.make(available: migrations, applied: applied, target: target, distributed: distributed)
     }
 
     /// Polls for the lock instead of waiting in the server. A waiting statement holds a snapshot, and
@@ -64,39 +75,36 @@ struct MigrationRun {
     /// - Returns: the duration of its SQL in milliseconds.
     private func run(_ file: MigrationFile) throws -> Int64 {
         let start = ContinuousClock.now
-        var pause = Self.pauseMicroseconds
-        while true {
-            var line: Int?
-            do throws(PostgresError) {
+        var line: Int?
+        do throws(PostgresError) {
+            // A file outside a transaction may have left an invalid index, which the next run removes.
+            return try TableAttempts.run(
+                for: file.runsInTransaction ? lockWait : .zero,
+                onWait: { onWait(MigrationPlace(file: file.fileName, line: line)) }
+            ) { () throws(PostgresError) in
+                line = nil
                 try prepareSession()
                 return try file.runsInTransaction
                     ? runInTransaction(file, line: &line) : runOutsideTransaction(file, line: &line)
-            } catch {
-                let place = MigrationPlace(file: file.fileName, line: line)
-                guard error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected else {
-                    throw MigrationFailure.stepFailed(place, cause: error)
-                }
-                // A file outside a transaction may have left an invalid index, which the next run removes.
-                guard file.runsInTransaction, ContinuousClock.now - start < lockWait else {
-                    let waited = ContinuousClock.now - start
-                    throw MigrationFailure.tableInUse(place, waited: waited, serverProcessID: try oldestTransaction())
-                }
-                onWait(place)
-                usleep(pause)
-                pause = min(2 * pause, Self.pauseMicrosecondsMax)
             }
+        } catch {
+            let place = MigrationPlace(file: file.fileName, line: line)
+            guard error.meansTableInUse else { throw MigrationFailure.stepFailed(place, cause: error) }
+            let waited = ContinuousClock.now - start
+            throw MigrationFailure.tableInUse(place, waited: waited, serverProcessID: oldestTransaction())
         }
     }
 
-    /// The process with the oldest transaction that holds a lock on a table of this database.
-    private func oldestTransaction() throws -> Int32? {
+    /// The process with the oldest transaction that holds a lock on a table of this database; `nil` if the database does
+    /// not say it.
+    private func oldestTransaction() -> Int32? {
         let oldest: Query<Int32?> = """
             SELECT a.pid FROM pg_stat_activity AS a
             WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
                 AND EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted)
             ORDER BY a.xact_start LIMIT 1
             """
-        return try connection.query(oldest).first ?? nil
+        return (try? connection.query(oldest))?.first ?? nil
     }
 
     /// Resets the session, so that a setting of one file does not affect the next.

@@ -54,7 +54,10 @@ package struct Migrator: Sendable {
     /// The plan that `run` would execute now. Takes no lock and changes nothing.
     /// - Throws: `PostgresError`.
     package func plan(_ target: MigrationTarget) async throws -> MigrationVerdict {
-        MigrationPlan.make(available: migrations, applied: try await state().applied, target: target)
+        let migrations = migrations
+        return try await PostgresConnection.withConnection(configuration) { connection in
+            try MigrationRun.plan(target, of: migrations, on: connection)
+        }
     }
 
     /// Returns the differences between files and ledger, and the defects of the files.
@@ -129,7 +132,8 @@ package enum MigrationOutcome: Sendable, Equatable {
 package enum MigrationFailure: Error, Sendable {
     /// The database refused a file. It was rolled back, unless it ran outside a transaction.
     case stepFailed(MigrationPlace, cause: PostgresError)
-    /// Other transactions held a table for the whole wait. The process has the oldest of them.
+    /// Other transactions held a table at the last attempt, `waited` after the file began. The process has the oldest of
+    /// them.
     case tableInUse(MigrationPlace, waited: Duration, serverProcessID: Int32?)
     /// Another migrator held the lock for the whole wait.
     case busy(waited: Duration, serverProcessID: Int32?)
@@ -155,7 +159,7 @@ extension MigrationFailure: CustomStringConvertible {
         case .stepFailed(let place, let cause):
             "\(place): \(cause)"
         case .tableInUse(let place, let waited, let serverProcessID):
-            "\(place): a table was in use for \(waited.components.seconds) s"
+            "\(place): a table was still in use after \(waited.components.seconds) s"
                 + (serverProcessID.map { "; PostgreSQL process \($0) has the oldest transaction" } ?? "")
                 + ". Wait for its end or end it (pg_terminate_backend), then run the command again"
         case .busy(let waited, let serverProcessID):

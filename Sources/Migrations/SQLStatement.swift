@@ -187,15 +187,22 @@ private struct SQLScanner {
         trackBlock(word)
     }
 
-    /// Tracks `BEGIN ATOMIC … END` by the rule of psql: only in a `CREATE` statement, and `CASE` nests too.
+    /// Tracks `BEGIN ATOMIC … END` of a function or procedure. `CASE … END` nests in it.
     private mutating func trackBlock(_ word: String) {
-        guard tokens.first == "CREATE" else { return }
+        guard createsRoutine else { return }
         switch word {
-        case "BEGIN": blocks += 1
+        case "ATOMIC" where tokens.dropLast().last == "BEGIN": blocks += 1
         case "CASE" where blocks > 0: blocks += 1
         case "END" where blocks > 0: blocks -= 1
         default: break
         }
+    }
+
+    private var createsRoutine: Bool {
+        var words = tokens[...]
+        guard words.popFirst() == "CREATE" else { return false }
+        if words.starts(with: ["OR", "REPLACE"]) { words = words.dropFirst(2) }
+        return words.first == "FUNCTION" || words.first == "PROCEDURE"
     }
 
     static func startsWord(_ byte: UInt8) -> Bool {

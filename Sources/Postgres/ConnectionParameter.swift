@@ -74,8 +74,8 @@ extension PostgresConfiguration {
 
     typealias Setting = PostgresSessionSetting
 
-    /// The settings of a session. Citus refuses generic plans; a connection that finds it replaces that setting
-    /// (`DatabaseEngine.greeting`).
+    /// The settings of a session. Citus refuses generic plans. A connection that finds Citus replaces that setting
+    /// (`DatabaseEngine.greeting`); a transaction sends the other value, because a pooler may give it another session.
     func sessionSettings(for role: Role, on engine: DatabaseEngine = .postgres) -> [Setting] {
         let isOneTransaction = sendsSettingsWithTransactions
         // A connection keeps its plans, also those of foreign keys. A plan made for an empty table scans the table
@@ -89,8 +89,8 @@ extension PostgresConfiguration {
             .map { Setting(name: $0, value: "off") }
             + [Setting(name: "max_parallel_workers_per_gather", value: "0")]
         // The planner estimates an array at ten elements, and would plan anew for each array of one.
-        let usesGenericPlans = statementMode == .named && engine == .postgres
-        let caching = !usesGenericPlans ? [] : [Setting(name: "plan_cache_mode", value: "force_generic_plan")]
+        let plan = engine == .postgres ? "force_generic_plan" : "auto"
+        let caching = statementMode == .named ? [Setting(name: "plan_cache_mode", value: plan)] : []
         switch role {
         case .read:
             return planning + caching + [

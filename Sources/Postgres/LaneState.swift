@@ -53,7 +53,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         case down
         /// An attempt to connect runs, until then at the latest.
         ///
-        /// Can go to: `idle` if it succeeds; `down` if it fails or takes too long.
+        /// Can go to: `idle` if it succeeds; `down` if it fails or takes too long; `resting` instead of `down` if it rested
+        /// before and another connection is open.
         case connecting(until: Instant)
         /// The connection has nothing to do.
         ///
@@ -95,6 +96,8 @@ struct LaneState<Job: LaneJob>: Sendable {
 
     private(set) var limits: Limits
     private(set) var slots: [Slot]
+    /// The slots that are connecting after a rest.
+    private var awakened: Set<Int> = []
     /// The time at which each connection was opened or last sent a batch.
     private var lastUses: [Instant?]
     private(set) var statistics = PostgresClientState.Statistics()
@@ -158,6 +161,7 @@ struct LaneState<Job: LaneJob>: Sendable {
     }
 
     mutating func connected(slot: Int) {
+        awakened.remove(slot)
         slots[slot] = .idle
         failedAttempts = 0
         nextAttempt = nil
@@ -172,6 +176,8 @@ struct LaneState<Job: LaneJob>: Sendable {
         jitter: Double
     ) -> (retryIn: Duration, failed: [QueuedJob<Job>]) {
         slots[slot] = .down
+        // The lane needs this connection only while jobs wait for one.
+        if awakened.remove(slot) != nil, isConnected { slots[slot] = .resting }
         statistics.connectFailures += 1
         // Attempts that ran at the same time count as one.
         if nextAttempt.map({ $0 <= now }) ?? true {
@@ -318,6 +324,7 @@ struct LaneState<Job: LaneJob>: Sendable {
     }
 
     private mutating func connect(_ slot: Int, now: Instant, into actions: inout [Action]) {
+        if slots[slot] == .resting { awakened.insert(slot) }
         slots[slot] = .connecting(until: now + limits.connectTimeout)
         lastUses[slot] = now
         actions.append(.connect(slot: slot))

@@ -271,7 +271,7 @@ package final class PostgresConnection {
         case .success(let result): return result
         case .failure(let failure):
             if failure.sqlState == .readOnlyTransaction { isReadOnly = true }
-            if failure.suggestsNewEngine { isOutdated = true }
+            if knownEngine != .citus, failure.suggestsNewEngine { isOutdated = true }
             if failure.endsSession { throw broken(.connectionLost, "the server ended the connection") }
             throw failure.error
         }

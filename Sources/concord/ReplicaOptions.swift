@@ -50,9 +50,10 @@ struct ReplicaOptions: ParsableArguments {
 }
 
 extension ServerPosition {
+    /// Fails if the server accepts the connection and does not answer within `connectTimeout`.
     static func read(_ postgres: PostgresConfiguration) async throws -> ServerPosition {
-        try await PostgresConnection.withConnection(postgres) { connection in
-            guard let position = try connection.query(current).first else {
+        try await PostgresConnection.transaction(of: .read, postgres) { tx throws(PostgresError) in
+            guard let position = try tx.fetch(current).first else {
                 throw PostgresError(.decoding, "the server has no position")
             }
             return position

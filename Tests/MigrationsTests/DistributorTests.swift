@@ -53,6 +53,64 @@ import Testing
         }
     }
 
+    /// PostgreSQL with a catalogue of Citus plays Citus.
+    @Test(.notOnCitus("the test creates the catalogue of Citus"))
+    func `a distributed database is not migrated down`() async throws {
+        try await EmptyDatabase.with { database in
+            let migrator = Migrator(configuration: database.configuration, migrations: tables(2), toolVersion: "1")
+            _ = try await migrator.run(.latest)
+            try await database.execute(
+                """
+                SET allow_system_table_mods = on;
+                INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+                    VALUES (99999, 'citus', 10, 'pg_catalog'::regnamespace, false, '13.2-1');
+                CREATE TABLE pg_catalog.pg_dist_partition (
+                    logicalrelid regclass, partmethod "char", partkey text, repmodel "char", colocationid integer
+                );
+                CREATE FUNCTION pg_catalog.column_to_column_name(regclass, text) RETURNS text
+                    LANGUAGE sql AS 'SELECT $2';
+                INSERT INTO pg_catalog.pg_dist_partition VALUES ('t1', 'h', 'id', 's', 1);
+                """
+            )
+            let refusal = MigrationRefusal.distributed(tables: ["t1"])
+            #expect("\(refusal)".contains("SELECT undistribute_table('t1', cascade_via_foreign_keys => true)"))
+            #expect(try await migrator.plan(.down(to: 1)) == .refused([refusal]))
+            #expect(try await migrator.run(.down(to: 1)) == .refused([refusal]))
+            #expect(try await migrator.run(.down(to: 2)) == .done([]), "nothing to do")
+            #expect(try await migrator.run(.latest) == .done([]))
+            try await database.execute("DELETE FROM pg_catalog.pg_dist_partition")
+            guard case .done(let steps) = try await migrator.run(.down(to: 0)) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(steps.map(\.file.description) == ["0002_t2.down.sql", "0001_t1.down.sql"])
+        }
+    }
+
+    @Test func `a table that is in use is tried again until the wait is over`() {
+        func attempts(failing count: Int, with state: SQLState, for wait: Duration) -> (Int, PostgresError?) {
+            var attempts = 0
+            var waits = 0
+            do throws(PostgresError) {
+                try TableAttempts.run(for: wait, onWait: { waits += 1 }) { () throws(PostgresError) in
+                    attempts += 1
+                    if attempts <= count { throw PostgresError(.server(state), "refused") }
+                }
+                #expect(waits == attempts - 1)
+                return (attempts, nil)
+            } catch {
+                return (attempts, error)
+            }
+        }
+        for state in [SQLState.lockNotAvailable, .deadlockDetected] {
+            #expect(attempts(failing: 1, with: state, for: .seconds(60)) == (2, nil))
+            let refused = attempts(failing: 9, with: state, for: .zero)
+            #expect(refused.0 == 1 && refused.1?.sqlState == state)
+        }
+        let other = attempts(failing: 1, with: .featureNotSupported, for: .seconds(60))
+        #expect(other.0 == 1 && other.1?.sqlState == .featureNotSupported)
+    }
+
     @Test(.onCitus)
     func `an interrupted run is continued, and rows are kept`() async throws {
         try await TestDatabase.with { database in

@@ -120,6 +120,9 @@ import Testing
         ("SELECT 1 -- ; not here\n; SELECT 2", 2), ("SELECT 1 /* ; */; SELECT 2", 2), ("SELECT (1;2)", 1),
         ("CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2)", 1),
         ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 2; END; SELECT 3", 2),
+        ("CREATE OR REPLACE PROCEDURE p() BEGIN ATOMIC SELECT 1; SELECT 2; END; SELECT 3", 2),
+        ("CREATE TABLE begin (begin integer); SELECT 2", 2), ("CREATE FUNCTION begin() RETURNS int RETURN 1; SELECT 2", 2),
+        ("CREATE VIEW v AS SELECT atomic AS begin FROM t; SELECT 2", 2),
         ("SELECT CASE WHEN true THEN 1 END; SELECT 2", 2), ("SELECT 'open; SELECT 2", 1), ("SELECT $a$open; SELECT", 1),
         ("SELECT /* open; SELECT", 1), ("SELECT 'ü;€'; SELECT 2", 2), ("(SELECT 1); (SELECT 2)", 2), ("; $x; 1", 2),
     ])
