@@ -137,6 +137,7 @@ struct Core: Service, CustomStringConvertible {
                 upkeep.addTask { await purge(operations, clocks) }
                 upkeep.addTask { await sendWebhooks(operations) }
                 upkeep.addTask { await moveMerges(operations) }
+                upkeep.addTask { await reportIgnoredSettings(postgres) }
                 if let standby {
                     upkeep.addTask { await watch(standby, beside: client, operations.effects) }
                 }
@@ -277,6 +278,18 @@ struct Core: Service, CustomStringConvertible {
         }
     }
 
+    /// Logs once after the start that a pooler ignores the startup options, and with them time limits and read-only.
+    private func reportIgnoredSettings(_ postgres: PostgresConfiguration) async {
+        guard postgres.sessionSettings == .connection,
+            let ignored = try? await DatabaseChecks.settingsWithoutEffect(of: postgres), !ignored.isEmpty
+        else { return }
+        let names = Set(ignored.map(\.name)).sorted().joined(separator: ",")
+        composition.logger.warning(
+            "a pooler ignores the time limits of connections: set database.session_settings: transaction",
+            metadata: ["without_effect": "\(names)"]
+        )
+    }
+
     /// Returns the base of links: the configured public URL, otherwise the listening address.
     private func mailLinks() async throws -> MailLinks {
         let listen = composition.listen
@@ -405,6 +418,7 @@ struct Core: Service, CustomStringConvertible {
 
     /// Compares the standby with the primary, and logs if it cannot be used.
     private func watch(_ standby: StandbyReader, beside primary: PostgresClient, _ effects: Effects) async {
+        let start = ContinuousClock.now
         var outage = Outage(
             composition.logger,
             failure: "the primary answers lists: the replica cannot be used",
@@ -413,7 +427,12 @@ struct Core: Service, CustomStringConvertible {
         await periodically(every: Self.replicaInterval) {
             await standby.replica.compare(with: primary)
             if let age = standby.replica.age { measurements.replica.isCurrent(until: effects.now(), minus: age) }
-            if let problem = standby.replica.problem { outage.failed(problem) } else { outage.succeeded() }
+            switch standby.replica.problem {
+            // The first comparisons do not say the age yet.
+            case .tooOld(nil) where start.duration(to: .now) < standby.ageMax: break
+            case let problem?: outage.failed(problem)
+            case nil: outage.succeeded()
+            }
         }
     }
 

@@ -7,8 +7,11 @@ import Postgres
 struct StandbyReader: Sendable {
     let client: PostgresClient
     let replica: Replica
+    /// The bound on the age of the standby's data.
+    let ageMax: Duration
 
     init(_ configuration: DatabaseConfiguration.Replica, _ metrics: ReplicaMetrics) {
+        ageMax = configuration.ageMax
         client = PostgresClient(configuration: configuration.forReading)
         replica = Replica(client: client, ageMax: configuration.ageMax) { metrics.answered($0) }
     }

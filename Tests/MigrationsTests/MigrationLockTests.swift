@@ -34,15 +34,19 @@ private let reviewedFiles: Set<String> = [
     "0046_event_months.down.sql",
 ]
 
-/// Returns `statement` as the second migration after one that creates the tables `t` and `p`.
+/// Returns `statement` as the second migration after one that creates the tables `t` and `p`, and `d` and `e`,
+/// which have a default partition.
 private func second(_ statement: String) -> MigrationSet {
     migrationSet([
         "0001_t.up.sql": """
         CREATE TABLE t (a integer, b text); CREATE INDEX t_a ON t (a);
         CREATE TABLE p (a integer) PARTITION BY RANGE (a);
+        CREATE TABLE d (a integer) PARTITION BY RANGE (a); CREATE TABLE d_rest PARTITION OF d DEFAULT;
+        CREATE TABLE e (a integer) PARTITION BY RANGE (a); CREATE TABLE e_rest (a integer);
+        ALTER TABLE e ATTACH PARTITION e_rest DEFAULT;
         CREATE TABLE api_keys (a integer);
         """,
-        "0001_t.down.sql": "DROP TABLE t, p, api_keys", "0002_s.up.sql": statement, "0002_s.down.sql": "SELECT 1",
+        "0001_t.down.sql": "DROP TABLE t, p, d, e, api_keys", "0002_s.up.sql": statement, "0002_s.down.sql": "SELECT 1",
     ])
 }
 
@@ -56,6 +60,10 @@ private let refused = [
     "ALTER TABLE t ADD COLUMN c integer GENERATED ALWAYS AS (a + 1) STORED",
     "ALTER TABLE t ALTER COLUMN a SET NOT NULL",
     "ALTER TABLE t ALTER a TYPE bigint", "ALTER TABLE t SET UNLOGGED", "UPDATE t SET a = 1", "DELETE FROM t",
+    "ALTER TABLE p ATTACH PARTITION t FOR VALUES FROM (1) TO (2)",
+    "CREATE TABLE n (a integer); ALTER TABLE d ATTACH PARTITION n FOR VALUES FROM (1) TO (2)",
+    "CREATE TABLE n PARTITION OF d FOR VALUES FROM (1) TO (2)",
+    "CREATE TABLE IF NOT EXISTS n PARTITION OF public.e FOR VALUES FROM (1) TO (2)",
     "INSERT INTO t VALUES (1)", "TRUNCATE t", "CLUSTER t USING t_a", "REINDEX TABLE t",
 ]
 
@@ -67,6 +75,10 @@ private let allowed = [
     "ALTER TABLE t ALTER a SET DEFAULT 7", "INSERT INTO api_keys VALUES (1)", "UPDATE api_keys SET a = 2",
     "CREATE TABLE n (a integer PRIMARY KEY CHECK (a > 0)); CREATE INDEX n_a ON n (a); INSERT INTO n VALUES (1)",
     "ALTER TABLE t RENAME TO old; CREATE TABLE t (a integer); CREATE INDEX t_b ON t (a)",
+    "CREATE TABLE n PARTITION OF p FOR VALUES FROM (1) TO (2)",
+    "CREATE TABLE n (a integer); ALTER TABLE p ATTACH PARTITION n FOR VALUES FROM (1) TO (2)",
+    "CREATE TABLE n (a integer) PARTITION BY RANGE (a); CREATE TABLE n_rest PARTITION OF n DEFAULT;\n"
+        + "CREATE TABLE n_1 PARTITION OF n FOR VALUES FROM (1) TO (2)",
     "CREATE INDEX p_a ON ONLY p (a)", "COMMENT ON TABLE t IS 'CREATE INDEX'",
 ]
 

@@ -16,6 +16,8 @@ struct MigrationRules {
     /// The tables of the current migration, which have no rows.
     private var new: Set<String> = []
     private var partitioned: Set<String> = []
+    /// The partitioned tables that have a default partition. A block of 0046 creates that of the events.
+    private var withDefault: Set<String> = ["account_events"]
     /// The columns that constraints named `table.constraint` forbid to be NULL.
     private var notNullChecks: [String: String] = [:]
     /// The columns, `table.column`, for which an earlier migration validated such a constraint.
@@ -68,9 +70,18 @@ struct MigrationRules {
             let table = words.name()
             new.insert(table)
             if words.contains("PARTITION", "BY") { partitioned.insert(table) }
+            if words.take("PARTITION", "OF") {
+                let parent = words.name()
+                if words.isDefaultPartition { withDefault.insert(parent) }
+            }
         } else if words.take("ALTER", "TABLE") {
             words.skipIfExists()
+            _ = words.take("ONLY")
             let table = words.name()
+            if words.take("ATTACH", "PARTITION") {
+                _ = words.name()
+                if words.isDefaultPartition { withDefault.insert(table) }
+            }
             guard words.take("RENAME", "TO") else { return }
             let renamed = words.name()
             if new.remove(table) != nil {
@@ -103,6 +114,7 @@ struct MigrationRules {
         var words = statement
         if words.take("CREATE", "INDEX") || words.take("CREATE", "UNIQUE", "INDEX") { return index(words) }
         if words.take("ALTER", "TABLE") { return alteration(words) }
+        if words.take("CREATE", "TABLE") || words.take("CREATE", "UNLOGGED", "TABLE") { return creation(words) }
         for change in [
             ["INSERT", "INTO"], ["UPDATE"], ["DELETE", "FROM"], ["TRUNCATE"], ["MERGE", "INTO"], ["COPY"],
         ]
@@ -115,7 +127,7 @@ struct MigrationRules {
         if words.take("VACUUM"), !statement.contains("FULL") { return [] }
         if words.take("REINDEX"), statement.contains("CONCURRENTLY") { return [] }
         let harmless = [
-            ["CREATE", "TABLE"], ["CREATE", "UNLOGGED"], ["CREATE", "VIEW"], ["CREATE", "OR"], ["CREATE", "FUNCTION"],
+            ["CREATE", "VIEW"], ["CREATE", "OR"], ["CREATE", "FUNCTION"],
             ["CREATE", "TYPE"], ["CREATE", "SEQUENCE"], ["CREATE", "SCHEMA"], ["CREATE", "STATISTICS"],
             ["CREATE", "TRIGGER"], ["CREATE", "EXTENSION"], ["ALTER", "INDEX"], ["ALTER", "SEQUENCE"],
             ["ALTER", "FUNCTION"], ["ALTER", "VIEW"], ["DROP"], ["COMMENT"], ["GRANT"], ["REVOKE"], ["SELECT"], ["SET"],
@@ -133,6 +145,17 @@ struct MigrationRules {
         let table = words.name()
         if !canBeLarge(table) || isOnly && partitioned.contains(table) { return [] }
         return ["CREATE INDEX on \(table) blocks its writes: use CONCURRENTLY, outside a transaction"]
+    }
+
+    /// A partition of a table with a default partition: PostgreSQL reads the default partition while it blocks the table.
+    private func creation(_ statement: Words) -> [String] {
+        var words = statement
+        words.skipIfExists()
+        let table = words.name()
+        guard words.take("PARTITION", "OF") else { return [] }
+        let parent = words.name()
+        guard canBeLarge(parent), withDefault.contains(parent) else { return [] }
+        return ["partition \(table) reads the default partition of \(parent): let servers create partitions"]
     }
 
     private func alteration(_ statement: Words) -> [String] {
@@ -166,8 +189,13 @@ struct MigrationRules {
             }
             return []
         }
+        if words.take("ATTACH", "PARTITION") {
+            let partition = words.name()
+            guard canBeLarge(partition) || withDefault.contains(table) else { return [] }
+            return ["ATTACH PARTITION reads \(partition), and a default partition of \(table), while it blocks them"]
+        }
         let harmless = [
-            ["DROP"], ["RENAME"], ["OWNER"], ["VALIDATE"], ["ATTACH"], ["DETACH"], ["RESET"], ["SET", "("], ["ENABLE"],
+            ["DROP"], ["RENAME"], ["OWNER"], ["VALIDATE"], ["DETACH"], ["RESET"], ["SET", "("], ["ENABLE"],
             ["DISABLE"], ["REPLICA"],
         ]
         return harmless.contains { words.take($0) }
@@ -236,6 +264,8 @@ private struct Words {
         while take(".") { name = tokens.popFirst() ?? "" }
         return name.lowercased()
     }
+
+    var isDefaultPartition: Bool { tokens.starts(with: ["DEFAULT"]) }
 
     func contains(_ words: String...) -> Bool {
         tokens.indices.contains { tokens[$0...].starts(with: words) }

@@ -147,5 +147,10 @@ import Testing
                 + "pg_catalog.set_config('statement_timeout', '2000', true), "
                 + "pg_catalog.set_config('transaction_read_only', 'on', true)"
         )
+        for role in [PostgresConfiguration.Role.read, .write] {
+            let onCitus = configuration.transactionSettings(for: role, on: .citus) ?? ""
+            #expect(onCitus.contains("pg_catalog.set_config('plan_cache_mode', 'auto', true)"))
+            #expect(!onCitus.contains("force_generic_plan"))
+        }
     }
 }

@@ -416,7 +416,7 @@ struct FakeJob: LaneJob {
         #expect(reported(lane.actions(now: at(70))) == ["send 0: [1]", "connect 1", "connect 2"])
     }
 
-    @Test func `after a failed attempt the closed connections wait as others do`() {
+    @Test func `after a failed attempt the closed connections rest until jobs wait again`() {
         var lane = lightlyUsedLane()
         _ = lane.actions(now: at(60))
         _ = lane.submit((1...5).map { FakeJob(id: $0) }, now: at(70))
@@ -425,6 +425,28 @@ struct FakeJob: LaneJob {
         _ = lane.connectFailed(slot: 2, now: at(70.1), jitter: 0)
         #expect(lane.unreachableSince == nil, "one connection is open")
         #expect(reported(lane.actions(now: at(70.2))) == [])
-        #expect(reported(lane.actions(now: at(71.2))) == ["expire [2, 3, 4, 5]", "connect 1"])
+        #expect(lane.slots[1...] == [.resting, .resting])
+        #expect(reported(lane.actions(now: at(71.2))) == ["expire [2, 3, 4, 5]"])
+        #expect(lane.submit([FakeJob(id: 6)], now: at(71.3)) == .queued(wakes: true))
+        #expect(reported(lane.actions(now: at(71.3))) == ["connect 1"])
+        // The delay after a second failure is 2 seconds.
+        _ = lane.connectFailed(slot: 1, now: at(71.4), jitter: 0)
+        _ = lane.submit([FakeJob(id: 7)], now: at(72.8))
+        #expect(reported(lane.actions(now: at(72.8))) == ["expire [6]"])
+        #expect(lane.nextDeadline(now: at(72.8)) == at(73))
+        #expect(reported(lane.actions(now: at(73.5))) == ["release callers of 0", "drop 0", "connect 1"])
+        lane.lost(slot: 0, now: at(73.5), jitter: 0)
+        lane.connected(slot: 1)
+        #expect(reported(lane.actions(now: at(73.6))) == ["connect 0", "send 1: [7]"])
+    }
+
+    @Test func `a closed connection whose attempt fails is down if no other connection is open`() {
+        var lane = lightlyUsedLane()
+        _ = lane.actions(now: at(60))
+        _ = lane.submit((1...2).map { FakeJob(id: $0) }, now: at(70))
+        #expect(reported(lane.actions(now: at(70))) == ["send 0: [1]", "connect 1"])
+        lane.lost(slot: 0, now: at(70), jitter: 0)
+        _ = lane.connectFailed(slot: 1, now: at(70.1), jitter: 0)
+        #expect(lane.slots == [.down, .down, .resting])
     }
 }

@@ -8,6 +8,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct PgBouncerTests {
     private static let callers = 32
+    private static let ignoredSettings =
+        "a pooler ignores the time limits of connections: set database.session_settings: transaction"
 
     @Test func `two servers sign up, sign in, refresh and race`() async throws {
         try await TestDatabase.with { database in
@@ -60,7 +62,7 @@ struct PgBouncerTests {
 
     /// Older versions mix up the named statements that this needs.
     @Test(.enabled(if: PgBouncer.supportsNamedStatements))
-    func `concord doctor finds the session settings that a pooler ignores`() async throws {
+    func `concord doctor finds the session settings that a pooler ignores, and a server warns of them`() async throws {
         try await TestDatabase.with { database in
             try await database.makeProject()
             try await PgBouncer.run(before: database, ignoresOptions: true) { pooler in
@@ -68,6 +70,15 @@ struct PgBouncerTests {
                 let without = try await Self.sessionSettings(behind, [:])
                 #expect(without == "failure")
                 #expect(try await Self.sessionSettings(behind, PgBouncer.settings) == "ok")
+                try await ServeProcess.run(database: pooler.url) { server in
+                    let warning = await server.log.line(saying: Self.ignoredSettings)
+                    let ignored = try #require(warning?["without_effect"]?.string)
+                    #expect(ignored.contains("default_transaction_read_only") && ignored.contains("statement_timeout"))
+                }
+                try await ServeProcess.run(database: pooler.url, PgBouncer.settings) { server in
+                    try await Task.sleep(for: .seconds(1))
+                    #expect(!server.log.lines(of: "warning").contains { $0.contains(Self.ignoredSettings) })
+                }
             }
         }
     }

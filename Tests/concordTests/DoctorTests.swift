@@ -120,6 +120,16 @@ struct DoctorTests {
         #expect(finding(position(100, cluster: 2))?.finding == "\(ReplicaProblem.otherCluster)")
     }
 
+    @Test func `the position of a server that accepts the connection and does not answer is an error`() async throws {
+        try await TestDatabase.with { database in
+            let holder = try PostgresConnection(database.configuration)
+            try holder.execute(script: "BEGIN; LOCK pg_extension")
+            await #expect(throws: PostgresError.self) { try await ServerPosition.read(database.configuration) }
+            try holder.execute(script: "ROLLBACK")
+            #expect(try await ServerPosition.read(database.configuration).position > 0)
+        }
+    }
+
     @Test func `a pooler that ignores the session settings is a failure that names them once`() {
         #expect(DatabaseChecks.sessionSettings(withoutEffect: []).status == .ok)
         let jit = PostgresSessionSetting(name: "jit", value: "off")

@@ -237,7 +237,8 @@ extension PostgresError {
         switch code {
         case .server: !refusesWrites
         case .statementTimeout, .decoding, .tooManyRows, .connectionLost, .commitOutcomeUnknown: true
-        case .unavailable, .queueFull, .queueTimeout, .cancelled, .shutDown, .valueTooLarge, .rolledBack, .configuration,
+        case .unavailable, .queueFull, .queueTimeout, .cancelled, .shutDown, .valueTooLarge, .rolledBack,
+            .configuration,
             .misuse:
             false
         }

@@ -114,8 +114,12 @@ struct DatabaseChecks: Sendable {
             : .ok("rights", "\(facts.role) can read and write every table")
     }
 
-    /// Compares the settings of a transaction with the ones that Concord sends. A pooler may ignore them.
     private func sessionSettings() async throws -> Diagnosis {
+        Self.sessionSettings(withoutEffect: try await Self.settingsWithoutEffect(of: postgres))
+    }
+
+    /// Compares the settings of a transaction with the ones that Concord sends. A pooler may ignore them.
+    static func settingsWithoutEffect(of postgres: PostgresConfiguration) async throws -> [PostgresSessionSetting] {
         let engine = try await PostgresConnection.withConnection(postgres) { try $0.engine() }
         var missing: [PostgresSessionSetting] = []
         for lane in PostgresLane.allCases {
@@ -127,7 +131,7 @@ struct DatabaseChecks: Sendable {
             }
             missing += zip(wanted, found).filter { $0.value != $1 }.map(\.0)
         }
-        return Self.sessionSettings(withoutEffect: missing)
+        return missing
     }
 
     static func sessionSettings(withoutEffect missing: [PostgresSessionSetting]) -> Diagnosis {
