@@ -100,14 +100,6 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
         return copy
     }
 
-    /// The same settings for the same database of another server.
-    package func withServer(_ host: String, port: Int) -> Self {
-        var copy = self
-        copy.parameters = parameters.filter { $0.keyword != "hostaddr" }
-            .setting("host", to: host).setting("port", to: String(port))
-        return copy
-    }
-
     /// The hosts and ports that the connection string names; `nil` if it leaves them to libpq's defaults.
     package var place: String? {
         let hosts = DatabaseHost.all(of: parameters).map { host in

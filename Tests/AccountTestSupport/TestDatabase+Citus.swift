@@ -66,7 +66,9 @@ struct CitusNodes: Sendable {
     let workers: [Worker]
 
     /// Returns the nodes; `nil` if the database of `base` is not on Citus.
-    static func of(_ base: PostgresConfiguration) async throws -> Self? {
+    ///
+    /// - `connectionString`: that of `base`.
+    static func of(_ base: PostgresConfiguration, _ connectionString: String) async throws -> Self? {
         let nodes = try await PostgresConnection.withConnection(base) { connection -> [Node]? in
             guard try connection.engine() == .citus else { return nil }
             return try connection.query(Node.all)
@@ -75,10 +77,18 @@ struct CitusNodes: Sendable {
         return Self(
             base: base,
             coordinator: nodes.first(where: \.isCoordinator),
-            workers: nodes.filter { !$0.isCoordinator }.map { node in
-                Worker(node: node, configuration: base.withServer(node.host, port: Int(node.port)))
+            workers: try nodes.filter { !$0.isCoordinator }.map { node in
+                let text = Self.connectionString(connectionString, at: node)
+                return Worker(node: node, configuration: try PostgresConfiguration(connectionString: text))
             }
         )
+    }
+
+    /// The same connection string with another server: the last value of an option applies.
+    private static func connectionString(_ given: String, at node: Node) -> String {
+        let isURL = given.contains("://")
+        let start = !isURL ? " " : given.contains("?") ? "&" : "?"
+        return "\(given)\(start)host=\(node.host)\(isURL ? "&" : " ")port=\(node.port)"
     }
 
     /// Makes a cluster of the databases `name`, which are empty, one on each node.

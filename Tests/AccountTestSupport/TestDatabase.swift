@@ -190,10 +190,10 @@ actor TestServer {
     }
 
     private static func start() async throws -> Server {
-        let base: PostgresConfiguration
         let url: @Sendable (String) -> String
+        let connectionString: String
         if let given = ProcessInfo.processInfo.environment["CONCORD_TEST_DATABASE_URL"] {
-            base = try PostgresConfiguration(connectionString: given)
+            connectionString = given
             url = { name in URLComponents(string: given).map { $0.settingPath("/\(name)") } ?? given }
         } else {
             let directory = FileManager.default.temporaryDirectory
@@ -204,11 +204,12 @@ actor TestServer {
             let connection = try await cluster.start()
             clusterOfThisProcess = (cluster, directory.path)
             atexit { removeCluster() }
-            base = try PostgresConfiguration(connectionString: connection.url(database: "postgres"))
+            connectionString = connection.url(database: "postgres")
             url = { connection.url(database: $0) }
         }
+        let base = try PostgresConfiguration(connectionString: connectionString)
         var server = Server(base: base, url: url)
-        let citus = try await CitusNodes.of(base)
+        let citus = try await CitusNodes.of(base, connectionString)
         server.workers = citus?.workers.map(\.configuration) ?? []
         for node in server.nodes {
             try await run("DROP DATABASE IF EXISTS \(templateName) WITH (FORCE)", on: node)

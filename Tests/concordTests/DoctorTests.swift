@@ -124,7 +124,10 @@ struct DoctorTests {
         try await TestDatabase.with { database in
             let holder = try PostgresConnection(database.configuration)
             try holder.execute(script: "BEGIN; LOCK pg_extension")
-            await #expect(throws: PostgresError.self) { try await ServerPosition.read(database.configuration) }
+            var configuration = database.configuration
+            configuration.connectTimeout = .seconds(2)
+            let impatient = configuration
+            await #expect(throws: PostgresError.self) { try await ServerPosition.read(impatient) }
             try holder.execute(script: "ROLLBACK")
             #expect(try await ServerPosition.read(database.configuration).position > 0)
         }
