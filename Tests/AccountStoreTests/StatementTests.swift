@@ -991,6 +991,8 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "TenantRow.exists", sql: TenantRow.exists(tenant).sql, isHot: false),
+        Statement(name: "TenantRow.firstWithUsers", sql: TenantRow.firstWithUsers.sql, isHot: false),
+        Statement(name: "TenantRow.nextWithUsers", sql: TenantRow.nextWithUsers(after: tenant).sql, isHot: false),
         Statement(name: "TenantRow.next", sql: TenantRow.next(after: nil)[0].sql, isHot: false),
         Statement(name: "TenantRow.next", sql: TenantRow.next(after: tenant)[1].sql, isHot: false),
         Statement(name: "UserIDRow.cuts", sql: UserIDRow.cuts(AccountScope(tenant: tenant)), isHot: false),
