@@ -20,8 +20,8 @@ package struct MigrationPlan: Sendable, Equatable {
     /// The ledger shows if a migration outside a transaction was interrupted. The plan first runs its down file, which
     /// therefore must work on a partial change (`DROP INDEX CONCURRENTLY IF EXISTS`), and then the up file again.
     ///
-    /// - Parameter distributed: the tables with a place on Citus. No down file runs on them: earlier schemas have unique
-    ///   indexes that Citus refuses.
+    /// `distributed`: the tables with a place on Citus. No down file runs on them: earlier schemas have unique indexes that
+    /// Citus refuses.
     package static func make(
         available: MigrationSet,
         applied: [AppliedMigration],

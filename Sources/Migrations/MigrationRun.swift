@@ -80,13 +80,14 @@ struct MigrationRun {
             // A file outside a transaction may have left an invalid index, which the next run removes.
             return try TableAttempts.run(
                 for: file.runsInTransaction ? lockWait : .zero,
+                attempt: { () throws(PostgresError) in
+                    line = nil
+                    try prepareSession()
+                    return try file.runsInTransaction
+                        ? runInTransaction(file, line: &line) : runOutsideTransaction(file, line: &line)
+                },
                 onWait: { onWait(MigrationPlace(file: file.fileName, line: line)) }
-            ) { () throws(PostgresError) in
-                line = nil
-                try prepareSession()
-                return try file.runsInTransaction
-                    ? runInTransaction(file, line: &line) : runOutsideTransaction(file, line: &line)
-            }
+            )
         } catch {
             let place = MigrationPlace(file: file.fileName, line: line)
             guard error.meansTableInUse else { throw MigrationFailure.stepFailed(place, cause: error) }

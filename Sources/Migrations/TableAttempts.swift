@@ -10,14 +10,14 @@ enum TableAttempts {
     private static let pauseMicrosecondsMax: useconds_t = 8_000_000
 
     /// Runs `attempt` until it gets its tables.
-    /// - Parameters:
-    ///   - wait: the time after which no further attempt begins.
-    ///   - onWait: called before each further attempt.
+    ///
+    /// - `wait`: the time after which no further attempt begins.
+    /// - `onWait`: called before each further attempt.
     /// - Throws: the error of the last attempt.
     static func run<Output>(
         for wait: Duration,
-        onWait: () -> Void = {},
-        _ attempt: () throws(PostgresError) -> Output
+        attempt: () throws(PostgresError) -> Output,
+        onWait: () -> Void = {}
     ) throws(PostgresError) -> Output {
         let start = ContinuousClock.now
         var pause = pauseMicroseconds

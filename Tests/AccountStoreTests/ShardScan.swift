@@ -25,7 +25,8 @@ struct ShardScan {
         let background = "times of many accounts, written together in the background"
         let scan = "reads whole tables"
         return [
-            "AuditTables.*": scan, "ExportTables.*": scan, "TenantRow.next": scan, "TenantRow.exists": scan,
+            "AuditTables.*": scan, "ExportTables.*": scan, "TenantRow.next": scan, "TenantRow.firstWithUsers": scan,
+            "TenantRow.nextWithUsers": scan, "TenantRow.exists": scan,
             "UserIDRow.cuts": scan, "StoredEventRow.countWithoutFacts": scan,
             "SealedCountRow.byPrefix": scan, "SealedValueRow.page": scan, "SealedValueRow.replace": scan,
             "StoredEventRow.withID": administrator, "StoredEventRow.withQuestions": scan,
