@@ -29,7 +29,7 @@ package struct DistributionState: Sendable, Hashable {
         package let found: String
     }
 
-    /// - Parameter found: the place of each table that is not only on the coordinator.
+    /// `found`: the place of each table that is not only on the coordinator.
     package init(of tables: [DistributionTable], found: [PlacedTable]) {
         let places = Dictionary(found.map { ($0.name, $0.place) }, uniquingKeysWith: { first, _ in first })
         done = tables.filter { places[$0.name] == $0.place }

@@ -119,7 +119,7 @@ struct MigrationRun {
         _ = try connection.query(Query<String?>("SELECT set_config('lock_timeout', \(milliseconds), false)"))
     }
 
-    /// - Parameter line: the line of the last statement that was sent.
+    /// `line`: receives the line of the last statement that was sent.
     private func runInTransaction(_ file: MigrationFile, line: inout Int?) throws(PostgresError) -> Int64 {
         var current: Int?
         defer { line = current }

@@ -92,10 +92,14 @@ import Testing
             var attempts = 0
             var waits = 0
             do throws(PostgresError) {
-                try TableAttempts.run(for: wait, onWait: { waits += 1 }) { () throws(PostgresError) in
-                    attempts += 1
-                    if attempts <= count { throw PostgresError(.server(state), "refused") }
-                }
+                try TableAttempts.run(
+                    for: wait,
+                    attempt: { () throws(PostgresError) in
+                        attempts += 1
+                        if attempts <= count { throw PostgresError(.server(state), "refused") }
+                    },
+                    onWait: { waits += 1 }
+                )
                 #expect(waits == attempts - 1)
                 return (attempts, nil)
             } catch {
