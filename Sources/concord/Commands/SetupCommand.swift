@@ -157,7 +157,12 @@ struct SetupCommand: ReportingCommand {
         if !mistakes.all.isEmpty { throw mistakes }
         let configuration = DoctorConfiguration(sources)
         let questions = SetupQuestions(mayAsk: canAsk && !yes)
-        let postgres = try await database(configuration, questions)
+        let postgres =
+            if let known = try database(configuration) {
+                known
+            } else {
+                try PostgresConfiguration(connectionString: await Self.connectionString(questions))
+            }
         let administrator = try administratorURL.map { try PostgresConfiguration(connectionString: $0) }
         var plan = SetupPlan(
             projectID: project,
@@ -183,17 +188,18 @@ struct SetupCommand: ReportingCommand {
         )
     }
 
-    private func database(
-        _ configuration: DoctorConfiguration,
-        _ questions: SetupQuestions
-    ) async throws -> PostgresConfiguration {
-        if let databaseURL { return try PostgresConfiguration(connectionString: databaseURL) }
-        if let database = configuration.database { return database.postgres }
-        return try await questions.value(
+    /// The database that an option or the configuration names.
+    private func database(_ configuration: DoctorConfiguration) throws -> PostgresConfiguration? {
+        try databaseURL.map { try PostgresConfiguration(connectionString: $0) } ?? configuration.database?.postgres
+    }
+
+    /// The connection string that the operator types in.
+    private static func connectionString(_ questions: SetupQuestions) async throws -> String {
+        try await questions.value(
             "Connection string of the database (postgresql://USER@HOST/DATABASE): ",
             option: "--database-url",
             rule: ConfigurationForm.connectionString.allowed,
-            { ConfigurationForm.connectionString.parse($0) }
+            { ConfigurationForm.connectionString.parse($0) == nil ? nil : $0 }
         )
     }
 
