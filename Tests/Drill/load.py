@@ -250,13 +250,14 @@ class Worker(threading.Thread):
             return self.refresh()
         email = f"w{self.unique()}@drill.example.com"
         account.maybe_linked.add("password")
-        answer = self.with_token(account, lambda token: self.client.post(
+        # A new password ends the session. If its answer is lost, the client can only sign in again: it stops here.
+        token, account.id_token = account.id_token, None
+        answer = self.client.post(
             "/v1/accounts:update",
-            {"idToken": token, "email": email, "password": PASSWORD, "returnSecureToken": True}))
+            {"idToken": token, "email": email, "password": PASSWORD, "returnSecureToken": True})
         account.email = email
         account.linked.add("password")
-        account.refresh_token = answer.get("refreshToken", account.refresh_token)
-        account.id_token = answer.get("idToken", account.id_token)
+        account.refresh_token, account.id_token = answer["refreshToken"], answer["idToken"]
         self.acknowledged(account)
 
     def provider_post(self, claims, extra=()):
