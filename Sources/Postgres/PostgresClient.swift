@@ -149,12 +149,20 @@ package final class PostgresClient: Sendable {
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
         let statements = batch.statements.map(named)
-        let job = Job(statements, merging: batch.isShared ? Merging(statements, order: batch.order) : nil)
         let span = spans.call(batch.name, statementCount: statements.count)
         defer { span?.end() }
+        func send() async throws(PostgresError) -> [ResultSet] {
+            let merging = batch.isShared ? Merging(statements, order: batch.order) : nil
+            return try await submit([Job(statements, merging: merging)], to: .write)
+        }
         let results: [ResultSet]
         do throws(PostgresError) {
-            results = try await submit([job], to: .write)
+            do throws(PostgresError) {
+                results = try await send()
+            } catch {
+                guard error.meansNewPartition else { throw error }
+                results = try await send()
+            }
         } catch {
             span?.fail(error)
             core.writeFailed(error)
@@ -289,6 +297,7 @@ package final class PostgresClient: Sendable {
 
     private func isTransient(_ error: PostgresError) -> Bool {
         error.code == .connectionLost || error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected
+            || error.meansNewPartition
     }
 
     /// Waits up to 2 ms, 4 ms, 8 ms, …: long enough for the other transaction to end, and at random so that two callers
@@ -344,4 +353,10 @@ package final class PostgresClient: Sendable {
             leaseWaiters: core.leases.waiters
         )
     }
+}
+
+extension PostgresError {
+    /// True if a row was on its way to the default partition while a partition for it was created. Nothing was written,
+    /// and the same statement finds the new partition. PostgreSQL names no constraint, unlike for every other 23514.
+    fileprivate var meansNewPartition: Bool { sqlState == .checkViolation && constraint == nil }
 }

@@ -117,7 +117,11 @@ struct Core: Service, CustomStringConvertible {
                 effects: operations.effects,
                 databaseClock: { try await operations.store.clock() }
             )
-            _ = await clocks.problem()
+            if await clocks.problem() == nil {
+                // The first events of a new database need their month. A failure is reported by the first purge.
+                let now = operations.effects.now()
+                _ = try? await operations.store.maintainEventPartitions(now: now, keepSince: nil)
+            }
             // Read before the first request is answered: messages written from here on are reported.
             let readyAt = operations.effects.now()
             measurements.upkeep.purged(at: readyAt)
@@ -539,10 +543,6 @@ struct Core: Service, CustomStringConvertible {
             // A stopping server waits for at most one batch.
             rest: { pause in try await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) } }
         )
-        // The first events of a new database need their month now. A failure is reported by the first purge.
-        if await clocks.problem() == nil {
-            _ = try? await operations.store.maintainEventPartitions(now: operations.effects.now(), keepSince: nil)
-        }
         var failures: [Purge.Work: Outage] = [:]
         await repeating(
             every: interval,

@@ -73,6 +73,12 @@ struct EventPartitionTests {
         )
     }
 
+    /// The text of the first id of an instant.
+    private static func firstID(_ instant: Timestamp) -> String {
+        let digits = String(AccountEvent.ID(firstAt: instant).high, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 16)
+    }
+
     /// The partitions of the stored events with their numbers.
     private static func places(_ scene: StoreScene) async throws -> [String] {
         try await scene.database.rows(
@@ -115,6 +121,47 @@ struct EventPartitionTests {
                 try await scene.store.events(of: user, tenant: .project, before: nil, countMax: 10).map(\.id.low)
                     == [9, 4, 2, 1, 0]
             )
+        }
+    }
+
+    @Test func `an event that waits while its month is created is stored in that month`() async throws {
+        try await StoreScene.with { scene in
+            let month = EventMonth(containing: Self.now)
+            let (first, end) = (Self.firstID(month.start), Self.firstID(month.end))
+            let creation = Backup()
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await PostgresConnection.withConnection(scene.database.configuration) { connection in
+                        defer { creation.isReading.store(true, ordering: .sequentiallyConsistent) }
+                        try connection.execute(
+                            script: """
+                                BEGIN;
+                                CREATE TABLE account_events_2026_09 PARTITION OF account_events
+                                    FOR VALUES FROM ('\(first)') TO ('\(end)')
+                                """
+                        )
+                        creation.isReading.store(true, ordering: .sequentiallyConsistent)
+                        while !creation.isDone.load(ordering: .sequentiallyConsistent) { usleep(1000) }
+                        try connection.execute(script: "COMMIT")
+                    }
+                }
+                defer { creation.isDone.store(true, ordering: .sequentiallyConsistent) }
+                while !creation.isReading.load(ordering: .sequentiallyConsistent) {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                group.addTask { try await scene.store.keep(Self.at(Self.now, 1), of: userID("ada"), tenant: .project) }
+                // It has chosen the default partition.
+                let waiting: Query<Int64?> = """
+                    SELECT count(*) FROM pg_locks
+                    WHERE NOT granted AND relation = 'account_events_default'::regclass
+                    """
+                while try await scene.database.count(waiting) == 0 {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                creation.isDone.store(true, ordering: .sequentiallyConsistent)
+                try await group.waitForAll()
+            }
+            #expect(try await Self.places(scene) == ["account_events_2026_09 1"])
         }
     }
 
