@@ -92,7 +92,7 @@ package struct AccountOperations: Sendable {
     }
 }
 
-/// What all operations of a server share.
+/// The parts that all operations of a server share.
 private final class Services: Sendable {
     struct Parts: Sendable {
         let store: AccountStore

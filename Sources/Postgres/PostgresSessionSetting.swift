@@ -1,7 +1,7 @@
 /// A setting of the server that the transactions of a lane need.
 package struct PostgresSessionSetting: Sendable, Hashable {
     package var name: String
-    /// As the view `pg_settings` shows it: times in milliseconds.
+    /// The value in the form of the view `pg_settings`: times in milliseconds.
     package var value: String
 
     package init(name: String, value: String) {

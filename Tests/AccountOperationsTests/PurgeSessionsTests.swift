@@ -47,7 +47,7 @@ struct PurgeSessionsTests {
         }
     }
 
-    /// How many days ago each session was last used, and the same by the column `used_day`.
+    /// The days since the last use of each session, and the same by the column `used_day`.
     private static func left(_ service: TestService) async throws -> [String] {
         let today = Int64(service.clock.now.dayNumber)
         return try await service.database.rows(

@@ -136,7 +136,8 @@ struct EventPartitionTests {
                         try connection.execute(
                             script: """
                                 BEGIN;
-                                CREATE TABLE account_events_2026_09 PARTITION OF account_events
+                                CREATE TABLE account_events_2026_09 (LIKE account_events INCLUDING ALL);
+                                ALTER TABLE account_events ATTACH PARTITION account_events_2026_09
                                     FOR VALUES FROM ('\(first)') TO ('\(end)')
                                 """
                         )

@@ -1472,8 +1472,8 @@ struct PlanTests {
         }
     }
 
-    /// As a generic plan, which does not know how few rows are deleted: without `SQL.findingRowsByKey` it reads the whole
-    /// table for each batch.
+    /// The plans are generic: they do not know how few rows are deleted. Without `SQL.findingRowsByKey` each batch would
+    /// read the whole table.
     @Test func `every purge finds the rows that ended by index and key, however many others there are`() async throws {
         let purges =
             AccountStore.Purgeable.allCases.map { ($0.rawValue, $0.deletion(endedBefore: origin, rowsMax: 10)) } + [

@@ -87,7 +87,7 @@ struct PgBouncer: Sendable {
         ) { execution in
             let name = database.configuration.value(of: "dbname") ?? ""
             let pooler = PgBouncer(url: "postgresql://concord@127.0.0.1:\(port)/\(name)")
-            let outcome = await Outcome {
+            let outcome = await ServeProcess.Outcome {
                 try await pooler.waitUntilReady()
                 return try await body(pooler)
             }
@@ -109,24 +109,4 @@ struct PgBouncer: Sendable {
     }
 
     private struct NoPooler: Error {}
-
-    private enum Outcome<Value: Sendable>: Sendable {
-        case value(Value)
-        case failure(any Error)
-
-        init(_ body: () async throws -> Value) async {
-            do {
-                self = .value(try await body())
-            } catch {
-                self = .failure(error)
-            }
-        }
-
-        func get() throws -> Value {
-            switch self {
-            case .value(let value): return value
-            case .failure(let error): throw error
-            }
-        }
-    }
 }

@@ -92,7 +92,8 @@ struct ServeProcess: Sendable {
         return try result.closureResult.get()
     }
 
-    private enum Outcome<Value: Sendable>: Sendable {
+    /// The result of a body that runs beside a program.
+    enum Outcome<Value: Sendable>: Sendable {
         case value(Value)
         case failure(any Error)
 
