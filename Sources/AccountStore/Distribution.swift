@@ -17,10 +17,9 @@ package enum Distribution {
         .reference("signing_keys"),
         // A merge names two accounts, which are in two shards, and is unique for each.
         .reference("merges"),
-        // Plans and their journal name many accounts; administrators write them, requests do not.
+        // Plans name many accounts. Administrators write them, requests do not.
         .reference("audit_plans"),
         .reference("audit_steps"),
-        .reference("account_journal"),
         // One row for each kind of work.
         .reference("duties"),
 
@@ -55,6 +54,10 @@ package enum Distribution {
         .byKey("password_attempts", "address_digest", with: "one_time_codes"),
         .byKey("provider_flows", "state_digest", with: "one_time_codes"),
         .byKey("short_codes", "email_key"),
+
+        // The images of one change are written and read together. A reference table would deadlock: `INSERT … SELECT` locks
+        // it weakly, and the `DELETE` at the end of the same transaction exclusively.
+        .byKey("account_journal", "change_id"),
 
         // Queues: a sender takes the next messages in order, with FOR UPDATE SKIP LOCKED, which needs one shard.
         .oneShard("outbox"),

@@ -218,11 +218,7 @@ extension AccountStore {
         }
         for month in partitions.compactMap(\.month) where keepSince.map({ month.end <= $0 }) ?? false {
             do throws(PostgresError) {
-                try await client.transaction("event-month-drop") { tx throws(PostgresError) in
-                    try tx.execute(
-                        script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'; DROP TABLE IF EXISTS \(month.table)"
-                    )
-                }
+                try await change(["DROP TABLE IF EXISTS \(month.table)"], as: "event-month-drop")
                 changes.dropped.append(month)
             } catch  where error.postponesPartition {
                 changes.postponed.append(month)
@@ -268,19 +264,19 @@ extension AccountStore {
         let (from, to) = (month.bounds.from, month.bounds.to)
         let table = "account_events_default"
         do throws(PostgresError) {
-            try await change(
+            try await change([
                 """
                 ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(check),
-                    ADD CONSTRAINT \(check) CHECK (event_id < '\(from)' OR event_id >= '\(to)') NOT VALID;
+                    ADD CONSTRAINT \(check) CHECK (event_id < '\(from)' OR event_id >= '\(to)') NOT VALID
                 """
-            )
-            try await change("ALTER TABLE \(table) VALIDATE CONSTRAINT \(check);")
+            ])
+            try await change(["ALTER TABLE \(table) VALIDATE CONSTRAINT \(check)"])
             let isCreated = try await create(
                 month,
                 movesEvents: false,
                 // Does nothing, but fails if another server has dropped the check meanwhile.
-                before: "ALTER TABLE \(table) VALIDATE CONSTRAINT \(check);",
-                after: "ALTER TABLE \(table) DROP CONSTRAINT \(check);"
+                before: ["ALTER TABLE \(table) VALIDATE CONSTRAINT \(check)"],
+                after: ["ALTER TABLE \(table) DROP CONSTRAINT \(check)"]
             )
             if !isCreated { try await dropCheck(check) }
             return isCreated
@@ -292,13 +288,19 @@ extension AccountStore {
     }
 
     private func dropCheck(_ check: String) async throws(PostgresError) {
-        try await change("ALTER TABLE account_events_default DROP CONSTRAINT IF EXISTS \(check);")
+        try await change(["ALTER TABLE account_events_default DROP CONSTRAINT IF EXISTS \(check)"])
     }
 
-    /// Runs statements in a transaction that waits for a lock as long as sign-ins may wait behind it.
-    private func change(_ script: String) async throws(PostgresError) {
-        try await client.transaction("event-month-create") { tx throws(PostgresError) in
-            try tx.execute(script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'; \(script)")
+    /// Runs `statements` in a transaction that waits for a lock as long as sign-ins may wait behind it.
+    ///
+    /// They are sent one by one: Citus refuses several in one message.
+    private func change(
+        _ statements: [String],
+        as name: StaticString = "event-month-create"
+    ) async throws(PostgresError) {
+        try await client.transaction(name) { tx throws(PostgresError) in
+            try tx.execute(script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'")
+            for statement in statements { try tx.execute(script: statement) }
         }
     }
 
@@ -306,31 +308,31 @@ extension AccountStore {
     private func create(
         _ month: EventMonth,
         movesEvents: Bool,
-        before: String = "",
-        after: String = ""
+        before: [String] = [],
+        after: [String] = []
     ) async throws(PostgresError) -> Bool {
         let (table, bounds) = (month.table, month.bounds)
         let range = "event_id >= '\(bounds.from)' AND event_id < '\(bounds.to)'"
         // The first lock stands against another server, the second against events that arrive meanwhile. Requests need
         // the default partition only for a month without partition.
-        var script = """
-            LOCK TABLE ONLY account_events IN SHARE UPDATE EXCLUSIVE MODE;
-            LOCK TABLE account_events_default IN ACCESS EXCLUSIVE MODE;
-            \(before)
-            CREATE TABLE \(table) (LIKE account_events INCLUDING ALL);
-            """
+        var statements = [
+            "LOCK TABLE ONLY account_events IN SHARE UPDATE EXCLUSIVE MODE",
+            "LOCK TABLE account_events_default IN ACCESS EXCLUSIVE MODE",
+        ]
+        statements += before
+        statements.append("CREATE TABLE \(table) (LIKE account_events INCLUDING ALL)")
         if movesEvents {
-            script += """
-                INSERT INTO \(table) SELECT * FROM account_events_default WHERE \(range);
-                DELETE FROM account_events_default WHERE \(range);
-                """
+            statements += [
+                "INSERT INTO \(table) SELECT * FROM account_events_default WHERE \(range)",
+                "DELETE FROM account_events_default WHERE \(range)",
+            ]
         }
-        script += """
-            ALTER TABLE account_events ATTACH PARTITION \(table) FOR VALUES FROM ('\(bounds.from)') TO ('\(bounds.to)');
-            \(after)
-            """
+        statements.append(
+            "ALTER TABLE account_events ATTACH PARTITION \(table) FOR VALUES FROM ('\(bounds.from)') TO ('\(bounds.to)')"
+        )
+        statements += after
         do throws(PostgresError) {
-            try await change(script)
+            try await change(statements)
             return true
         } catch  where error.sqlState == .duplicateTable || error.sqlState == .uniqueViolation {
             return false

@@ -2,9 +2,9 @@
 ///
 /// The server gets the statements one by one, so that an error has a line, and because Citus refuses some statements in
 /// a text of several.
-struct SQLStatement: Sendable, Equatable {
+package struct SQLStatement: Sendable, Equatable {
     /// The text from the first token to the last one, without the final semicolon.
-    var text: String
+    package var text: String
     /// The line of the file on which `text` begins, from 1.
     var line: Int
     /// Words in upper case, symbols, and `''` for each string or quoted name; comments are left out.
@@ -18,7 +18,7 @@ struct SQLStatement: Sendable, Equatable {
 
     /// Splits `sql` where the server would (PostgreSQL 15 manual, section 4.1, Lexical Structure): not inside strings,
     /// quoted names, dollar quotes, nested comments, parentheses, or the `BEGIN ATOMIC … END` body of a function.
-    static func split(_ sql: String) -> [Self] {
+    package static func split(_ sql: String) -> [Self] {
         var scanner = SQLScanner(sql)
         return scanner.statements()
     }

@@ -45,4 +45,5 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     package static let lockNotAvailable: Self = "55P03"
     package static let queryCanceled: Self = "57014"
     package static let cannotConnectNow: Self = "57P03"
+    package static let internalError: Self = "XX000"
 }

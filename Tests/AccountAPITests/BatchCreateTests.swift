@@ -487,8 +487,8 @@ struct BatchCreateTests {
             let session = try await api.signUp("ann@example.com")
             try await api.service.database.execute(
                 """
-                UPDATE users SET created_at = created_at + interval '123 microseconds', version = version + 1;
-                UPDATE password_credentials SET updated_at = updated_at + interval '45 microseconds';
+                UPDATE users SET created_at = '2026-01-02T03:04:05.678123Z', version = version + 1;
+                UPDATE password_credentials SET updated_at = '2026-01-02T03:04:06.789045Z';
                 """
             )
             let users = try await api.send(

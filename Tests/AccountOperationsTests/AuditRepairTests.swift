@@ -492,7 +492,8 @@ struct AuditRepairTests {
                 #expect(try await Self.apply(unproved, try Self.repairs(store)).allSatisfy { $0 == .applied })
                 try await database.execute(
                     """
-                    UPDATE identifiers SET value = 'new@example.com' WHERE kind = 'email' AND user_id = '\(user)';
+                    DELETE FROM identifiers WHERE kind = 'email' AND user_id = '\(user)';
+                    INSERT INTO identifiers (kind, value, user_id) VALUES ('email', 'new@example.com', '\(user)');
                     UPDATE users SET email = 'new@example.com', version = version + 1 WHERE user_id = '\(user)'
                     """
                 )

@@ -101,8 +101,9 @@ struct AuditTests {
             "look-alike-addresses", "user-0010",
             """
             UPDATE users SET email = 'pers0n' || 700 * 7919 || '@example.com' WHERE user_id = 'user-0010';
-            UPDATE identifiers SET value = u.email FROM users AS u
-                WHERE identifiers.user_id = 'user-0010' AND u.user_id = 'user-0010' AND kind = 'email';
+            DELETE FROM identifiers WHERE user_id = 'user-0010' AND kind = 'email';
+            INSERT INTO identifiers (kind, value, user_id)
+                VALUES ('email', 'pers0n' || 700 * 7919 || '@example.com', 'user-0010');
             UPDATE linked_providers SET email = NULL, email_key = NULL WHERE user_id = 'user-0010'
             """
         ),
@@ -252,7 +253,8 @@ struct AuditTests {
         }
     }
 
-    @Test func `a run does not see changes made while it runs`() async throws {
+    @Test(.notOnCitus("an audit of Citus has no single instant"))
+    func `a run does not see changes made while it runs`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 200)
             let reported = Mutex<[Finding]>([])
@@ -410,13 +412,13 @@ struct AuditTests {
     @Test func `rare account attributes and rare proofs are read as stored`() async throws {
         try await TestDatabase.with { database in
             try await Self.fill(database, count: 16)
-            let proofs = UserRecord.Proof.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            let proofs = UserRecord.Proof.allCases.map(\.rawValue).joined(separator: ",")
             try await database.execute(
                 """
-                UPDATE users SET initial_email = CASE WHEN n & 1 > 0 THEN 'first@example.com' END, disabled = n & 2 > 0,
-                    uses_custom_tokens = n & 4 > 0
-                    FROM (SELECT user_id AS id, substr(user_id, 6)::int AS n FROM users) AS numbered WHERE id = user_id;
-                UPDATE sign_in_methods SET proof = (ARRAY[\(proofs)])[substr(user_id, 6)::int]
+                UPDATE users SET disabled = substr(user_id, 6)::int & 2 > 0,
+                    initial_email = CASE WHEN substr(user_id, 6)::int & 1 > 0 THEN 'first@example.com' END,
+                    uses_custom_tokens = substr(user_id, 6)::int & 4 > 0;
+                UPDATE sign_in_methods SET proof = split_part('\(proofs)', ',', substr(user_id, 6)::int)
                     WHERE method = 'password' AND substr(user_id, 6)::int <= \(UserRecord.Proof.allCases.count);
                 UPDATE sign_in_methods SET proof = 'hearsay' WHERE user_id = 'user-0015' AND method = 'password';
                 INSERT INTO identifiers (kind, value, user_id)

@@ -131,7 +131,8 @@ struct PurgeDutyTests {
         }
     }
 
-    @Test func `a kind of rows that cannot be deleted stops no other, and is reported until it can`() async throws {
+    @Test(.notOnCitus("Citus has no triggers on distributed tables"))
+    func `a kind of rows that cannot be deleted stops no other, and is reported until it can`() async throws {
         let recorded = TestMetrics()
         let metrics = PurgeMetrics(recorded)
         func backlog(_ kind: String) throws -> Double? {
@@ -169,7 +170,8 @@ struct PurgeDutyTests {
         }
     }
 
-    @Test func `conflicts that could not be counted are not deleted`() async throws {
+    @Test(.notOnCitus("Citus has no triggers on distributed tables"))
+    func `conflicts that could not be counted are not deleted`() async throws {
         try await TestService.with { service in
             try await Self.fill(service)
             let user = try await service.signUp(service.newAddress()).value.user.id.rawValue
@@ -207,7 +209,8 @@ struct PurgeDutyTests {
         }
     }
 
-    @Test func `a server that loses the duty no longer reports a backlog`() async throws {
+    @Test(.notOnCitus("Citus has no triggers on distributed tables"))
+    func `a server that loses the duty no longer reports a backlog`() async throws {
         let recorded = TestMetrics()
         try await TestService.withTwo { first, second in
             try await Self.fill(first)

@@ -84,7 +84,8 @@ import Testing
             let former = try await service.signUp("ada@gmail.com")
             let change = """
                 UPDATE users SET email = 'eve@example.com', version = version + 1, session_epoch = session_epoch + 1;
-                UPDATE identifiers SET value = 'eve@example.com'
+                DELETE FROM identifiers;
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'email', 'eve@example.com', user_id FROM users
                 """
             let arriving = service.credential(.google, subject: "ada", email: "ada@gmail.com", isVerified: true)
             let signedIn = try await between(service, change: change) {
@@ -101,7 +102,8 @@ import Testing
             _ = try await service.signUp("ada@gmail.com")
             let change = """
                 UPDATE users SET email = 'eve@example.com', version = version + 1, session_epoch = session_epoch + 1;
-                UPDATE identifiers SET value = 'eve@example.com'
+                DELETE FROM identifiers;
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'email', 'eve@example.com', user_id FROM users
                 """
             let outcome = try await between(service, change: change) { try await service.signIn("ada@gmail.com") }
             #expect(outcome.denial == .refusal(.emailNotFound))

@@ -196,7 +196,8 @@ struct AuditTablesTests {
     /// Rows of every table that constraints would not allow: of accounts that do not exist, and with values that Concord does
     /// not write.
     private static let rows = """
-        SET session_replication_role = replica;
+        ALTER TABLE linked_providers DROP CONSTRAINT linked_providers_tenant_id_user_id_fkey;
+        ALTER TABLE password_credentials DROP CONSTRAINT password_credentials_tenant_id_user_id_fkey;
         ALTER TABLE conflicts DROP CONSTRAINT IF EXISTS conflicts_kind_check;
         INSERT INTO users (user_id, version, session_epoch, email, email_proof, email_proven_at, phone_number, valid_since,
             created_at)

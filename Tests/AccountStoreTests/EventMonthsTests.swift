@@ -81,10 +81,12 @@ struct EventPartitionTests {
 
     /// The partitions of the stored events with their numbers.
     private static func places(_ scene: StoreScene) async throws -> [String] {
-        try await scene.database.rows(
-            "SELECT tableoid::regclass::text || ' ' || count(*) FROM account_events GROUP BY tableoid ORDER BY 1"
-                as Query<String?>
-        ).compactMap(\.self)
+        var places: [String] = []
+        for name in try await scene.client.read(EventPartition.all).map(\.name) {
+            let count = try await scene.database.count(Query<Int64?>(SQL(text: "SELECT count(*) FROM \(name)")))
+            if count > 0 { places.append("\(name) \(count)") }
+        }
+        return places
     }
 
     private static func partitions(_ scene: StoreScene) async throws -> [String] {
@@ -133,10 +135,12 @@ struct EventPartitionTests {
                 group.addTask {
                     try await PostgresConnection.withConnection(scene.database.configuration) { connection in
                         defer { creation.isReading.store(true, ordering: .sequentiallyConsistent) }
+                        try connection.execute(script: "BEGIN")
+                        try connection.execute(
+                            script: "CREATE TABLE account_events_2026_09 (LIKE account_events INCLUDING ALL)"
+                        )
                         try connection.execute(
                             script: """
-                                BEGIN;
-                                CREATE TABLE account_events_2026_09 (LIKE account_events INCLUDING ALL);
                                 ALTER TABLE account_events ATTACH PARTITION account_events_2026_09
                                     FOR VALUES FROM ('\(first)') TO ('\(end)')
                                 """
@@ -233,7 +237,8 @@ struct EventPartitionTests {
         try await scene.client.read(EventPartition.checks)
     }
 
-    @Test func `beside many events in the default partition, only months that begin later are created`() async throws {
+    @Test(.notOnCitus("each shard has its own default partition there"))
+    func `beside many events in the default partition, only months that begin later are created`() async throws {
         try await StoreScene.with { scene in
             let count = AccountStore.movedEventsMax + 1
             try await Self.fillDefault(scene, count: count)
@@ -280,7 +285,8 @@ struct EventPartitionTests {
         }
     }
 
-    @Test func `a role that does not own the table stores events without creating a month`() async throws {
+    @Test(.notOnCitus("every node would need the role"))
+    func `a role that does not own the table stores events without creating a month`() async throws {
         try await StoreScene.with { scene in
             let role = "reader_\(nextNumber())_\(UInt32.random(in: 0 ... .max))"
             try await scene.database.execute(
@@ -310,7 +316,8 @@ struct EventPartitionTests {
                 group.addTask {
                     try await PostgresConnection.withConnection(scene.database.configuration) { connection in
                         defer { backup.isReading.store(true, ordering: .sequentiallyConsistent) }
-                        try connection.execute(script: "BEGIN; LOCK TABLE account_events IN ACCESS SHARE MODE")
+                        try connection.execute(script: "BEGIN")
+                        try connection.execute(script: "LOCK TABLE account_events IN ACCESS SHARE MODE")
                         backup.isReading.store(true, ordering: .sequentiallyConsistent)
                         while !backup.isDone.load(ordering: .sequentiallyConsistent) { usleep(1000) }
                         try connection.execute(script: "COMMIT")

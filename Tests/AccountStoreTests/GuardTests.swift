@@ -219,6 +219,15 @@ struct GuardErrorTests {
         #expect(saysFactsMoved(.notNullViolation, "リレーション\"users_102044\"の列\"\(column)\"のNULL値"))
     }
 
+    @Test func `a taken key is recognised when Citus copies rows`() {
+        let name = "identifiers_pkey_102090"
+        #expect(saysFactsMoved(.uniqueViolation, ""))
+        #expect(saysFactsMoved(.internalError, "duplicate key value violates unique constraint \"\(name)\""))
+        #expect(saysFactsMoved(.internalError, "doppelter Schlüsselwert verletzt Unique-Constraint »\(name)«"))
+        #expect(!saysFactsMoved(.internalError, "could not open relation \"users_102044\""))
+        #expect(!saysFactsMoved(.internalError, "index \"identifiers_pkey_102090\" of \"identifiers_102090\" is broken"))
+    }
+
     @Test func `a NULL in another column is no guard`() {
         let message = "null value in column \"email\" of relation \"project_config_versions_102\""
         #expect(!saysFactsMoved(.notNullViolation, message, column: "email"))

@@ -126,7 +126,8 @@ struct SearchTests {
         }
     }
 
-    @Test func `the issuers of a provider's identities are found by an index`() async throws {
+    @Test(.notOnCitus("the plan of a statement on Citus shows shards"))
+    func `the issuers of a provider's identities are found by an index`() async throws {
         try await StoreScene.with { scene in
             let issuers = { (provider: ProviderID) in
                 try await scene.client.read(LinkedProviderRow.issuers(of: provider, tenant: .project)).first?.issuers

@@ -77,7 +77,8 @@ struct SharedWriteTests {
         }
     }
 
-    @Test func `accounts and sign-ins share transactions, changes of an account do not`() async throws {
+    @Test(.notOnCitus("callers share no transaction there"))
+    func `accounts and sign-ins share transactions, changes of an account do not`() async throws {
         let scene = try StoreScene.shared
         let blank = (0..<200).map { _ in UserRecord.blank() }
         let made = blank.map { AccountWrite(previous: nil, user: $0, event: event(.userCreated)) }

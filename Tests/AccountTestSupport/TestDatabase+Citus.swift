@@ -1,6 +1,6 @@
 import AccountStore
 package import Migrations
-import Postgres
+package import Postgres
 package import Testing
 
 extension TestDatabase {
@@ -9,6 +9,19 @@ extension TestDatabase {
         Distribution.tables.compactMap { table in
             guard let place = table.place, let statement = table.statement else { return nil }
             return DistributionTable(name: table.name, place: place, statement: statement)
+        }
+    }
+
+    /// Like `rows`, for a query that joins tables of different shards, which Citus refuses. It reads copies of all tables
+    /// there.
+    package func joinedRows<Row>(_ query: Query<Row>) async throws -> [Row] {
+        try await PostgresConnection.withConnection(configuration) { connection in
+            if try connection.engine() == .citus {
+                for table in Distribution.tables {
+                    try connection.execute(script: "CREATE TEMPORARY TABLE \(table.name) AS TABLE public.\(table.name)")
+                }
+            }
+            return try connection.query(query)
         }
     }
 

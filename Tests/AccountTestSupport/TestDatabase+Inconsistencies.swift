@@ -110,7 +110,7 @@ extension TestDatabase {
                         AND created.kind IN ('user-created', 'user-imported'))
             ) AS problems ORDER BY problem
             """
-        return try await rows(query).compactMap { $0 } + decisionsAnsweredOtherwise() + auditErrors()
+        return try await joinedRows(query).compactMap { $0 } + decisionsAnsweredOtherwise() + auditErrors()
     }
 
     /// Audit findings of severity error. Accounts that the service itself wrote must have none.

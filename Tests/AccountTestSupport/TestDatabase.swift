@@ -89,10 +89,12 @@ package struct TestDatabase: Sendable {
         }
     }
 
-    /// Runs statements as another program would.
+    /// Runs statements as another program would: in one transaction, but on Citus, which refuses some statements in a
+    /// text of several, one by one.
     package func execute(_ script: String) async throws {
         try await PostgresConnection.withConnection(configuration) { connection in
-            try connection.execute(script: script)
+            guard try connection.engine() == .citus else { return try connection.execute(script: script) }
+            for statement in SQLStatement.split(script) { try connection.execute(script: statement.text) }
         }
     }
 
@@ -283,4 +285,9 @@ package enum Repository {
         }
         return url.path
     }()
+
+    /// The environment for programs that tests start: without variables for tests, which a program would refuse.
+    package static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CONCORD_TEST_") }
+    }
 }

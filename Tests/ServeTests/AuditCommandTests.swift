@@ -41,7 +41,8 @@ struct AuditCommandTests {
         try await ConcordCommand.run(["audit"] + arguments, database, input: input)
     }
 
-    @Test func `the table lists the findings of each rule with their counts`() async throws {
+    @Test(.notOnCitus("an audit of Citus notes that it has no single instant"))
+    func `the table lists the findings of each rule with their counts`() async throws {
         try await Self.withAccounts { database in
             let (status, output, error) = try await Self.concord(["run"], database)
             #expect(status == .exited(1) && error == "")
@@ -208,7 +209,8 @@ struct AuditCommandTests {
         }
     }
 
-    @Test func `missing accounts are reported, and skipped rules are not counted`() async throws {
+    @Test(.notOnCitus("an audit of Citus notes that it has no single instant"))
+    func `missing accounts are reported, and skipped rules are not counted`() async throws {
         try await Self.withAccounts { database in
             let three = "same-address-in-several-accounts, look-alike-addresses, shared-number"
             let unasked = "concord: rules left out, because they need all accounts: \(three)\n"

@@ -60,7 +60,8 @@ struct GuideTests {
         return result.standardOutput
     }
 
-    @Test func `the restore drill of the backup guide works`() async throws {
+    @Test(.notOnCitus("the drill restores one PostgreSQL"))
+    func `the restore drill of the backup guide works`() async throws {
         try await Folder.with { folder in
             try await TestDatabase.with { database in
                 try await database.makeProject()

@@ -17,6 +17,7 @@ struct DevServer {
         process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
         process.currentDirectoryURL = URL(fileURLWithPath: Repository.root)
         process.arguments = ["dev", "--port", "0", "--data-dir", dataDirectory]
+        process.environment = Repository.environment
         let output = Pipe()
         process.standardOutput = output
         process.standardError = errors ?? FileHandle.nullDevice
@@ -43,6 +44,7 @@ struct DevServer {
         process.executableURL = URL(fileURLWithPath: Repository.root + "/.build/debug/concord")
         process.currentDirectoryURL = URL(fileURLWithPath: Repository.root)
         process.arguments = ["dev"] + arguments
+        process.environment = Repository.environment
         let error = Pipe()
         process.standardOutput = FileHandle.nullDevice
         process.standardError = error

@@ -144,6 +144,9 @@ extension PostgresError {
         case .notNullViolation:
             // Columns that a stale writer sets to NULL. Citus names them only in the message.
             return ["version", "state", "messages", "failures"].contains(column ?? columnInMessage)
+        case .internalError:
+            // The form in which Citus reports 23505 for a row that it copies to a shard (`INSERT … SELECT`).
+            return quotedNames.count == 1 && quotedNames[0].contains(#/_pkey_\d+$/#)
         default:
             return false
         }
@@ -152,12 +155,17 @@ extension PostgresError {
     /// The column that the message of 23502 from Citus names, in any language: of the two quoted names, the one that is
     /// not the shard. The name of a shard ends with `_` and its number.
     private var columnInMessage: String? {
+        let names = quotedNames
+        guard names.count == 2, let shard = names.firstIndex(where: { $0.contains(#/_\d+$/#) }) else { return nil }
+        return names[1 - shard]
+    }
+
+    /// The names that the message quotes.
+    private var quotedNames: [String] {
         let parts = message.split(omittingEmptySubsequences: false) { #""«»„“”"#.contains($0) }
         // Every second part is between quotes. Some languages put spaces inside them.
-        let quoted = parts.indices.filter { !$0.isMultiple(of: 2) }.map { place in
+        return parts.indices.filter { !$0.isMultiple(of: 2) }.map { place in
             String(parts[place].drop(while: \.isWhitespace).prefix { !$0.isWhitespace })
         }
-        guard quoted.count == 2, let shard = quoted.firstIndex(where: { $0.contains(#/_\d+$/#) }) else { return nil }
-        return quoted[1 - shard]
     }
 }

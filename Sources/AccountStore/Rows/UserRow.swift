@@ -475,7 +475,7 @@ extension UserRow {
     static func count(upTo countMax: Int64, tenant: TenantID) -> Query<Int64?> {
         """
         SELECT count(*) FROM (
-            SELECT FROM \(table: "users") WHERE \(byCreation) = \(tenant)
+            SELECT 1 FROM \(table: "users") WHERE \(byCreation) = \(tenant)
             ORDER BY created_at, user_id LIMIT \(countMax)
         ) AS counted
         """

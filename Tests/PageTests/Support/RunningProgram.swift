@@ -17,9 +17,15 @@ enum RunningProgram {
     ) async throws -> Output {
         var options = PlatformOptions()
         options.createSession = true
+        let environment = Dictionary(
+            uniqueKeysWithValues: AccountTestSupport.Repository.environment.map {
+                (Environment.Key(stringLiteral: $0.key), $0.value)
+            }
+        )
         return try await Subprocess.run(
             executable,
             arguments: Arguments(arguments),
+            environment: .custom(environment),
             workingDirectory: FilePath(AccountTestSupport.Repository.root),
             platformOptions: options,
             input: .none,
