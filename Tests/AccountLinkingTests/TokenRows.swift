@@ -178,6 +178,16 @@ struct RefreshRows {
         #expect(left(3600, 86_400) == 3600)
     }
 
+    @Test func `a limit on inactivity is compared with a longer one, an equal one and none`() {
+        func isShorter(_ proposed: Int64?, than present: Int64?) -> Bool {
+            SessionLifetimes(inactivitySeconds: proposed, absoluteSeconds: 7200)
+                .limitsInactivityMore(than: SessionLifetimes(inactivitySeconds: present))
+        }
+        #expect(isShorter(3600, than: 7200) && isShorter(3600, than: nil))
+        #expect(!isShorter(3600, than: 3600) && !isShorter(7200, than: 3600))
+        #expect(!isShorter(nil, than: 3600) && !isShorter(nil, than: nil))
+    }
+
     @Test func `a use is recorded daily, or at a tenth of a shorter inactivity limit`() {
         #expect(SessionLifetimes.unlimited.usePrecisionSeconds == 86_400)
         #expect(SessionLifetimes(inactivitySeconds: 3600).usePrecisionSeconds == 360)

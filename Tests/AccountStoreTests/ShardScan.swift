@@ -27,7 +27,7 @@ struct ShardScan {
         return [
             "AuditTables.*": scan, "ExportTables.*": scan, "TenantRow.next": scan, "TenantRow.firstWithUsers": scan,
             "TenantRow.nextWithUsers": scan, "TenantRow.exists": scan,
-            "UserIDRow.cuts": scan, "StoredEventRow.countWithoutFacts": scan,
+            "SessionRow.countUnused": scan, "UserIDRow.cuts": scan, "StoredEventRow.countWithoutFacts": scan,
             "SealedCountRow.byPrefix": scan, "SealedValueRow.page": scan, "SealedValueRow.replace": scan,
             "StoredEventRow.withID": administrator, "StoredEventRow.withQuestions": scan,
             "AccountJournalRow.*": "merges, plans and their undo",

@@ -918,6 +918,11 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(name: "SessionRow.moveUsed", sql: SessionRow.moveUsed(since: origin, rowsMax: 10), isHot: false),
+        Statement(
+            name: "SessionRow.countUnused",
+            sql: SessionRow.countUnused(since: origin, usedAfter: origin, begunAfter: nil, tenant: nil).sql,
+            isHot: false
+        ),
         Statement(name: "SessionRow.delete", sql: SessionRow.delete([1], of: fixed, tenant: tenant)),
         Statement(
             name: "SessionRow.deleteEnded",

@@ -119,6 +119,90 @@ struct PolicyCommandTests {
         }
     }
 
+    // MARK: Sessions
+
+    /// Two sessions of `user-1` and one of `user-2` that were unused for 40 days, and one of `user-3` that was used today.
+    private static func addSessions(_ database: TestDatabase) async throws {
+        try await database.execute(
+            """
+            INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider,
+                    last_used_at, used_day)
+                SELECT 'user-' || account, decode(lpad(n::text, 32, '0'), 'hex'), decode(repeat('00', 32), 'hex'), 7,
+                    now() - interval '40 days', 'password', now() - days * interval '1 day',
+                    floor(extract(epoch FROM now()) / 86400)::integer - 40
+                FROM (VALUES (1, 1, 40), (2, 1, 40), (3, 2, 40), (4, 3, 0)) AS some (n, account, days)
+            """
+        )
+    }
+
+    private static let thirtyDays = "concord.sessions.inactivitySeconds: 2592000"
+
+    @Test func `a simulation counts the sessions that a shorter limit on inactivity ends`() async throws {
+        try await Self.withAccounts { database in
+            try await Self.addSessions(database)
+            let text = try await Self.concord(["simulate"] + Self.window, Self.thirtyDays, database)
+            #expect(text.status == .exited(0), "\(text.error)")
+            #expect(
+                text.output.hasPrefix(
+                    """
+                    Version 1 is in force; policy.yaml proposes:
+                      concord.sessions.inactivitySeconds  0 → 2592000
+
+                    12 accounts
+                    no account is affected
+
+                    3 sessions of 2 accounts would end at once: unused for the proposed limit
+
+                    Since 2024-12-01T00:00:00.000Z:
+                    """
+                ),
+                "\(text.output)"
+            )
+            for (change, sessions, accounts) in [
+                (Self.thirtyDays, 3, 2), ("concord.sessions.inactivitySeconds: 15552000", 0, 0),
+                ("concord.displayName: Shop", 0, 0),
+            ] {
+                let ndjson = try await Self.concord(["simulate", "--format", "ndjson"] + Self.window, change, database)
+                let summary = try JSONValue(parsing: Array(#require(ndjson.output.split(separator: "\n").last).utf8))
+                #expect(
+                    summary["sessionsEnded"]
+                        == ["sessions": .integer(Int64(sessions)), "accounts": .integer(Int64(accounts))],
+                    "\(change)"
+                )
+            }
+            let longer = try await Self.concord(
+                ["simulate"] + Self.window,
+                "concord.sessions.inactivitySeconds: 15552000",
+                database
+            )
+            #expect(longer.output.contains("\n\nno session would end\n\n"), "\(longer.output)")
+        }
+    }
+
+    @Test func `an apply shows the sessions that end`() async throws {
+        try await Self.withAccounts { database in
+            try await Self.addSessions(database)
+            let applied = try await Self.concord(["apply", "--yes"], Self.thirtyDays, database)
+            #expect(applied.status == .exited(0), "\(applied.error)")
+            #expect(
+                applied.output == """
+                    Version 1 is in force; policy.yaml proposes:
+                      concord.sessions.inactivitySeconds  0 → 2592000
+
+                    3 sessions of 2 accounts would end at once: unused for the proposed limit
+                    version 2 is in force
+
+                    """
+            )
+            let again = try await Self.concord(
+                ["apply", "--dry-run"],
+                "concord.sessions.inactivitySeconds: 2505600",
+                database
+            )
+            #expect(again.output.hasSuffix("\n\nno session would end\n"), "the present limit has ended them already")
+        }
+    }
+
     @Test func `the JSON format has one object in each line, and CSV one row`() async throws {
         try await Self.withAccounts { database in
             let trust = "concord.emailTrust: [{provider: github.com, trust: verifying}]"

@@ -201,7 +201,7 @@ struct PolicyFileTests {
         let file = try Self.read(
             """
             signIn.allowDuplicateEmails: true
-            concord: {recentSignInSeconds: 90, displayName: Shop}
+            concord: {recentSignInSeconds: 90, displayName: Shop, sessions: {inactivitySeconds: 7200}}
             linkPolicy: {firstProofEndsSessions: false}
             providers: {google.com: removed}
             """
@@ -213,6 +213,7 @@ struct PolicyFileTests {
                 "linkPolicy.firstProofEndsSessions true false requests",
                 "concord.displayName - \"Shop\" nothing",
                 "concord.recentSignInSeconds 60 90 nothing",
+                "concord.sessions.inactivitySeconds 0 7200 sessions",
                 "google.com \"enabled\" \"not registered\" accounts",
             ]
         )

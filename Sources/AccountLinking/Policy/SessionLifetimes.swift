@@ -39,6 +39,12 @@ package struct SessionLifetimes: Sendable, Hashable {
     /// ended, so a limit on its age also limits the time since its last use.
     package var sweepSeconds: Int64? { [inactivitySeconds, absoluteSeconds].compactMap(\.self).min() }
 
+    /// Returns true if unused sessions end sooner than under `other`.
+    package func limitsInactivityMore(than other: SessionLifetimes) -> Bool {
+        guard let inactivitySeconds else { return false }
+        return other.inactivitySeconds.map { inactivitySeconds < $0 } ?? true
+    }
+
     private static let coarsePrecisionSeconds: Int64 = 86_400
 
     /// The rule by which the session has expired at `now`; `nil` while it has not. A limit of n seconds expires after

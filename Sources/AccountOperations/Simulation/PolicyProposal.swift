@@ -61,6 +61,10 @@ package struct PolicyState: Sendable {
         )
     }
 
+    package var sessionLifetimes: SessionLifetimes {
+        project.settings(trust: .preset, registrations: providers).sessionLifetimes
+    }
+
     package func changes(to other: PolicyState) -> [Change] {
         let fields = Change.ofSettings(project.settings, other.project.settings).map { change in
             var (change, alone) = (change, project)
@@ -83,8 +87,9 @@ package struct PolicyState: Sendable {
 
     /// Part of a simulation that differs between two versions of the settings.
     private func effect(of changed: ProjectRecord, comparedWith present: ProjectRecord) -> Change.Effect {
-        let policies = [changed, present].map { record in
-            var policy = record.settings(trust: .preset, registrations: providers).policy
+        let settings = [changed, present].map { $0.settings(trust: .preset, registrations: providers) }
+        let policies = settings.map { settings in
+            var policy = settings.policy
             // No decision about accounts or recorded requests reads these.
             policy.version = 0
             policy.recentSignInSeconds = 0
@@ -95,7 +100,10 @@ package struct PolicyState: Sendable {
             policy.preset = .strict
             return policy
         }
-        if policies[0] == policies[1] { return .nothing }
+        if policies[0] == policies[1] {
+            let limits = settings.map(\.sessionLifetimes.inactivitySeconds)
+            return limits[0] == limits[1] ? .nothing : .sessions
+        }
         let aboutAccounts = policies.map { policy in
             // Only decisions about requests read these.
             var policy = policy
@@ -116,6 +124,8 @@ package struct PolicyState: Sendable {
             case accounts
             /// Recorded requests only.
             case requests
+            /// The number of sessions that end at once.
+            case sessions
             case nothing
         }
 

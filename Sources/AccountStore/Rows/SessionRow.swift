@@ -209,6 +209,29 @@ struct SessionRow: RowDecodable {
         """
     }
 
+    /// The number of sessions that were last used at `end` or earlier, and after `start`, and of their accounts.
+    ///
+    /// - `start`: `nil` for all that were last used at `end` or earlier.
+    /// - `beginning`: leaves out those whose lifetime began then or earlier; `nil` for none.
+    /// - `tenant`: one tenant; `nil` for all.
+    static func countUnused(
+        since end: Timestamp,
+        usedAfter start: Timestamp?,
+        begunAfter beginning: Timestamp?,
+        tenant: String?
+    ) -> Query<UnusedSessions> {
+        """
+        SELECT coalesce(sum(sessions), 0)::bigint, count(*) FROM (
+            SELECT count(*) AS sessions FROM \(table: "sessions")
+            WHERE (used_day <= \(end.dayNumber) OR used_day IS NULL) AND \(lastUse) <= \(end)
+                AND (\(lastUse) > \(start)) IS NOT FALSE
+                AND (coalesce(lifetime_start, started_at, auth_time) > \(beginning)) IS NOT FALSE
+                AND (\(tenant == nil) OR tenant_id = \(tenant ?? ""))
+            GROUP BY tenant_id, user_id
+        ) AS accounts
+        """
+    }
+
     private static let key: SQL = "tenant_id, user_id, session_id"
 
     private static func isDue(by cutoff: Timestamp, rowsMax: Int64) -> SQL {

@@ -30,7 +30,8 @@ extension PolicyCommand {
             discussion: """
                 Writes nothing to the database. Judges every account under the policy in force and under the proposed \
                 one, while servers run, as of one instant except on Citus. Also repeats the decisions since --since \
-                under the proposed policy. Addresses are masked unless --show-identifiers is given.
+                under the proposed policy, and counts the sessions that a shorter limit on inactivity would end. \
+                Addresses are masked unless --show-identifiers is given.
 
                 Exits with 1 if an account meets an effect that --fail-on names; with 64 if the tenant does not exist. \
                 A run that was interrupted or that lost the database prints how to continue.
@@ -128,7 +129,7 @@ extension PolicyCommand {
                 file: file,
                 version: present.project.version,
                 changes: present.changes(to: next),
-                simulated: [.accounts, .requests],
+                simulated: [.accounts, .requests, .sessions],
                 since: SnapshotOptions.instant(since, before: now) ?? now,
                 now: now
             )
@@ -145,7 +146,7 @@ extension PolicyCommand {
             )
             let reached = Mutex(PolicySimulation.Progress())
             try output.begin()
-            func simulated() async throws -> (PolicySimulation.Progress, PolicySimulation.History) {
+            func simulated() async throws -> (PolicySimulation.Progress, SimulationOutput.Afterwards) {
                 let result = try await simulation.run(
                     snapshots,
                     tenant: reading.tenantID,
@@ -165,13 +166,21 @@ extension PolicyCommand {
                     tenant: reading.tenantID,
                     report: { _ in try walk.report(result.accounts, at: nil) }
                 )
-                return (result, history)
+                let sessions = try await UnusedSessions.ended(
+                    by: next.sessionLifetimes,
+                    butNotBy: present.sessionLifetimes,
+                    at: now,
+                    tenant: reading.tenantID,
+                    postgres,
+                    applicationName: name
+                )
+                return (result, SimulationOutput.Afterwards(sessions: sessions, history: history))
             }
-            let (result, history) = try await walk.run(
+            let (result, afterwards) = try await walk.run(
                 simulated,
                 orElse: { try output.end(reached.withLock { $0 }, nil) }
             )
-            try output.end(result, history)
+            try output.end(result, afterwards)
             let isFound = try failing().contains { result.effects[$0, default: 0] > 0 }
             guard !isFound else { throw ExitCode.answerIsNo }
         }
@@ -183,11 +192,11 @@ extension PolicyCommand {
             abstract: "Show what a policy would change, ask, and apply the whole file or nothing.",
             discussion: """
                 Prints each field before and after, judges every account as concord policy simulate does, and counts \
-                the accounts that meet each effect. Fields that the file does not name stay as they are. If nothing \
-                would change, no new version is made. If the policy changes between the question and the answer, \
-                nothing is changed. Running servers follow within \(ProjectCache.stalenessSeconds) seconds, and log \
-                the version with its author and reason. To be able to go back, run concord policy show > file first, \
-                and apply that file later.
+                the accounts that meet each effect, and the sessions that would end. Fields that the file does not \
+                name stay as they are. If nothing would change, no new version is made. If the policy changes between \
+                the question and the answer, nothing is changed. Running servers follow within \
+                \(ProjectCache.stalenessSeconds) seconds, and log the version with its author and reason. To be able \
+                to go back, run concord policy show > file first, and apply that file later.
 
                 Exits with 1 if nothing was changed although the file differs from the policy; with --dry-run, if more \
                 users would be locked out than --max-locked-out allows; with 75 on Ctrl-C.
@@ -290,7 +299,7 @@ extension PolicyCommand {
                 file: file,
                 version: present.project.version,
                 changes: changes,
-                simulated: [.accounts],
+                simulated: [.accounts, .sessions],
                 since: now,
                 now: now
             )
@@ -306,6 +315,18 @@ extension PolicyCommand {
                 complain(
                     "some changes affect requests only; to repeat recorded requests: concord policy simulate \(file)"
                 )
+            }
+            if changes.contains(where: { $0.judges == .sessions }) {
+                let sessions = try await UnusedSessions.ended(
+                    by: next.sessionLifetimes,
+                    butNotBy: present.sessionLifetimes,
+                    at: now,
+                    tenant: nil,
+                    configuration.database.postgres,
+                    applicationName: "concord policy"
+                )
+                try output.report(sessions)
+                try flushOutput()
             }
             guard changes.contains(where: { $0.judges == .accounts }) else { return }
             let snapshots = AccountSnapshots(

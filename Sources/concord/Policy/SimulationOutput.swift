@@ -1,5 +1,6 @@
 import AccountLinking
 import AccountOperations
+import AccountStore
 import ArgumentParser
 import FoundationEssentials
 import JSON
@@ -27,6 +28,13 @@ final class SimulationOutput: Sendable {
         var simulated: Set<PolicyState.Change.Effect>
         var since: Timestamp
         var now: Timestamp
+    }
+
+    /// The parts of the simulation that follow the accounts.
+    struct Afterwards: Sendable {
+        /// The sessions that would end at once.
+        var sessions: UnusedSessions
+        var history: PolicySimulation.History
     }
 
     private static let examplesMax = 10
@@ -84,22 +92,29 @@ final class SimulationOutput: Sendable {
 
     /// Prints the text after the last account.
     ///
-    /// `history`: `nil` if the run was stopped.
-    func end(_ result: PolicySimulation.Progress, _ history: PolicySimulation.History?) throws {
+    /// `afterwards`: `nil` if the run was stopped.
+    func end(_ result: PolicySimulation.Progress, _ afterwards: Afterwards?) throws {
         switch format {
         case .text:
-            try say("\n" + accounts(result, isComplete: history != nil))
-            if let history { try say("\n" + text(history)) }
+            try say("\n" + accounts(result, isComplete: afterwards != nil))
+            guard let afterwards else { break }
+            if judgesSessions { try report(afterwards.sessions) }
+            try say("\n" + text(afterwards.history))
         case .ndjson:
-            if let history {
-                for (change, count) in Self.ordered(history) {
+            if let afterwards {
+                for (change, count) in Self.ordered(afterwards.history) {
                     try say(JSONWriter.text { write(change, count, to: &$0) })
                 }
-                try say(JSONWriter.text { write(result, history, to: &$0) })
+                try say(JSONWriter.text { write(result, afterwards, to: &$0) })
             }
         case .csv: break
         }
         try flushOutput()
+    }
+
+    /// Prints the number of sessions that would end at once, for people.
+    func report(_ sessions: UnusedSessions) throws {
+        try say("\n" + Self.ending(sessions))
     }
 
     /// Prints the number of simulated accounts and of accounts with each effect, for people.
@@ -108,7 +123,15 @@ final class SimulationOutput: Sendable {
         try flushOutput()
     }
 
+    private var judgesSessions: Bool { subject.changes.contains { $0.judges == .sessions } }
+
     // MARK: For people
+
+    private static func ending(_ ended: UnusedSessions) -> String {
+        guard ended.sessions > 0 else { return "no session would end" }
+        let accounts = count(ended.accounts, "account")
+        return "\(count(ended.sessions, "session")) of \(accounts) would end at once: unused for the proposed limit"
+    }
 
     private static func found(_ result: PolicySimulation.Progress) -> [(effect: SimulatedEffect, count: Int64)] {
         SimulatedEffect.allCases.compactMap { effect in result.effects[effect].map { (effect: effect, count: $0) } }
@@ -235,9 +258,10 @@ final class SimulationOutput: Sendable {
 
     private func write(
         _ result: PolicySimulation.Progress,
-        _ history: PolicySimulation.History,
+        _ afterwards: Afterwards,
         to writer: inout JSONWriter
     ) {
+        let (sessions, history) = (afterwards.sessions, afterwards.history)
         writer.field("type", "summary")
         writer.field("at", RFC3339.text(subject.now))
         writer.field("version", subject.version)
@@ -247,6 +271,10 @@ final class SimulationOutput: Sendable {
             for effect in SimulatedEffect.allCases {
                 writer.field(effect.rawValue, result.effects[effect, default: 0])
             }
+        }
+        writer.field("sessionsEnded") { writer in
+            writer.field("sessions", sessions.sessions)
+            writer.field("accounts", sessions.accounts)
         }
         writer.field("history") { writer in
             writer.field("since", RFC3339.text(subject.since))
