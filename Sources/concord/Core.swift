@@ -431,7 +431,9 @@ struct Core: Service, CustomStringConvertible {
         await periodically(every: Self.replicaInterval) {
             await standby.replica.compare(with: primary)
             if let age = standby.replica.age { measurements.replica.isCurrent(until: effects.now(), minus: age) }
-            switch standby.replica.problem {
+            let problem = standby.replica.problem
+            measurements.replica.compared(isUsable: problem == nil)
+            switch problem {
             // The first comparisons do not say the age yet.
             case .tooOld(nil) where start.duration(to: .now) < standby.ageMax: break
             case let problem?: outage.failed(problem)

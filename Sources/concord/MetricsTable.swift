@@ -193,6 +193,12 @@ enum MetricsTable {
                 "Time up to which the replica has every change, in seconds since 1970"
             ),
             MetricFamily(
+                ReplicaMetrics.usable,
+                .gauge,
+                shown: .atFirstUse,
+                "1 while the replica answers lists, 0 while it is away, promoted or older than `database.replica_staleness_max`"
+            ),
+            MetricFamily(
                 ClockMetrics.reachable,
                 .gauge,
                 "1 if the database answered the last check, else 0; checked every 15 seconds"

@@ -31,9 +31,11 @@ extension DatabaseConfiguration.Replica {
 struct ReplicaMetrics: Sendable {
     static let reads = "concord_replica_reads_total"
     static let currentUntil = "concord_replica_time_seconds"
+    static let usable = "concord_replica_usable"
 
     private let counters: [Replica.Server: Counter]
     private let time: Meter
+    private let usability: Meter
 
     init(_ factory: any MetricsFactory) {
         counters = Dictionary(
@@ -42,6 +44,7 @@ struct ReplicaMetrics: Sendable {
             }
         )
         time = Meter(label: Self.currentUntil, factory: factory)
+        usability = Meter(label: Self.usable, factory: factory)
     }
 
     func answered(_ server: Replica.Server) {
@@ -51,5 +54,10 @@ struct ReplicaMetrics: Sendable {
     /// Records that the replica has everything that the primary had at `now` minus `age`.
     func isCurrent(until now: Timestamp, minus age: Duration) {
         time.set(now.secondsSinceEpoch - age.components.seconds)
+    }
+
+    /// Records the last comparison with the primary.
+    func compared(isUsable: Bool) {
+        usability.set(isUsable ? 1 : 0)
     }
 }

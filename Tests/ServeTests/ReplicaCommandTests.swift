@@ -24,6 +24,11 @@ struct ReplicaCommandTests {
         )
     }
 
+    /// The value of `concord_replica_usable` at `operators`.
+    private static func usable(_ operators: ServeProcess) async throws -> Double? {
+        try Exposition(try await operators.send(.GET, "/metrics", key: nil).text).value("concord_replica_usable")
+    }
+
     private static let export = ["account", "export", "--format", "ndjson", "--quiet"]
 
     @Test func `commands read the standby once it has caught up, and say if they read the primary`() async throws {
@@ -59,6 +64,25 @@ struct ReplicaCommandTests {
         }
     }
 
+    @Test func `a simulation counts the sessions that end on the standby`() async throws {
+        try await Self.with { standby, settings in
+            try await Self.insertAccount("first", standby)
+            try await standby.primary.execute(
+                """
+                INSERT INTO sessions (user_id, session_id, secret_hash, session_epoch, auth_time, sign_in_provider)
+                VALUES ('first', decode(repeat('01', 16), 'hex'), decode(repeat('00', 32), 'hex'), 7,
+                    now() - interval '1 day', 'anonymous')
+                """
+            )
+            let path = FileManager.default.temporaryDirectory.appending(path: "policy-\(UUID().uuidString).yaml").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try Data("concord.sessions.inactivitySeconds: 7200".utf8).write(to: URL(fileURLWithPath: path))
+            let simulated = try await ConcordCommand.run(["policy", "simulate", path], standby.primary, settings)
+            #expect(simulated.status == .exited(0) && simulated.error == "", "\(simulated.error)")
+            #expect(simulated.output.contains("1 session of 1 account would end at once"), "\(simulated.output)")
+        }
+    }
+
     @Test func `concord doctor checks the standby`() async throws {
         try await Self.with { standby, settings in
             func status(_ settings: [Environment.Key: String]) async throws -> String? {
@@ -82,14 +106,20 @@ struct ReplicaCommandTests {
         }
     }
 
-    @Test func `a server serves while its standby is away, and logs it once`() async throws {
+    @Test func `a server serves while its standby is away, logs it once, and shows it in a metric`() async throws {
         try await Self.with { standby, _ in
             try await standby.stop()
-            let settings = ["CONCORD_DATABASE_REPLICA_URL": standby.url]
+            let port = try freePort()
+            let settings = [
+                "CONCORD_DATABASE_REPLICA_URL": standby.url, "CONCORD_LISTEN_ADMIN_ADDRESS": "127.0.0.1:\(port)",
+            ]
             try await ServeProcess.run(database: standby.primary.url, settings) { server in
                 _ = try await server.signUp("ada@example.com", password: TwoServers.password).success()
                 let line = await server.log.line(saying: "the primary answers lists: the replica cannot be used")
                 #expect(line != nil)
+                let operators = server.at("http://127.0.0.1:\(port)")
+                #expect(try await Self.usable(operators) == 0)
+                #expect(try await server.send(.GET, "/readyz", key: nil).status == 200)
             }
         }
     }
@@ -120,6 +150,7 @@ struct ReplicaCommandTests {
                     if count == 1, try await readsFromReplica() > 0 { break }
                     try await Task.sleep(for: .milliseconds(100))
                 }
+                #expect(try await Self.usable(operators) == 1)
                 try await standby.pause()
                 let grace = try await server.signUp("grace@example.com", password: TwoServers.password).success()
                 #expect(try await list() == 1, "the standby does not have the second account yet")

@@ -52,6 +52,18 @@ struct MetricsTests {
         #expect(namesEmulator(DevelopmentRoutes()))
     }
 
+    @Test func `the state of a replica appears with its first comparison`() throws {
+        let measurements = Measurements(nil)
+        func shown() throws -> Double? {
+            try Exposition(measurements.registry.text()).value("concord_replica_usable")
+        }
+        #expect(try shown() == nil)
+        measurements.replica.compared(isUsable: true)
+        #expect(try shown() == 1)
+        measurements.replica.compared(isUsable: false)
+        #expect(try shown() == 0)
+    }
+
     @Test func `times of keys, purges and certificates appear once they are known`() throws {
         let measurements = Measurements(nil)
         measurements.upkeep.purged(at: Timestamp(secondsSinceEpoch: 1_800_000_000))
