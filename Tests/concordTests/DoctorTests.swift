@@ -120,6 +120,45 @@ struct DoctorTests {
         #expect(finding(position(100, cluster: 2))?.finding == "\(ReplicaProblem.otherCluster)")
     }
 
+    @Test func `a replica over a network needs verified TLS`() throws {
+        func finding(_ url: String) throws -> Diagnosis? {
+            let postgres = try PostgresConfiguration(connectionString: url)
+            let replica = DatabaseConfiguration.Replica(postgres: postgres, ageMax: .seconds(10))
+            return DatabaseChecks.replicaTransport(replica, environment: [:])
+        }
+        let unverified = try #require(try finding("postgresql://db.example.com/concord"))
+        #expect(unverified.check == "replica-tls" && unverified.status == .warning)
+        #expect(unverified.finding.contains("database.replica_url"))
+        #expect(try finding("postgresql://db.example.com/concord?sslmode=verify-full") == nil)
+        #expect(try finding("postgresql://127.0.0.1/concord") == nil)
+    }
+
+    @Test func `a replica that does not answer is a failure that names it`() async throws {
+        try await TestDatabase.with { database in
+            // Holds up connections, because no one accepts them.
+            let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(silent) }
+            let port = try freePort()
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(port).bigEndian
+            address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+            let bound = withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(silent, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            #expect(bound == 0 && listen(silent, 8) == 0)
+            let postgres = try PostgresConfiguration(connectionString: "postgresql://127.0.0.1:\(port)/concord")
+            let replica = DatabaseConfiguration.Replica(postgres: postgres, ageMax: .seconds(10))
+            let findings = await DoctorCheck.run([
+                DoctorCheck("replica") { [try await DatabaseChecks.replica(replica, of: database.configuration)] }
+            ])
+            #expect(findings.map(\.status) == [.failure])
+            #expect(findings.first?.finding.contains("127.0.0.1:\(port)") == true, "\(findings)")
+        }
+    }
+
     @Test func `the position of a server that accepts the connection and does not answer is an error`() async throws {
         try await TestDatabase.with { database in
             let holder = try PostgresConnection(database.configuration)

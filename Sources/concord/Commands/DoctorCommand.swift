@@ -89,6 +89,8 @@ struct DoctorCommand: ReportingCommand {
             ]
         }
         if let database = configuration.database, let replica = database.replica {
+            let environment = ProcessInfo.processInfo.environment
+            findings += [DatabaseChecks.replicaTransport(replica, environment: environment)].compactMap(\.self)
             findings += await DoctorCheck.run([
                 DoctorCheck("replica") { [try await DatabaseChecks.replica(replica, of: database.postgres)] }
             ])

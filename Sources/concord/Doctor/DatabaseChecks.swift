@@ -145,18 +145,33 @@ struct DatabaseChecks: Sendable {
         )
     }
 
+    /// Time for an answer of the standby.
+    private static let silenceMax = Duration.seconds(2)
+
+    /// The finding about the network to the standby; `nil` if the connection is verified.
+    static func replicaTransport(
+        _ replica: DatabaseConfiguration.Replica,
+        environment: [String: String]
+    ) -> Diagnosis? {
+        DatabaseTransport(replica.postgres, environment: environment).warning(of: "database.replica_url")
+            .map { .warning("replica-tls", $0) }
+    }
+
     /// Compares the standby with the primary, until it has caught up or half of the time for a check is over.
     static func replica(
         _ replica: DatabaseConfiguration.Replica,
         of primary: PostgresConfiguration
     ) async throws -> Diagnosis {
         let place = replica.postgres.place ?? "the replica"
+        var standby = replica.postgres
+        // The failure of a silent standby names it before the check ends.
+        standby.connectTimeout = min(standby.connectTimeout, silenceMax)
         let target = try await ServerPosition.read(primary)
         let deadline = ContinuousClock.now + DoctorCheck.timeout / 2
         while true {
             let own: ServerPosition
             do {
-                own = try await ServerPosition.read(replica.postgres)
+                own = try await ServerPosition.read(standby)
             } catch let error as PostgresError {
                 return .failure("replica", "\(DatabaseFailure(error, at: place))")
             }
@@ -165,7 +180,10 @@ struct DatabaseChecks: Sendable {
             guard ContinuousClock.now < deadline else {
                 return .warning(
                     "replica",
-                    "\(place) is \(grouped(target.position - own.position)) bytes behind",
+                    """
+                    \(place) is \(grouped(target.position - own.position)) bytes behind; above \
+                    database.replica_staleness_max the primary answers
+                    """,
                     "Check its replication: pg_stat_replication on the primary, pg_stat_wal_receiver on the standby"
                 )
             }
