@@ -384,6 +384,22 @@ CREATE TABLE public.password_credentials (
     updated_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.password_sources (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    address_digest bytea NOT NULL,
+    source_digest bytea NOT NULL,
+    failures integer NOT NULL,
+    locked_until timestamp with time zone NOT NULL,
+    forgotten_at timestamp with time zone NOT NULL,
+    known_epoch bigint,
+    known_until timestamp with time zone,
+    CONSTRAINT password_sources_address_digest_check CHECK ((length(address_digest) = 32)),
+    CONSTRAINT password_sources_failures_check CHECK ((((failures >= 0) AND (failures <= 100)) AND ((failures > 0) OR (known_until IS NOT NULL)))),
+    CONSTRAINT password_sources_known_check CHECK (((known_epoch IS NULL) = (known_until IS NULL))),
+    CONSTRAINT password_sources_source_digest_check CHECK ((length(source_digest) = 32)),
+    CONSTRAINT password_sources_times_check CHECK ((locked_until <= forgotten_at))
+);
+
 CREATE TABLE public.phone_verifications (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     verification_id bytea NOT NULL,
@@ -813,6 +829,9 @@ ALTER TABLE ONLY public.password_attempts
 ALTER TABLE ONLY public.password_credentials
     ADD CONSTRAINT password_credentials_pkey PRIMARY KEY (tenant_id, user_id);
 
+ALTER TABLE ONLY public.password_sources
+    ADD CONSTRAINT password_sources_pkey PRIMARY KEY (tenant_id, address_digest, source_digest);
+
 ALTER TABLE ONLY public.phone_verifications
     ADD CONSTRAINT phone_verifications_pkey PRIMARY KEY (tenant_id, verification_id);
 
@@ -960,6 +979,8 @@ CREATE INDEX outbox_waiting ON public.outbox USING btree (kind, created_at) WHER
 CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (GREATEST(forgotten_at, known_until));
 
 CREATE INDEX password_attempts_of_address ON public.password_attempts USING btree (tenant_id, of_address) WHERE (of_address IS NOT NULL);
+
+CREATE INDEX password_sources_by_end ON public.password_sources USING btree (GREATEST(forgotten_at, known_until));
 
 CREATE INDEX phone_verifications_by_expiry ON public.phone_verifications USING btree (expires_at);
 

@@ -20,8 +20,8 @@ INSERT INTO sessions (tenant_id, user_id, session_id, secret_hash, session_epoch
     second_factor, second_factor_id, session_claims, sign_in_attributes)
 VALUES ('', 'baseline-' || :n, decode(lpad(to_hex(:n::bigint), 32, '0'), 'hex'),
     decode(lpad(to_hex(:n::bigint), 64, '0'), 'hex'), :n, now(), 'password', NULL, NULL, NULL, NULL);
-DELETE FROM password_attempts
-WHERE tenant_id = '' AND of_address = sha256(convert_to('b-' || :n || '@example.com', 'UTF8'));
+DELETE FROM password_sources
+WHERE tenant_id = '' AND address_digest = sha256(convert_to('b-' || :n || '@example.com', 'UTF8'));
 DELETE FROM password_attempts
 WHERE tenant_id = '' AND address_digest = sha256(convert_to('b-' || :n || '@example.com', 'UTF8'));
 INSERT INTO account_events (tenant_id, user_id, event_id, occurred_at, kind, rule, details)

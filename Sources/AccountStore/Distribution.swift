@@ -52,6 +52,8 @@ package enum Distribution {
         .byKey("code_methods", "code_hash", with: "one_time_codes"),
         .byKey("message_counts", "count_digest", with: "one_time_codes"),
         .byKey("password_attempts", "address_digest", with: "one_time_codes"),
+        // Read with the address's own row.
+        .byKey("password_sources", "address_digest", with: "one_time_codes"),
         .byKey("provider_flows", "state_digest", with: "one_time_codes"),
         .byKey("short_codes", "email_key"),
 

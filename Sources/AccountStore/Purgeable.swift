@@ -25,6 +25,8 @@ extension AccountStore {
         case webhookMessages = "webhook_messages"
         /// Expired counts of wrong passwords.
         case passwordAttempts = "password_attempts"
+        /// Expired counts of one network or device, and networks that are no longer known.
+        case passwordSources = "password_sources"
         /// Old counts of refused sign-ins.
         case signInRefusals = "sign_in_refusals"
         /// Keys that are no longer published.
@@ -115,6 +117,12 @@ extension AccountStore {
                 .ending(
                     "password_attempts",
                     key: "tenant_id, address_digest",
+                    by: "greatest(forgotten_at, known_until)"
+                )
+            case .passwordSources:
+                .ending(
+                    "password_sources",
+                    key: "tenant_id, address_digest, source_digest",
                     by: "greatest(forgotten_at, known_until)"
                 )
             case .signingKeys: .ending("signing_keys", key: "key_id", by: "published_until")

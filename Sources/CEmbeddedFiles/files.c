@@ -625,6 +625,12 @@ static const unsigned char file206[] = {
 static const unsigned char file207[] = {
 #embed "../../migrations/0053_conflict_returns_without_unique_code.up.sql"
 };
+static const unsigned char file208[] = {
+#embed "../../migrations/0054_password_sources_by_address.down.sql"
+};
+static const unsigned char file209[] = {
+#embed "../../migrations/0054_password_sources_by_address.up.sql"
+};
 
 static const CEmbeddedFile files[] = {
     {"Sources/AccountAPI/OpenAPI/openapi.json", file0, sizeof file0},
@@ -835,6 +841,8 @@ static const CEmbeddedFile files[] = {
     {"migrations/0052_issuers_in_use.up.sql", file205, sizeof file205},
     {"migrations/0053_conflict_returns_without_unique_code.down.sql", file206, sizeof file206},
     {"migrations/0053_conflict_returns_without_unique_code.up.sql", file207, sizeof file207},
+    {"migrations/0054_password_sources_by_address.down.sql", file208, sizeof file208},
+    {"migrations/0054_password_sources_by_address.up.sql", file209, sizeof file209},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }

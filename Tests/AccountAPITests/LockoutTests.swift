@@ -206,7 +206,7 @@ struct LockoutTests {
             #expect(answered == 100)
             api.service.clock.advance(seconds: 20 * 86_400)
             #expect(try await signIn(api, from: network(200)) == Self.locked, "closed to strangers")
-            let total: Query<Int64> = "SELECT failures::bigint FROM password_attempts WHERE of_address IS NULL"
+            let total: Query<Int64> = "SELECT failures::bigint FROM password_attempts"
             #expect(try await api.service.database.rows(total) == [100])
             #expect(try await signIn(api, from: Self.home) == nil)
             #expect(try await signIn(api, from: network(200)) == nil, "in a row no more")
@@ -222,8 +222,10 @@ struct LockoutTests {
             let device = try #require(try await enter(api, from: thief).json["deviceSecret"]?.string)
             let code = try await api.code("PASSWORD_RESET", for: "ada@example.com")
             #expect(try await api.reset(code, to: "another horse").status == 200)
-            let rows: Query<Int64> = "SELECT count(*) FROM password_attempts"
-            #expect(try await api.service.database.rows(rows) == [0])
+            let ofAddresses: Query<Int64> = "SELECT count(*) FROM password_attempts"
+            let ofSources: Query<Int64> = "SELECT count(*) FROM password_sources"
+            #expect(try await api.service.database.rows(ofAddresses) == [0])
+            #expect(try await api.service.database.rows(ofSources) == [0])
             try await closeToStrangers(api)
             #expect(try await signIn(api, "guess", from: thief, device: device) == Self.locked)
             #expect(try await signIn(api, "another horse", from: Self.home) == Self.locked)

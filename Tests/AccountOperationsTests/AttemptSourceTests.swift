@@ -13,19 +13,22 @@ struct AttemptSourceTests {
 
     private func network(_ number: Int) -> PasswordClient { PasswordClient(network: "198.51.100.\(number)") }
 
-    private static let all: Query<Int64?> = "SELECT count(*) FROM password_attempts"
-    private static let known: Query<Int64?> = "SELECT count(*) FROM password_attempts WHERE known_until IS NOT NULL"
-    private static let ofSources: Query<Int64?> = "SELECT count(*) FROM password_attempts WHERE of_address IS NOT NULL"
+    private static let ofAddresses: Query<Int64?> = "SELECT count(*) FROM password_attempts"
+    private static let ofSources: Query<Int64?> = "SELECT count(*) FROM password_sources"
+    private static let known: Query<Int64?> = "SELECT count(*) FROM password_sources WHERE known_until IS NOT NULL"
 
     private func count(_ query: Query<Int64?>, _ service: TestService) async throws -> Int64 {
         try await service.database.count(query)
     }
 
+    /// Rows of addresses, networks and devices.
+    private func countAll(_ service: TestService) async throws -> Int64 {
+        try await count(Self.ofAddresses, service) + count(Self.ofSources, service)
+    }
+
     private func failures(_ service: TestService) async throws -> (networks: [Int64], strangers: [Int64]) {
-        let networks: Query<Int64> = """
-            SELECT failures::bigint FROM password_attempts WHERE of_address IS NOT NULL AND failures > 0 ORDER BY 1
-            """
-        let strangers: Query<Int64> = "SELECT failures::bigint FROM password_attempts WHERE of_address IS NULL"
+        let networks: Query<Int64> = "SELECT failures::bigint FROM password_sources WHERE failures > 0 ORDER BY 1"
+        let strangers: Query<Int64> = "SELECT failures::bigint FROM password_attempts"
         return (try await service.database.rows(networks), try await service.database.rows(strangers))
     }
 
@@ -87,7 +90,7 @@ struct AttemptSourceTests {
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             func rows() async throws -> [String] {
-                let query: Query<String> = "SELECT xmin::text || known_until::text FROM password_attempts"
+                let query: Query<String> = "SELECT xmin::text || known_until::text FROM password_sources"
                 return try await service.database.rows(query)
             }
             _ = try await service.signIn(email, from: network(1)).value
@@ -169,16 +172,16 @@ struct AttemptSourceTests {
             #expect(try await count(Self.known, service) == 1)
             service.clock.advance(seconds: 2)
             #expect(try await purge(service) == 1)
-            #expect(try await count(Self.all, service) == 0)
+            #expect(try await countAll(service) == 0)
         }
     }
 
     private func purge(_ service: TestService) async throws -> Int {
-        try await service.operations.store.purge(
-            .passwordAttempts,
-            endedBefore: service.clock.now,
-            rowsMax: 1000
-        )
+        var deleted = 0
+        for kind in [AccountStore.Purgeable.passwordAttempts, .passwordSources] {
+            deleted += try await service.operations.store.purge(kind, endedBefore: service.clock.now, rowsMax: 1000)
+        }
+        return deleted
     }
 
     @Test func `a takeover, a new password and a deletion forget the account's networks`() async throws {
@@ -194,20 +197,120 @@ struct AttemptSourceTests {
 
             service.clock.advance(seconds: 61)
             _ = try await service.signIn(email, from: network(1)).value
-            _ = try await service.operations
-                .replacePassword(
-                    of: email,
-                    oldPassword: TestService.password,
-                    newPassword: "another horse",
-                    from: network(1),
-                    tenant: .project
-                )
-            #expect(try await count(Self.all, service) == 0)
+            try await replacePassword(of: email, from: network(1), service)
+            #expect(try await countAll(service) == 0)
 
             let entered = try await service.signIn(email, password: "another horse", from: network(2)).value
             #expect(try await count(Self.known, service) == 1)
             _ = try await service.delete(entered.tokens.idToken).value
             #expect(try await count(Self.ofSources, service) == 0)
+        }
+    }
+
+    @Test func `a new password forgets the networks of its address alone`() async throws {
+        try await TestService.with { service in
+            let (changed, other) = (service.newAddress(), service.newAddress())
+            for email in [changed, other] {
+                _ = try await service.signUp(email).value
+                for number in 1...3 { _ = try await service.signIn(email, from: network(number)).value }
+                #expect(try await service.signIn(email, password: "guess", from: network(9)).denial == Self.wrong)
+            }
+            #expect(try await count(Self.ofSources, service) == 8)
+            #expect(try await count(Self.ofAddresses, service) == 2)
+            try await replacePassword(of: changed, from: network(1), service)
+            #expect(try await count(Self.ofSources, service) == 4)
+            #expect(try await count(Self.ofAddresses, service) == 1)
+            #expect(try await count(Self.known, service) == 3)
+        }
+    }
+
+    private func replacePassword(
+        of email: EmailAddress,
+        from client: PasswordClient,
+        _ service: TestService
+    ) async throws {
+        _ = try await service.operations
+            .replacePassword(
+                of: email,
+                oldPassword: TestService.password,
+                newPassword: "another horse",
+                from: client,
+                tenant: .project
+            )
+    }
+
+    @Test func `a new password that races with sign-ins and guesses leaves no earlier count, and does not deadlock`()
+        async throws
+    {
+        try await TestService.withTwo { first, second in
+            let email = first.newAddress()
+            _ = try await first.signUp(email).value
+            for number in 0..<8 { _ = try await first.signIn(email, from: network(number)).value }
+            for number in 0..<12 {
+                #expect(
+                    try await first.signIn(email, password: "guess", from: network(20 + number)).denial == Self.wrong
+                )
+            }
+            let before = try await first.database.rows(Self.sources)
+            #expect(before.count == 20)
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await replacePassword(of: email, from: network(0), second) }
+                for number in 0..<32 {
+                    let service = number.isMultiple(of: 2) ? first : second
+                    let password = number.isMultiple(of: 4) ? TestService.password : "guess \(number)"
+                    group.addTask {
+                        let denial = try await service.signIn(email, password: password, from: network(40 + number))
+                            .denial
+                        #expect(denial == nil || denial == Self.wrong || denial == Self.locked)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let after = try await first.database.rows(Self.sources)
+            #expect(Set(before).isDisjoint(with: after), "the new password deletes every row that was there")
+            #expect(try await first.signIn(email, password: "another horse", from: network(99)).denial == nil)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    private static let sources: Query<String> = "SELECT encode(source_digest, 'hex') FROM password_sources"
+
+    @Test func `the rows of an address have its digest, so that one shard has them`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            let secret = try service.operations.newDeviceSecret(of: account)
+            for client in [network(1), network(2), PasswordClient(network: "203.0.113.1", deviceSecret: secret)] {
+                #expect(try await service.signIn(email, password: "guess", from: client).denial == Self.wrong)
+            }
+            let ofSources: Query<String> = "SELECT encode(address_digest, 'hex') FROM password_sources"
+            let ofAddress: Query<String> = "SELECT encode(address_digest, 'hex') FROM password_attempts"
+            let own = try await service.database.rows(ofAddress)
+            #expect(own.count == 1)
+            #expect(try await service.database.rows(ofSources) == [own[0], own[0], own[0]])
+        }
+    }
+
+    @Test func `rows of networks from before password_sources are not read, and the purge deletes them`() async throws {
+        try await TestService.with { service in
+            let email = service.newAddress()
+            _ = try await service.signUp(email).value
+            #expect(try await service.signIn(email, password: "guess", from: network(1)).denial == Self.wrong)
+            let end = service.clock.now.secondsSinceEpoch + 86_400
+            // The row as an earlier version wrote it, locked.
+            let digest = try await service.database.rows(Self.sources)[0]
+            try await service.database.execute(
+                """
+                INSERT INTO password_attempts (address_digest, of_address, failures, locked_until, forgotten_at)
+                VALUES (decode('\(digest)', 'hex'), sha256(convert_to('\(email.canonical)', 'UTF8')), 100,
+                    to_timestamp(\(end)), to_timestamp(\(end)))
+                """
+            )
+            _ = try await service.signIn(email, from: network(1)).value
+            #expect(try await count(Self.ofAddresses, service) == 1)
+            service.clock.advance(seconds: 86_401)
+            #expect(try await purge(service) == 1)
+            #expect(try await count(Self.ofAddresses, service) == 0)
         }
     }
 
@@ -253,17 +356,17 @@ struct AttemptSourceTests {
         }
     }
 
-    @Test func `the table contains no network, and no digest that can be guessed without the key`() async throws {
+    @Test func `the tables contain no network, and no digest that can be guessed without the key`() async throws {
         try await TestService.with { service in
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             _ = try await service.signIn(email, password: "x", from: network(1)).denial
             let guessable: Query<Int64?> = """
-                SELECT count(*) FROM password_attempts WHERE address_digest = sha256(
+                SELECT count(*) FROM password_sources WHERE source_digest = sha256(
                     convert_to('network' || chr(31) || '198.51.100.1' || chr(31) || \(email.canonical), 'UTF8'))
                 """
             #expect(try await service.database.count(guessable) == 0)
-            #expect(try await count(Self.all, service) == 2)
+            #expect(try await countAll(service) == 2)
         }
     }
 

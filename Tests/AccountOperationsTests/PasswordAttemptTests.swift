@@ -14,9 +14,7 @@ struct PasswordAttemptTests {
 
     /// The counts of networks.
     private func failures(_ service: TestService) async throws -> [Int64] {
-        let query: Query<Int64?> = """
-            SELECT failures::bigint FROM password_attempts WHERE of_address IS NOT NULL AND failures > 0 ORDER BY 1
-            """
+        let query: Query<Int64?> = "SELECT failures::bigint FROM password_sources WHERE failures > 0 ORDER BY 1"
         return try await service.database.rows(query).compactMap { $0 }
     }
 
@@ -116,13 +114,15 @@ struct PasswordAttemptTests {
             let email = service.newAddress()
             _ = try await service.signUp(email).value
             _ = try await guess(service, email, times: 1)
-            try await service.database.execute(
-                """
-                UPDATE password_attempts SET failures = 100,
-                    locked_until = to_timestamp(\(service.clock.now.secondsSinceEpoch)) + interval '30 days',
-                    forgotten_at = to_timestamp(\(service.clock.now.secondsSinceEpoch)) + interval '30 days'
-                """
-            )
+            for table in ["password_attempts", "password_sources"] {
+                try await service.database.execute(
+                    """
+                    UPDATE \(table) SET failures = 100,
+                        locked_until = to_timestamp(\(service.clock.now.secondsSinceEpoch)) + interval '30 days',
+                        forgotten_at = to_timestamp(\(service.clock.now.secondsSinceEpoch)) + interval '30 days'
+                    """
+                )
+            }
             #expect(try await service.signIn(email).denial == Self.locked)
             service.clock.advance(seconds: 30 * 86_400 + 1)
             _ = try await service.signIn(email).value
@@ -235,13 +235,16 @@ struct PasswordAttemptTests {
         }
     }
 
-    @Test func `the table contains no address`() async throws {
+    @Test func `the tables contain no address`() async throws {
         try await TestService.with(settings: Self.protected) { service in
             let email = service.newAddress()
             _ = try await guess(service, email, times: 1)
-            let rows: Query<String?> = "SELECT to_jsonb(t)::text FROM password_attempts t"
-            let text = try await service.database.rows(rows).compactMap { $0 }.joined()
-            #expect(!text.isEmpty && !text.contains("example.com"))
+            let ofAddresses: Query<String?> = "SELECT to_jsonb(t)::text FROM password_attempts t"
+            let ofSources: Query<String?> = "SELECT to_jsonb(t)::text FROM password_sources t"
+            for rows in [ofAddresses, ofSources] {
+                let text = try await service.database.rows(rows).compactMap { $0 }.joined()
+                #expect(!text.isEmpty && !text.contains("example.com"))
+            }
         }
     }
 }

@@ -162,7 +162,9 @@ struct PurgeTests {
                 try await service.database.execute(
                     """
                     INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
-                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 1, \(end), \(end))
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), 1, \(end), \(end));
+                    INSERT INTO password_sources (address_digest, source_digest, failures, locked_until, forgotten_at)
+                    VALUES (decode(repeat('\(byte)', 32), 'hex'), decode(repeat('54', 32), 'hex'), 1, \(end), \(end));
                     """
                 )
             }
@@ -172,9 +174,11 @@ struct PurgeTests {
             var purge = purge(service)
             var report = try await purge.run()
             #expect(report.rows[.passwordAttempts] == 1 && report.rows[.signingKeys] == 0)
+            #expect(report.rows[.passwordSources] == 1)
             service.clock.advance(seconds: 30 * 86_400 + 2 * 3600)
             report = try await purge.run()
             #expect(report.rows[.passwordAttempts] == 1 && report.rows[.signingKeys] == 1)
+            #expect(report.rows[.passwordSources] == 1)
             #expect(try await service.database.count("SELECT max(generation) FROM signing_keys") == 2)
             _ = try await service.signingKeys.load(.idToken)
         }

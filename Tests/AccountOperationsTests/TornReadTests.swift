@@ -183,7 +183,8 @@ import Testing
             #expect(try await replace("wrong") != nil)
             // Other guesses locked the address after this one found it unlocked.
             let lock = """
-                UPDATE password_attempts SET failures = 10, locked_until = '9000-01-01', forgotten_at = '9000-01-02'
+                UPDATE password_attempts SET failures = 10, locked_until = '9000-01-01', forgotten_at = '9000-01-02';
+                UPDATE password_sources SET failures = 10, locked_until = '9000-01-01', forgotten_at = '9000-01-02'
                 """
             let denial = try await before(reading: "users", service, change: lock, afterSeconds: 0) {
                 try await replace(TestService.password)

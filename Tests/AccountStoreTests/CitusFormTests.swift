@@ -90,7 +90,8 @@ struct SplitStatementTests {
             let standing = PasswordThrottling.standing(afterFailures: failures, at: now, freeMax: freeMax)
             let stored = try await scene.database.count(
                 """
-                SELECT count(*) FROM password_attempts WHERE failures = \(Int64(failures))
+                SELECT count(*) FROM \(SQL(literal: isStranger ? "password_attempts" : "password_sources"))
+                WHERE failures = \(Int64(failures))
                     AND locked_until = \(standing.lockedUntil.stored) AND forgotten_at = \(standing.forgottenAt.stored)
                 """
             )

@@ -48,8 +48,6 @@ struct ShardScan {
             "RepairRow.deleteCodes": administrator, "RepairRow.deleteUnusedCodes": administrator,
             "ConflictReturnRow.withCode": "the app presents a code without its account, once for each conflict",
             "SecondFactorRow.isEnrolled": "a test number, when an administrator adds it to the settings",
-            "PasswordAttemptRow.clearSources": "the networks of an address, when its password changes",
-            "PasswordAttemptRow.forgetOldNetworks": "the networks of an address, when a new one signs in",
             "PasswordAttemptRow.deleteAllSources": development, "StoredResponseRow.deleteAll": development,
             "IdentifierRow.releaseOrphans": development, "UserRow.deleteAll": development,
             "WriteProbeRow.deleteNothing": "finds no row in any shard: Citus asks none",

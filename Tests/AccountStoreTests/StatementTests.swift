@@ -1568,8 +1568,8 @@ struct PlanTests {
         INSERT INTO password_attempts (address_digest, failures, locked_until, forgotten_at)
             SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1, now(), now() + interval '1 day'
             FROM generate_series(1, 1000) AS n;
-        INSERT INTO password_attempts (address_digest, of_address, failures, locked_until, forgotten_at)
-            SELECT sha256(convert_to('network' || n, 'UTF8')), sha256(convert_to('user' || n || '@example.com', 'UTF8')), 1,
+        INSERT INTO password_sources (address_digest, source_digest, failures, locked_until, forgotten_at)
+            SELECT sha256(convert_to('user' || n || '@example.com', 'UTF8')), sha256(convert_to('network' || n, 'UTF8')), 1,
                 now(), now() + interval '1 day' FROM generate_series(1, 1000) AS n;
         INSERT INTO kept_answers (user_id, key_digest, sealed_answer, expires_at)
             SELECT 'user-' || n, sha256(n::text::bytea), 'x', now() + interval '1 day'

@@ -40,8 +40,13 @@ extension AccountStore.Purgeable {
             ("webhooks", "`purge.keep` after they were delivered or failed, or after their endpoint was disabled")
         case .passwordAttempts:
             (
-                "counts of wrong passwords, and networks of successful sign-ins",
-                "a day after the last wrong password, or 30 days after it if sign-ins had to wait, and 30 days after a sign-in"
+                "counts of wrong passwords of an address, and of wrong codes of a second factor",
+                "a day after the last wrong one, or 30 days after it if sign-ins had to wait"
+            )
+        case .passwordSources:
+            (
+                "counts of wrong passwords by network and device, and networks of successful sign-ins",
+                "the same, and 30 days after a sign-in"
             )
         case .signInRefusals: ("counts of refused sign-ins", "90 days after the day that they count")
         case .signingKeys: ("signing keys", "once they are no longer published")

@@ -219,8 +219,9 @@ package struct Purge: Sendable {
             .webhookMessages, .merges:
             now.adding(seconds: -keepSeconds)
         // An expired row counts as absent. An unpublished signing key is only a risk.
-        case .passwordAttempts, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails, .providerFlows,
-            .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans, .usedIDTokens:
+        case .passwordAttempts, .passwordSources, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails,
+            .providerFlows, .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans,
+            .usedIDTokens:
             now
         case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)
         case .events, .eventsOutsideMonths: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }

@@ -83,7 +83,7 @@ package enum ThrottleKey: Sendable, Hashable {
         }
     }
 
-    /// The address whose network or device is counted.
+    /// The address whose network or device is counted, in a row of `password_sources`; `nil`: in `password_attempts`.
     private var address: EmailAddress? {
         switch self {
         case .passwordFrom(_, let address), .passwordOn(_, let address): address
@@ -101,9 +101,21 @@ package enum ThrottleKey: Sendable, Hashable {
     }
 
     fileprivate var digest: SQL { sha256(name) }
-    fileprivate var addressDigest: SQL {
-        guard let address else { return "NULL::bytea" }
-        return sha256(ThrottleKey.password(of: address).name)
+
+    fileprivate var table: StaticString { address == nil ? "password_attempts" : "password_sources" }
+
+    /// The columns of the key, after `tenant_id`.
+    fileprivate var columns: SQL { address == nil ? "address_digest" : "address_digest, source_digest" }
+
+    fileprivate var values: SQL {
+        guard let address else { return digest }
+        return "\(sha256(address.canonical)), \(digest)"
+    }
+
+    /// True for the row of the secret in its tenant.
+    fileprivate var condition: SQL {
+        guard let address else { return "address_digest = \(digest)" }
+        return "address_digest = \(sha256(address.canonical)) AND source_digest = \(digest)"
     }
 }
 
@@ -111,10 +123,10 @@ package enum ThrottleKey: Sendable, Hashable {
 private func sha256(_ text: String) -> SQL { "sha256(\(Array(text.utf8)))" }
 
 extension [SQL] {
-    fileprivate var list: SQL {
-        var list = first ?? ""
-        for item in dropFirst() { list.append(", \(item)") }
-        return list
+    fileprivate func joined(by separator: SQL) -> SQL {
+        var text = first ?? ""
+        for item in dropFirst() { text.append("\(separator)\(item)") }
+        return text
     }
 }
 
@@ -145,16 +157,22 @@ struct FailedAttemptsRow: RowDecodable {
         tenant: TenantID,
         at now: Timestamp
     ) -> Query<FailedAttemptsRow> {
-        let digests = counts.map { ThrottleKey($0, of: address, by: source)?.digest }
-        var place: SQL = "CASE address_digest"
-        for (number, digest) in digests.enumerated() {
-            if let digest { place.append(" WHEN \(digest) THEN \(Int64(number + 1))") }
+        let own = ThrottleKey.password(of: address).digest
+        var (place, sources): (SQL, [SQL]) = ("CASE source_digest", [])
+        for (number, count) in counts.enumerated() where count != .strangers {
+            guard let digest = ThrottleKey(count, of: address, by: source)?.digest else { continue }
+            place.append(" WHEN \(digest) THEN \(Int64(number + 1))")
+            sources.append(digest)
         }
         return Query(
             """
-            SELECT \(place) END, failures, locked_until > \(now), known_epoch, known_until
+            SELECT \(Int64(1)), failures, locked_until > \(now), NULL::bigint, NULL::timestamptz
             FROM \(table: "password_attempts")
-            WHERE tenant_id = \(tenant) AND address_digest IN (\(digests.compactMap(\.self).list))
+            WHERE tenant_id = \(tenant) AND address_digest = \(own)
+            UNION ALL
+            SELECT \(place) END, failures, locked_until > \(now), known_epoch, known_until
+            FROM password_sources
+            WHERE tenant_id = \(tenant) AND address_digest = \(own) AND source_digest IN (\(sources.joined(by: ", ")))
             """
         )
     }
@@ -169,8 +187,8 @@ struct PasswordAttemptRow: RowDecodable {
 
     static func of(_ key: ThrottleKey, tenant: TenantID, at now: Timestamp) -> Query<PasswordAttemptRow> {
         """
-        SELECT failures, locked_until > \(now) FROM \(table: "password_attempts")
-        WHERE tenant_id = \(tenant) AND address_digest = \(key.digest)
+        SELECT failures, locked_until > \(now) FROM \(table: key.table)
+        WHERE tenant_id = \(tenant) AND \(key.condition)
         """
     }
 
@@ -214,11 +232,11 @@ struct PasswordAttemptRow: RowDecodable {
             return time
         }
         return """
-            INSERT INTO password_attempts AS counted
-                (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at)
-            VALUES (\(tenant), \(key.digest), \(key.addressDigest), 1, \(standings[0].lockedUntil),
+            INSERT INTO \(SQL(literal: key.table)) AS counted
+                (tenant_id, \(key.columns), failures, locked_until, forgotten_at)
+            VALUES (\(tenant), \(key.values), 1, \(standings[0].lockedUntil),
                 \(standings[0].forgottenAt))
-            ON CONFLICT (tenant_id, address_digest) DO UPDATE SET
+            ON CONFLICT (tenant_id, \(key.columns)) DO UPDATE SET
                 locked_until = \(time(\.lockedUntil)),
                 forgotten_at = \(time(\.forgottenAt))
             """
@@ -226,31 +244,37 @@ struct PasswordAttemptRow: RowDecodable {
 
     /// Raises 22012 (division by zero) while one of them is locked.
     static func assertUnlocked(_ keys: [ThrottleKey], tenant: TenantID, at now: Timestamp) -> SQL {
-        """
-        SELECT \(SQL.assertNone) FROM password_attempts
-        WHERE tenant_id = \(tenant)
-            AND address_digest IN (\(keys.map(\.digest).list))
-            AND locked_until > \(now)
-        """
+        let locked: [SQL] = keys.map { key in
+            """
+            FROM \(SQL(literal: key.table))
+            WHERE tenant_id = \(tenant) AND \(key.condition) AND locked_until > \(now)
+            """
+        }
+        if locked.count == 1 { return "SELECT \(SQL.assertNone) \(locked[0])" }
+        return """
+            SELECT \(SQL.assertNone) FROM (
+            SELECT \(locked.joined(by: "\nUNION ALL\nSELECT "))
+            ) AS locked
+            """
     }
 
     static func clear(_ key: ThrottleKey, tenant: TenantID) -> SQL {
         """
-        DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant) AND address_digest = \(key.digest)
+        DELETE FROM \(SQL(literal: key.table))
+        WHERE tenant_id = \(tenant) AND \(key.condition)
         """
     }
 
     /// Deletes every known network and device of the address.
     static func clearSources(of address: EmailAddress, tenant: TenantID) -> SQL {
         """
-        DELETE FROM password_attempts
-        WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical))
+        DELETE FROM password_sources
+        WHERE tenant_id = \(tenant) AND address_digest = \(sha256(address.canonical))
         """
     }
 
     static func deleteAllSources(tenant: TenantID) -> SQL {
-        "DELETE FROM password_attempts WHERE tenant_id = \(tenant) AND of_address IS NOT NULL"
+        "DELETE FROM password_sources WHERE tenant_id = \(tenant)"
     }
 
     /// Records a sign-in from a network. The count of the network stays.
@@ -263,36 +287,28 @@ struct PasswordAttemptRow: RowDecodable {
     ) -> SQL {
         let key = ThrottleKey.passwordFrom(network: network, of: address)
         return """
-            INSERT INTO password_attempts
-                (tenant_id, address_digest, of_address, failures, locked_until, forgotten_at, known_epoch, known_until)
-            VALUES (\(tenant), \(key.digest), \(key.addressDigest), 0,
+            INSERT INTO password_sources
+                (tenant_id, \(key.columns), failures, locked_until, forgotten_at, known_epoch, known_until)
+            VALUES (\(tenant), \(key.values), 0,
                 \(PasswordThrottling.neverLocked), \(now), \(known.epoch), \(known.until))
-            ON CONFLICT (tenant_id, address_digest) DO UPDATE
+            ON CONFLICT (tenant_id, \(key.columns)) DO UPDATE
                 SET known_epoch = excluded.known_epoch, known_until = excluded.known_until
             """
     }
 
-    /// Deletes all networks of the address but the most recent ones. Skips rows that another writer holds.
+    /// Deletes all networks of the address but the most recent ones. Skips rows that another writer holds. `ARRAY` takes
+    /// them once: a join may repeat a subquery that locks.
     static func forgetOldNetworks(of address: EmailAddress, tenant: TenantID) -> SQL {
-        let old: SQL = """
-            SELECT tenant_id, address_digest FROM password_attempts
-            WHERE tenant_id = \(tenant) AND of_address = \(sha256(address.canonical)) AND known_until IS NOT NULL
-            ORDER BY known_until DESC, address_digest OFFSET \(Int64(PasswordThrottling.knownNetworksMax))
-            """
-        return SQL(
-            """
-            DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
-                \(old)
+        let digest = sha256(address.canonical)
+        return """
+            DELETE FROM password_sources
+            WHERE tenant_id = \(tenant) AND address_digest = \(digest) AND source_digest = ANY (ARRAY(
+                SELECT source_digest FROM password_sources
+                WHERE tenant_id = \(tenant) AND address_digest = \(digest) AND known_until IS NOT NULL
+                ORDER BY known_until DESC, source_digest OFFSET \(Int64(PasswordThrottling.knownNetworksMax))
                 FOR UPDATE SKIP LOCKED
-            )
-            """,
-            // Citus locks no rows of several shards.
-            onCitus: """
-                DELETE FROM password_attempts WHERE (tenant_id, address_digest) IN (
-                    \(old)
-                )
-                """
-        )
+            ))
+            """
     }
 }
 
