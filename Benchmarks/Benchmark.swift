@@ -21,9 +21,9 @@ struct Benchmark: Sendable {
 
     /// All benchmarks, in the order in which they run. The next one goes here.
     static let all: [Benchmark] = [
-        .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh, .passwords,
-        .passwordsFlooded, .memory, .idpSignIn, .besideHangingProvider, .conflictOpen, .conflictOpenAged, .enumeration,
-        .outboxDrain,
+        .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh,
+        .serversLookUp, .serversRefresh, .passwords, .passwordsFlooded, .memory, .idpSignIn, .besideHangingProvider,
+        .conflictOpen, .conflictOpenAged, .enumeration, .outboxDrain,
         .audit, .simulation, .accountExport, .accountImport,
     ]
 }
@@ -34,7 +34,7 @@ struct Sample: Sendable {
     var seconds: Double
     /// In nanoseconds, ascending.
     var latencies: [UInt64] = []
-    /// Processor time within the measurement: of the measured process, of PostgreSQL, and of the load if that is
+    /// Processor time within the measurement: of the measured processes, of PostgreSQL, and of the load if that is
     /// another process.
     var product = CPUTime.zero
     var postgres = CPUTime.zero

@@ -29,8 +29,15 @@ final class HTTPLoad {
     /// Connects to a port of this machine.
     /// - `host`: last number of the loopback address that the connections come from.
     /// - Throws: `BenchmarkFailure`
-    init(port: UInt16, connections count: Int, from host: UInt32 = 1) throws {
-        for _ in 0..<count {
+    convenience init(port: UInt16, connections count: Int, from host: UInt32 = 1) throws {
+        try self.init(ports: [port], connections: count, from: host)
+    }
+
+    /// Connects to ports of this machine, in turn. The numbers of their connections differ by at most one.
+    /// - Throws: `BenchmarkFailure`
+    init(ports: [UInt16], connections count: Int, from host: UInt32 = 1) throws {
+        for number in 0..<count {
+            let port = ports[number % ports.count]
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             // `fd_set` has room for so many descriptors.
             guard descriptor >= 0, descriptor < FD_SETSIZE else { throw BenchmarkFailure("no socket left") }

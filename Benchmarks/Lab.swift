@@ -30,6 +30,8 @@ struct Lab: Sendable {
     static func open(_ plan: Plan, directory: String, binaries: String, scripts: String) async throws -> Lab {
         var settings = ClusterSettings.durable
         settings.endsWithOwner = true
+        // Enough for four servers at once, each with the most read connections (64) and 12 others.
+        settings.connectionsMax = 400
         // Memory for the tables of a million accounts, and no checkpoint during a measurement.
         settings.additional = [
             "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
@@ -228,7 +230,8 @@ struct Lab: Sendable {
     // MARK: Servers
 
     /// Starts `concord serve` with default settings, except those in `environment`.
-    func serve(_ environment: [String: String] = [:]) async throws -> Server {
+    /// - `output`: the name of its output file. Servers that run at the same time need different ones.
+    func serve(_ environment: [String: String] = [:], output: String = "serve") async throws -> Server {
         let process = try ChildProcess(
             "\(binaries)/concord",
             ["serve"],
@@ -237,7 +240,7 @@ struct Lab: Sendable {
                 "CONCORD_KEYS_ENCRYPTION": Self.keySetting,
                 "CONCORD_LISTEN_PORT": "0",
             ].merging(environment) { _, given in given },
-            output: "\(directory)/serve.out"
+            output: "\(directory)/\(output).out"
         )
         let port = try await process.await("concord serve") { output in
             output.split(separator: "\n").first { $0.contains("ready") }.flatMap(Self.port)
@@ -291,19 +294,36 @@ struct Server: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    private var ownTime: CPUTime { ProcessStatus(getpid())?.time ?? .zero }
-
     /// Measures a load, with the processor time of the server, PostgreSQL and this process.
+    func measure(_ load: () throws -> Sample) throws -> Sample { try [self].measure(load) }
+}
+
+/// Servers on the same database.
+extension [Server] {
+    /// Measures a load, with the processor time and memory of all servers together, and the processor time of
+    /// PostgreSQL and this process.
     func measure(_ load: () throws -> Sample) throws -> Sample {
-        let before = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster), ownTime)
+        guard let postmaster = first?.postmaster else { throw BenchmarkFailure("no server to measure") }
+        func times() throws -> (product: CPUTime, postgres: CPUTime, load: CPUTime) {
+            (try ownTime(), ProcessStatus.timeOfFamily(postmaster), ProcessStatus(getpid())?.time ?? .zero)
+        }
+        let before = try times()
         var sample = try load()
-        let after = (ProcessStatus(process.processID)?.time, ProcessStatus.timeOfFamily(postmaster), ownTime)
-        guard let start = before.0, let end = after.0 else { throw BenchmarkFailure("the server has ended") }
-        sample.product = end - start
-        sample.postgres = after.1 - before.1
-        sample.load = after.2 - before.2
-        sample.residentBytes = ProcessStatus.residentBytes(process.processID)
+        let after = try times()
+        sample.product = after.product - before.product
+        sample.postgres = after.postgres - before.postgres
+        sample.load = after.load - before.load
+        sample.residentBytes = reduce(0) { $0 + ProcessStatus.residentBytes($1.process.processID) }
         return sample
+    }
+
+    private func ownTime() throws -> CPUTime {
+        try reduce(.zero) { sum, server in
+            guard let status = ProcessStatus(server.process.processID) else {
+                throw BenchmarkFailure("the server has ended")
+            }
+            return sum + status.time
+        }
     }
 }
 

@@ -147,7 +147,7 @@ private func lookUps(with tokens: [String], _ server: Server) throws -> [[UInt8]
 }
 
 /// Returns `token` requests for the session of each account.
-private func refreshes(of numbers: [Int], _ server: Server) throws -> [[UInt8]] {
+func refreshes(of numbers: [Int], _ server: Server) throws -> [[UInt8]] {
     try numbers.map { number in
         let refreshToken = try Accounts.refreshToken(number)
         let body = JSONWriter.object { writer in
