@@ -225,7 +225,7 @@ struct GuardErrorTests {
         #expect(saysFactsMoved(.internalError, "duplicate key value violates unique constraint \"\(name)\""))
         #expect(saysFactsMoved(.internalError, "doppelter Schlüsselwert verletzt Unique-Constraint »\(name)«"))
         #expect(!saysFactsMoved(.internalError, "could not open relation \"users_102044\""))
-        #expect(!saysFactsMoved(.internalError, "index \"identifiers_pkey_102090\" of \"identifiers_102090\" is broken"))
+        #expect(!saysFactsMoved(.internalError, "index \"\(name)\" of \"identifiers_102090\" is broken"))
     }
 
     @Test func `a NULL in another column is no guard`() {
