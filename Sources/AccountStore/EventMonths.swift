@@ -172,7 +172,7 @@ extension AccountStore {
     /// Number of months that exist ahead of the current one.
     package static let eventMonthsAhead: Int64 = 2
     /// Sign-ins wait at most this long behind a change of partitions that waits for its lock.
-    private static let eventLockWait = "250ms"
+    private static let limitLockWait = "SET LOCAL lock_timeout = '250ms'"
     /// Most events that are moved from the default partition when their month is created, and most events of other
     /// months there that PostgreSQL may read while sign-ins wait.
     static let movedEventsMax: Int64 = 10_000
@@ -218,7 +218,10 @@ extension AccountStore {
         }
         for month in partitions.compactMap(\.month) where keepSince.map({ month.end <= $0 }) ?? false {
             do throws(PostgresError) {
-                try await change(["DROP TABLE IF EXISTS \(month.table)"], as: "event-month-drop")
+                try await client.transaction("event-month-drop") { tx throws(PostgresError) in
+                    try tx.execute(script: Self.limitLockWait)
+                    try tx.execute(script: "DROP TABLE IF EXISTS \(month.table)")
+                }
                 changes.dropped.append(month)
             } catch  where error.postponesPartition {
                 changes.postponed.append(month)
@@ -294,12 +297,9 @@ extension AccountStore {
     /// Runs `statements` in a transaction that waits for a lock as long as sign-ins may wait behind it.
     ///
     /// They are sent one by one: Citus refuses several in one message.
-    private func change(
-        _ statements: [String],
-        as name: StaticString = "event-month-create"
-    ) async throws(PostgresError) {
-        try await client.transaction(name) { tx throws(PostgresError) in
-            try tx.execute(script: "SET LOCAL lock_timeout = '\(Self.eventLockWait)'")
+    private func change(_ statements: [String]) async throws(PostgresError) {
+        try await client.transaction("event-month-create") { tx throws(PostgresError) in
+            try tx.execute(script: Self.limitLockWait)
             for statement in statements { try tx.execute(script: statement) }
         }
     }

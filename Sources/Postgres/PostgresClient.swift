@@ -76,6 +76,7 @@ package final class PostgresClient: Sendable {
     /// - Throws: `.server`, `.connectionLost`, `.unavailable`, `.queueFull`, `.queueTimeout`, `.statementTimeout`,
     ///   `.cancelled`, `.shutDown`, `.decoding`, `.tooManyRows`, `.valueTooLarge`.
     package func read<Row>(_ query: Query<Row>) async throws(PostgresError) -> [Row] {
+        try await findEngine(for: query.sql)
         let statement = named(query.sql)
         let job = Job([statement], merging: query.keyColumn.flatMap { merging(statement, keyColumn: $0) })
         let results = try await submit([job], to: .read)
@@ -92,6 +93,7 @@ package final class PostgresClient: Sendable {
         var plain: [NamedStatement] = []
         var lookups: [Job] = []
         for query in repeat each queries {
+            try await findEngine(for: query.sql)
             let statement = named(query.sql)
             if let keyColumn = query.keyColumn {
                 lookups.append(Job([statement], merging: merging(statement, keyColumn: keyColumn)))
@@ -108,6 +110,7 @@ package final class PostgresClient: Sendable {
     /// Like `read` of several queries, for any number of queries with one type of row.
     package func read<Row>(_ queries: [Query<Row>]) async throws(PostgresError) -> [[Row]] {
         guard !queries.isEmpty else { return [] }
+        for query in queries { try await findEngine(for: query.sql) }
         let plain = queries.filter { $0.keyColumn == nil }.map { named($0.sql) }
         let lookups = queries.compactMap { query in
             query.keyColumn.map { keyColumn in
@@ -148,6 +151,7 @@ package final class PostgresClient: Sendable {
         let start = currentInstant()
         defer { metrics?.timer(ofCall: batch.name.description).record(since: start) }
         guard !batch.isEmpty else { return WriteResult(results: [], rowsMax: configuration.rowsMax) }
+        for statement in batch.statements { try await findEngine(for: statement) }
         let statements = batch.statements.map(named)
         let span = spans.call(batch.name, statementCount: statements.count)
         defer { span?.end() }
@@ -218,6 +222,12 @@ package final class PostgresClient: Sendable {
 
     /// True if statements are sent in their form for Citus.
     private var isOnCitus: Bool { engine == .citus }
+
+    /// Waits for the first connection, if `statement` has another form for Citus and the engine is not known yet.
+    private func findEngine(for statement: SQL) async throws(PostgresError) {
+        guard engine == nil, statement.onCitus != nil else { return }
+        _ = try await submit([Job([named("SELECT 1")])], to: .read)
+    }
 
     /// The form for Citus of a lookup has no array of keys, so it cannot be merged.
     private func merging(_ statement: NamedStatement, keyColumn: Int) -> Merging? {

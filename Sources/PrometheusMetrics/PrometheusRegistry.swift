@@ -15,11 +15,11 @@ package final class PrometheusRegistry: MetricsFactory {
         case gauge(GaugeSeries)
         case histogram(HistogramSeries)
 
-        /// True once a value other than 0 was recorded.
+        /// True once a gauge was set, or another series has a value other than 0.
         var isUsed: Bool {
             switch self {
             case .counter(let counter): counter.value != 0
-            case .gauge(let gauge): gauge.value != 0
+            case .gauge(let gauge): gauge.isSet
             case .histogram(let histogram): histogram.counts.contains { $0 != 0 }
             }
         }

@@ -17,9 +17,15 @@ final class CounterSeries: CounterHandler, Sendable {
 
 /// A number that is set.
 final class GaugeSeries: MeterHandler, Sendable {
-    private let bits = Atomic<UInt64>(0)
+    /// Until the first `set`: a NaN that no calculation gives.
+    private static let unset = UInt64.max
+    private let bits = Atomic<UInt64>(unset)
 
-    var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+    /// 0 until the first `set`.
+    var value: Double { Self.value(bits.load(ordering: .relaxed)) }
+    var isSet: Bool { bits.load(ordering: .relaxed) != Self.unset }
+
+    private static func value(_ bits: UInt64) -> Double { bits == unset ? 0 : Double(bitPattern: bits) }
 
     func set(_ value: Int64) { set(Double(value)) }
 
@@ -28,7 +34,7 @@ final class GaugeSeries: MeterHandler, Sendable {
     func increment(by amount: Double) {
         var old = bits.load(ordering: .relaxed)
         while true {
-            let new = (Double(bitPattern: old) + amount).bitPattern
+            let new = (Self.value(old) + amount).bitPattern
             let (exchanged, original) = bits.weakCompareExchange(expected: old, desired: new, ordering: .relaxed)
             if exchanged { return }
             old = original

@@ -60,7 +60,8 @@ struct ExportedAccountTests {
         return lines.withLock { $0 }
     }
 
-    @Test func `an export shows each account's records, sorted by the bytes of the uid`() async throws {
+    @Test(.notOnCitus("the test deletes accounts without their rows"))
+    func `an export shows each account's records, sorted by the bytes of the uid`() async throws {
         try await TestDatabase.with { database in
             try await database.execute(Self.accounts)
             let shown = try await database.withClient { client -> [String] in
@@ -87,7 +88,7 @@ struct ExportedAccountTests {
         }
     }
 
-    @Test(arguments: [
+    @Test(.notOnCitus("the test changes the column that names the shard"), arguments: [
         ("users.email", "UPDATE users SET email = 'nowhere at all' WHERE user_id = 'ab'"),
         ("users.email_proof", "UPDATE users SET email_proof = 'a friend' WHERE user_id = 'ab'"),
         ("users.user_id", "UPDATE users SET user_id = E'\\n' WHERE user_id = 'many-9'"),

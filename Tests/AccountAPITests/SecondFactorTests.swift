@@ -736,7 +736,7 @@ struct SecondFactorTests {
             let pending = try await api.pendingCredential(owner)
             let secret = try #require(owner.app).secret
             let found: Query<Int64> = """
-                SELECT count(*) FROM second_factors, factor_challenges
+                SELECT count(*) FROM second_factors JOIN factor_challenges USING (tenant_id, user_id)
                 WHERE position(\(secret) IN sealed_secret) > 0 OR position(\(secret) IN sealed_content) > 0
                     OR position(\(Array("password".utf8)) IN sealed_content) > 0
                     OR position(\(Array(pending.utf8)) IN sealed_content) > 0

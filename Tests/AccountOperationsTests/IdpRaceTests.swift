@@ -204,8 +204,8 @@ extension TestDatabase {
             ),
         ]
         for (problem, query) in checks {
-            let found = try await count(query)
-            #expect(found == 0, "\(problem)", sourceLocation: sourceLocation)
+            let found = try await joinedRows(query)
+            #expect(found == [0], "\(problem)", sourceLocation: sourceLocation)
         }
     }
 }

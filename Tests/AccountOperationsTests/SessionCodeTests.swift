@@ -70,7 +70,10 @@ import Testing
             #expect(before.count == 1 && after == before, "one session, as old as the one before: \(after)")
             #expect(
                 try await service.database.count(
-                    "SELECT count(*) FROM sessions JOIN conflict_returns USING (tenant_id, user_id) WHERE given_session = sessions.session_id"
+                    """
+                    SELECT count(*) FROM sessions JOIN conflict_returns USING (tenant_id, user_id)
+                    WHERE given_session = sessions.session_id
+                    """
                 ) == 1
             )
             let resolver = resolved.signedIn.tokens
@@ -112,7 +115,8 @@ import Testing
             #expect(
                 try await service.database.count(
                     """
-                    SELECT count(*) FROM sessions JOIN conflict_returns USING (tenant_id, user_id) WHERE given_session = sessions.session_id
+                    SELECT count(*) FROM sessions JOIN conflict_returns USING (tenant_id, user_id)
+                    WHERE given_session = sessions.session_id
                     """
                 ) == 0,
                 "and ended by the second use"

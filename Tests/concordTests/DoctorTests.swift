@@ -159,7 +159,8 @@ struct DoctorTests {
         }
     }
 
-    @Test func `the position of a server that accepts the connection and does not answer is an error`() async throws {
+    @Test(.notOnCitus("the test locks the catalogue of extensions"))
+    func `the position of a server that accepts the connection and does not answer is an error`() async throws {
         try await TestDatabase.with { database in
             let holder = try PostgresConnection(database.configuration)
             try holder.execute(script: "BEGIN; LOCK pg_extension")

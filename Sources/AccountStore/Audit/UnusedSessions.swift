@@ -18,15 +18,14 @@ package struct UnusedSessions: Sendable, Hashable, RowDecodable {
         accounts = try row.next()
     }
 
-    /// The sessions that `proposed` ends at `now` because they are unused, and that `present` does not end. One
+    /// Returns the sessions that `proposed` ends at `now` because they are unused, and that `present` does not end. One
     /// statement, which reads the sessions by their day. None is sent if `proposed` does not limit inactivity more.
     ///
     /// Sessions beyond a limit on their age are not counted: no index finds them.
     ///
-    /// - Parameters:
-    ///   - configuration: the primary or a standby.
-    ///   - applicationName: the name of the connection in the database.
-    ///   - tenant: one tenant; `nil` for all of them.
+    /// - `tenant`: `nil` for all tenants.
+    /// - `configuration`: of the primary or a standby.
+    /// - `applicationName`: the name of the connection in the database.
     /// - Throws: `PostgresError`.
     package static func ended(
         by proposed: SessionLifetimes,

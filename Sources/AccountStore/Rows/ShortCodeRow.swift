@@ -131,17 +131,44 @@ extension AccountStore {
         within limits: [CountedLimit],
         at now: Timestamp
     ) async throws(PostgresError) -> Applied {
+        guard client.engine == .citus else {
+            let store = EmailCodeRow.copy(link, to: hash)
+            let exchange = exchange(code, linkedTo: link, storing: store, within: limits, at: now)
+            return try await applying(exchange) { () throws(PostgresError) in
+                try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
+            }
+        }
+        // A commit on Citus becomes visible on one shard after the other. So the new code is stored before the account
+        // is locked: a change of the account that waits for this lock sees it, and makes it void.
+        try await client.write(WriteBatch("code-exchange", [EmailCodeRow.copy(link, to: hash)]))
+        var new = link
+        new.hash = hash
+        let assertion = EmailCodeRow.hold(new, at: now)
+        let exchange = exchange(code, linkedTo: link, storing: assertion, within: limits, at: now)
+        let applied = try await applying(exchange) { () throws(PostgresError) in
+            try await emailCode(link.hash, tenant: code.tenant) == nil ? .applied : .factsMoved
+        }
+        // Without an exchange, the app never learns the new code.
+        if applied == .factsMoved { try await client.write(WriteBatch("code-exchange", [EmailCodeRow.delete(new)])) }
+        return applied
+    }
+
+    private func exchange(
+        _ code: ShortCodeRecord,
+        linkedTo link: EmailCodeRecord,
+        storing statement: SQL,
+        within limits: [CountedLimit],
+        at now: Timestamp
+    ) -> WriteBatch {
         var batch = WriteBatch("code-exchange")
         if let user = link.user { batch.append(UserRow.hold(user.rawValue, tenant: code.tenant)) }
         batch.append([
             ShortCodeRow.hold(code, at: now),
             EmailCodeRow.hold(link, at: now),
-            EmailCodeRow.copy(link, to: hash),
+            statement,
             EmailCodeRow.delete(link),
             MessageCountRow.assertNoneReached(limits, tenant: code.tenant, at: now),
         ])
-        return try await applying(batch) { () throws(PostgresError) in
-            try await emailCode(hash, tenant: code.tenant) == nil ? .factsMoved : .applied
-        }
+        return batch
     }
 }

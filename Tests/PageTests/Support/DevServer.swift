@@ -122,7 +122,7 @@ struct OpenConflict: Sendable {
     func age() async throws {
         try await server.database.execute(
             """
-            UPDATE conflicts SET opened_at = opened_at - interval '2 hours', expires_at = expires_at - interval '2 hours'
+            UPDATE conflicts SET opened_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'
             WHERE user_id = '\(account)'
             """
         )
