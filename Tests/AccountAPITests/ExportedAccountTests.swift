@@ -88,13 +88,16 @@ struct ExportedAccountTests {
         }
     }
 
-    @Test(.notOnCitus("the test changes the column that names the shard"), arguments: [
-        ("users.email", "UPDATE users SET email = 'nowhere at all' WHERE user_id = 'ab'"),
-        ("users.email_proof", "UPDATE users SET email_proof = 'a friend' WHERE user_id = 'ab'"),
-        ("users.user_id", "UPDATE users SET user_id = E'\\n' WHERE user_id = 'many-9'"),
-        ("linked_providers.subject", "UPDATE linked_providers SET subject = E'\\t' WHERE user_id = 'ab'"),
-        ("second_factors.enrollment_id", "UPDATE second_factors SET enrollment_id = E'\\t' WHERE slot = 2"),
-    ])
+    @Test(
+        .notOnCitus("the test changes the column that names the shard"),
+        arguments: [
+            ("users.email", "UPDATE users SET email = 'nowhere at all' WHERE user_id = 'ab'"),
+            ("users.email_proof", "UPDATE users SET email_proof = 'a friend' WHERE user_id = 'ab'"),
+            ("users.user_id", "UPDATE users SET user_id = E'\\n' WHERE user_id = 'many-9'"),
+            ("linked_providers.subject", "UPDATE linked_providers SET subject = E'\\t' WHERE user_id = 'ab'"),
+            ("second_factors.enrollment_id", "UPDATE second_factors SET enrollment_id = E'\\t' WHERE slot = 2"),
+        ]
+    )
     func `a value that cannot be read ends an export with an error that names its place`(
         column: String,
         change: String

@@ -115,7 +115,7 @@ struct AdministrationRaces {
                 "SELECT count(*) FROM identifiers WHERE kind = 'email' AND reserved_until IS NULL"
             )
             #expect(owned == 8)
-            let mismatched = try await database.count(
+            let mismatched: [Int64?] = try await database.joinedRows(
                 """
                 SELECT count(*) FROM users LEFT JOIN identifiers
                     ON identifiers.tenant_id = users.tenant_id AND identifiers.user_id = users.user_id
@@ -123,14 +123,14 @@ struct AdministrationRaces {
                 WHERE identifiers.value IS DISTINCT FROM users.email
                 """
             )
-            #expect(mismatched == 0)
-            let reserved = try await database.count(
+            #expect(mismatched == [0])
+            let reserved: [Int64?] = try await database.joinedRows(
                 """
                 SELECT count(*) FROM identifiers JOIN users USING (tenant_id, user_id)
                 WHERE reserved_until IS NOT NULL AND users.email = 'wanted@example.com'
                 """
             )
-            #expect(reserved == 1)
+            #expect(reserved == [1])
             #expect(try await database.count("SELECT count(*) FROM identifiers") == 9)
             #expect(outcomes.contains { $0.flatMap(denial) == .refusal(.emailExists) })
         }

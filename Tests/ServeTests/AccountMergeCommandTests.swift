@@ -134,7 +134,8 @@ struct AccountMergeCommandTests {
             try await database.execute(
                 """
                 UPDATE users SET phone_number = '+15550002222';
-                UPDATE identifiers SET value = '+15550002222' WHERE kind = 'phone'
+                DELETE FROM identifiers WHERE kind = 'phone';
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'phone', phone_number, user_id FROM users
                 """
             )
             for options in [["--dry-run"], ["--yes"], ["--dry-run", "--keep-later-changes"]] {
@@ -147,7 +148,8 @@ struct AccountMergeCommandTests {
             try await database.execute(
                 """
                 UPDATE users SET phone_number = '+15550001111';
-                UPDATE identifiers SET value = '+15550001111' WHERE kind = 'phone'
+                DELETE FROM identifiers WHERE kind = 'phone';
+                INSERT INTO identifiers (kind, value, user_id) SELECT 'phone', phone_number, user_id FROM users
                 """
             )
             let undone = try await Self.concord(["undo", id, "--yes", "--keep-later-changes"], database)

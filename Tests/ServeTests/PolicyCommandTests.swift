@@ -130,7 +130,7 @@ struct PolicyCommandTests {
                 SELECT 'user-' || account, decode(lpad(n::text, 32, '0'), 'hex'), decode(repeat('00', 32), 'hex'), 7,
                     now() - interval '40 days', 'password', now() - days * interval '1 day',
                     floor(extract(epoch FROM now()) / 86400)::integer - 40
-                FROM (VALUES (1, 1, 40), (2, 1, 40), (3, 2, 40), (4, 3, 0)) AS some (n, account, days)
+                FROM (VALUES (1, 1, 40), (2, 1, 40), (3, 2, 40), (4, 3, 0)) AS made (n, account, days)
             """
         )
     }
@@ -447,7 +447,7 @@ struct PolicyCommandTests {
             try await database.execute(
                 """
                 UPDATE project_config_versions SET author = 'cli:ada@ops' WHERE author LIKE 'cli:_%@_%';
-                UPDATE project_config_versions SET changed_at = timestamptz '2026-11-24 07:00:00+00' + version * interval '1 hour'
+                UPDATE project_config_versions SET changed_at = to_timestamp(1795503600 + version * 3600)
                 """
             )
             let table = try await ConcordCommand.run(["policy", "history"], database)
