@@ -21,8 +21,8 @@ extension Benchmark {
     private static let serverCounts = [1, 2, 4]
 
     /// Makes a benchmark that compares the processor time for one request, of Concord and PostgreSQL, between several
-    /// servers and one. The same number of callers, spread evenly, sends the same requests without pause to any server,
-    /// as behind a balancer.
+    /// servers and one. Each server has as many callers as the one had: a service gets more servers because it gets more
+    /// callers. With fewer callers each, a server joins fewer statements.
     ///
     /// The row `name` compares 4 servers with 1; the row `name-2` compares 2 with 1.
     /// - `requests`: the requests, prepared with the first server running.
@@ -37,8 +37,7 @@ extension Benchmark {
             summary: "\(summary); CPU for one request with 4 servers against 1, and with 2 against 1"
         ) { lab in
             lab.note("\(name): \(summary), with 1, 2 and 4 servers")
-            // At least one for each server.
-            let callers = max(lab.plan.clients, serverCounts.max() ?? 1)
+            let callers = lab.plan.clients
             var servers = [try await lab.serve(output: "serve-1")]
             defer { for server in servers { server.process.stop() } }
             let requests = try await requests(lab, servers[0])
@@ -55,8 +54,8 @@ extension Benchmark {
                         try warmUp(servers[servers.count - 1], requests, callers: callers)
                     }
                     // Opens the connections that this number of callers needs.
-                    _ = try load(servers, requests, callers: callers, seconds: 1)
-                    let sample = try load(servers, requests, callers: callers, seconds: lab.plan.seconds)
+                    _ = try load(servers, requests, callers: callers * count, seconds: 1)
+                    let sample = try load(servers, requests, callers: callers * count, seconds: lab.plan.seconds)
                     samples[count, default: []].append(sample)
                     lab.note(
                         "  servers: \(count), \(sample.rate.shown(0))/s, \(sample.cost.shown(1)) µs of CPU each with PostgreSQL"
@@ -96,7 +95,7 @@ extension Benchmark {
         return Outcome(
             name: name,
             summary: "\(summary); CPU for one request with \(count) servers against 1",
-            reference: "the same callers with 1 server",
+            reference: "1 server with as many callers as each of them",
             samples: several,
             referenceRates: one.map(\.rate),
             values: zip(several, one).map { $0.cost / $1.cost }
