@@ -635,6 +635,24 @@ CREATE TABLE public.sign_in_refusals (
     CONSTRAINT sign_in_refusals_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 32)))
 );
 
+CREATE TABLE public.sign_in_returns (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    session_id bytea NOT NULL,
+    continue_url text NOT NULL,
+    code_challenge bytea NOT NULL,
+    code_hash bytea NOT NULL,
+    code_ends_at timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    given_session bytea,
+    CONSTRAINT sign_in_returns_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT sign_in_returns_code_challenge_check CHECK ((length(code_challenge) = 32)),
+    CONSTRAINT sign_in_returns_code_hash_check CHECK ((length(code_hash) = 32)),
+    CONSTRAINT sign_in_returns_continue_url_check CHECK (((octet_length(continue_url) >= 1) AND (octet_length(continue_url) <= 2048))),
+    CONSTRAINT sign_in_returns_given_session_check CHECK ((length(given_session) = 16)),
+    CONSTRAINT sign_in_returns_session_id_check CHECK ((length(session_id) = 16))
+);
+
 CREATE TABLE public.signing_keys (
     key_id text NOT NULL COLLATE pg_catalog."C",
     purpose text NOT NULL,
@@ -886,6 +904,9 @@ ALTER TABLE ONLY public.sign_in_methods
 ALTER TABLE ONLY public.sign_in_refusals
     ADD CONSTRAINT sign_in_refusals_pkey PRIMARY KEY (tenant_id, user_id, day, reason);
 
+ALTER TABLE ONLY public.sign_in_returns
+    ADD CONSTRAINT sign_in_returns_pkey PRIMARY KEY (tenant_id, user_id, session_id);
+
 ALTER TABLE ONLY public.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (key_id);
 
@@ -1000,6 +1021,8 @@ CREATE INDEX short_codes_by_expiry ON public.short_codes USING btree (expires_at
 
 CREATE INDEX sign_in_refusals_by_day ON public.sign_in_refusals USING btree (day);
 
+CREATE INDEX sign_in_returns_by_end ON public.sign_in_returns USING btree (code_ends_at);
+
 CREATE INDEX used_id_tokens_by_expiry ON public.used_id_tokens USING btree (expires_at);
 
 CREATE INDEX users_by_creation ON public.users USING btree (((tenant_id || ''::text)), created_at, user_id);
@@ -1062,6 +1085,9 @@ ALTER TABLE ONLY public.sign_in_methods
 
 ALTER TABLE ONLY public.sign_in_refusals
     ADD CONSTRAINT sign_in_refusals_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sign_in_returns
+    ADD CONSTRAINT sign_in_returns_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.used_id_tokens
     ADD CONSTRAINT used_id_tokens_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

@@ -125,6 +125,7 @@ package struct API: Sendable {
             .declineConflict,
             .setConflictReturn,
             .issueSessionCode,
+            .issueSignInCode,
             .exchangeSessionCode,
             .exchangeShortCode,
             .disownAccount,

@@ -319,7 +319,7 @@ extension ProblemType {
     /// The problem type for a failure that has no problem type on Concord's routes.
     init(_ error: APIError) {
         switch error.code {
-        case .invalidIDToken, .tokenExpired, .userNotFound, .tenantIDMismatch:
+        case .invalidIDToken, .invalidRefreshToken, .tokenExpired, .userNotFound, .tenantIDMismatch:
             self = .invalidSession
         case .userDisabled:
             self = .userDisabled

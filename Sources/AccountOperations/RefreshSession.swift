@@ -24,31 +24,16 @@ extension AccountOperations {
         returnsDeviceSecret: Bool = false
     ) async throws -> RefreshSession.Result {
         guard let presented = RefreshToken(refreshToken) else { throw Denial.invalidRefreshToken }
-        let (session, user) = try await store.session(
-            presented.session,
-            of: presented.user,
-            tenant: presented.tenant
-        )
+        let (session, user) = try await session(of: presented)
         let now = effects.now()
-        let lifetimes = project.settings.sessionLifetimes
-        if let session, !SHA256.hash(data: presented.secret).equals(session.secretHash) {
-            throw Denial.invalidRefreshToken
-        }
-        let verdict = decideRefresh(
-            account: user?.account,
-            sessionEpoch: session?.epoch,
-            sessionStartedAt: session?.start,
-            validSince: user?.validSince,
-            times: session?.times,
-            lifetimes: lifetimes,
-            now: now
-        )
+        let verdict = refreshVerdict(on: session, user, at: now)
         switch verdict.decision {
         case .refuse(let refusal): throw refused(.refusal(refusal), by: verdict.rule)
         case .allow:
             guard let user, let session else { throw UnexpectedDecision(verdict.rule) }
             store.activity.note(user, at: now, isSignIn: false)
-            store.activity.noteUse(of: session, at: now, precisionSeconds: lifetimes.usePrecisionSeconds)
+            let precisionSeconds = project.settings.sessionLifetimes.usePrecisionSeconds
+            store.activity.noteUse(of: session, at: now, precisionSeconds: precisionSeconds)
             return RefreshSession.Result(
                 user: user.id,
                 idToken: try tokens.mintIDToken(for: user, session: session, at: now),
@@ -58,5 +43,31 @@ extension AccountOperations {
                 deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil
             )
         }
+    }
+    /// The session of a refresh token, and its account, as they are; `nil` where there is none. One round trip.
+    /// - Throws: `Denial.invalidRefreshToken` if the secret is not the session's.
+    func session(of presented: RefreshToken) async throws -> (SessionRecord?, UserRecord?) {
+        let (session, user) = try await store.session(
+            presented.session,
+            of: presented.user,
+            tenant: presented.tenant
+        )
+        if let session, !SHA256.hash(data: presented.secret).equals(session.secretHash) {
+            throw Denial.invalidRefreshToken
+        }
+        return (session, user)
+    }
+
+    /// The verdict of rows T on a session that was read with its account.
+    func refreshVerdict(on session: SessionRecord?, _ user: UserRecord?, at now: Timestamp) -> Verdict<AccessDecision> {
+        decideRefresh(
+            account: user?.account,
+            sessionEpoch: session?.epoch,
+            sessionStartedAt: session?.start,
+            validSince: user?.validSince,
+            times: session?.times,
+            lifetimes: project.settings.sessionLifetimes,
+            now: now
+        )
     }
 }

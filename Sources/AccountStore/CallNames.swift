@@ -30,10 +30,12 @@ extension AccountStore {
         "read-proof_mails", "read-provider_configs", "read-provider_flows", "read-quarantined_methods",
         "read-second_factors",
         "read-service_accounts", "read-sessions", "read-short_codes", "read-sign_in_methods", "read-sign_in_refusals",
+        "read-sign_in_returns",
         "read-signing_keys",
         "read-used_id_tokens", "read-users", "read-webhook_endpoints", "read-webhook_messages", "reseal",
         "service-account-add",
-        "service-account-remove", "session-code-attempt", "session-code-issue", "signing-key-add", "webhook-claim",
+        "service-account-remove", "session-code-attempt", "session-code-issue", "sign-in-code-issue",
+        "signing-key-add", "webhook-claim",
         "webhook-endpoint", "webhook-finish",
         "write-probe",
     ]

@@ -33,6 +33,8 @@ package enum Distribution {
         .byKey("conflicts", "user_id", with: "users"),
         // Deleted with its conflict.
         .byKey("conflict_returns", "user_id", with: "users"),
+        // The code names its account.
+        .byKey("sign_in_returns", "user_id", with: "users"),
         .byKey("factor_challenges", "user_id", with: "users"),
         .byKey("proof_mails", "user_id", with: "users"),
         .byKey("quarantined_methods", "user_id", with: "users"),

@@ -39,6 +39,8 @@ extension AccountStore {
         case proofMails = "proof_mails"
         /// Abandoned sign-ins at providers.
         case providerFlows = "provider_flows"
+        /// Codes that hand a session of the sign-in page over, used or not.
+        case signInReturns = "sign_in_returns"
         /// Uses of ID tokens that have expired.
         case usedIDTokens = "used_id_tokens"
         /// Aborted or undone merges. A completed merge stays forever, because it answers for a uid.
@@ -131,6 +133,8 @@ extension AccountStore {
                 .ending("quarantined_methods", key: "tenant_id, user_id, method", by: "expires_at")
             case .auditSteps: .ending("audit_steps", key: "plan_id, step", by: "kept_until")
             case .providerFlows: .ending("provider_flows", key: "tenant_id, state_digest", by: "expires_at")
+            case .signInReturns:
+                .ending("sign_in_returns", key: "tenant_id, user_id, session_id", by: "code_ends_at")
             case .usedIDTokens: .ending("used_id_tokens", key: "tenant_id, user_id, token_digest", by: "expires_at")
             case .merges:
                 .ending("merges", key: "tenant_id, merge_id", where: "state IN ('aborted', 'undone')", by: "ended_at")

@@ -40,10 +40,32 @@ private struct SessionCodeCase {
     }
 }
 
-/// The codes that hand the session of a resolved conflict over to an app.
+/// The codes that hand a session over to an app, after a conflict or a sign-in.
 struct SessionCodeRows {
     /// The rules of all points of both input spaces.
-    static let rules: [Rule] = SessionCodeCase.all.map(\.verdict.rule) + issues.map(\.verdict.rule)
+    static let rules: [Rule] =
+        SessionCodeCase.all.map(\.verdict.rule) + issues.map(\.verdict.rule) + signIns.map(\.verdict.rule)
+
+    private static let signIns = everyPoint { choices in
+        let session: Verdict<AccessDecision> = choices.choose(from: [
+            Verdict(.refreshAccepted, .allow(user("a"))), Verdict(.refreshSessionGone, .refuse(.tokenExpired)),
+            Verdict(.refreshAccountDisabled, .refuse(.userDisabled)),
+            Verdict(.refreshAccountGone, .refuse(.userNotFound)),
+        ])
+        let (hasChallenge, isPageAuthorized, isUsed) = (
+            choices.chooseBool(), choices.chooseBool(), choices.chooseBool()
+        )
+        let verdict = decideIssueSignInCode(
+            session: session,
+            hasChallenge: hasChallenge,
+            isPageAuthorized: isPageAuthorized,
+            isUsed: isUsed
+        )
+        return (
+            session: session, hasChallenge: hasChallenge, isPageAuthorized: isPageAuthorized, isUsed: isUsed,
+            verdict: verdict
+        )
+    }
 
     private static let issues = everyPoint { choices in
         let (isOffered, isUsed, isPageAuthorized) = (
@@ -86,6 +108,23 @@ struct SessionCodeRows {
                     : issue.isPageAuthorized
                         ? Verdict(.sessionCodeIssued, nil) : Verdict(.sessionCodePageNotAuthorized, .unusable)
             #expect(issue.verdict == expected)
+        }
+    }
+
+    @Test func `T11 to T14: the sign-in page gets a code for a live session, a challenge and an authorized page`() {
+        for point in Self.signIns {
+            let expected: Verdict<SignInCodeRefusal?>
+            if case .refuse(let refusal) = point.session.decision {
+                expected = Verdict(point.session.rule, .session(refusal))
+            } else if !point.hasChallenge {
+                expected = Verdict(.sessionCodeNotOffered, .unusable)
+            } else if !point.isPageAuthorized {
+                expected = Verdict(.sessionCodePageNotAuthorized, .pageNotAuthorized)
+            } else {
+                expected =
+                    point.isUsed ? Verdict(.sessionCodeGiven, .unusable) : Verdict(.sessionCodeIssued, nil)
+            }
+            #expect(point.verdict == expected, "\(point)")
         }
     }
 

@@ -339,15 +339,15 @@ import Testing
                 #expect(try await service.setReturn(handle, url).denial == .unauthorizedDomain, "\(url)")
             }
             #expect(try await service.view(handle, nil).success().wayBack == nil)
-            let long = "http://localhost/" + String(repeating: "a", count: ConflictReturn.urlBytesMax - 17)
+            let long = "http://localhost/" + String(repeating: "a", count: AppReturn.urlBytesMax - 17)
             _ = try await service.setReturn(handle, long).success()
             for url in [
                 long + "a", "javascript:alert(1)", "com.example.app://back", "/back",
                 "http://evil.example\\@localhost/",
                 "http://user@localhost/", "http://localhost/\n",
             ] {
-                #expect(throws: ConflictReturn.Defect.continueURL, "\(url.prefix(60))") {
-                    try ConflictReturn(continueURL: url, state: nil, codeChallenge: nil)
+                #expect(throws: AppReturn.Defect.continueURL, "\(url.prefix(60))") {
+                    try AppReturn(continueURL: url, state: nil, codeChallenge: nil)
                 }
             }
 
@@ -381,9 +381,9 @@ import Testing
     }
 
     @Test func `states and challenges are bounded`() {
-        func defect(_ state: String?, _ challenge: String?) -> ConflictReturn.Defect? {
-            do throws(ConflictReturn.Defect) {
-                _ = try ConflictReturn(continueURL: Self.page, state: state, codeChallenge: challenge)
+        func defect(_ state: String?, _ challenge: String?) -> AppReturn.Defect? {
+            do throws(AppReturn.Defect) {
+                _ = try AppReturn(continueURL: Self.page, state: state, codeChallenge: challenge)
                 return nil
             } catch { return error }
         }
@@ -458,7 +458,7 @@ extension TestService {
         state: String? = nil,
         _ challenge: String? = nil
     ) async throws -> Outcome<ConflictReturnView> {
-        let destination = try ConflictReturn(continueURL: url, state: state, codeChallenge: challenge)
+        let destination = try AppReturn(continueURL: url, state: state, codeChallenge: challenge)
         return try await outcome(
             await operations.setReturn(destination, of: handle, ChangeRequest(tenant: .project))
         )

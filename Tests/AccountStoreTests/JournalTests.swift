@@ -459,11 +459,10 @@ struct JournalTests {
         ).compactMap { $0 }
         // History, outgoing messages, steps of audit plans, codes sent to numbers (no account change touches them),
         // used ID tokens (they expire within a day), counts of refused sign-ins, and ways back, which end with their
-        // conflicts.
+        // conflicts and sessions.
         let others = [
             "account_events", "account_events_default", "account_events_past", "audit_steps", "conflict_returns",
-            "phone_verifications", "sign_in_refusals",
-            "used_id_tokens", "webhook_messages",
+            "phone_verifications", "sign_in_refusals", "sign_in_returns", "used_id_tokens", "webhook_messages",
         ]
         #expect(Set(names) == Set(Self.tables + others))
     }

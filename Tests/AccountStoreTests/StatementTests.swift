@@ -159,6 +159,14 @@ private let statementsOfDecisions: [Statement] = {
     )
     wayBack.session = Array(repeating: 6, count: 16)
     wayBack.codeHash = [7]
+    var signInReturn = SignInReturnRecord(
+        of: user.session(),
+        continueURL: "https://app.example.com/back",
+        codeChallenge: Array(repeating: 5, count: 32),
+        codeHash: [7],
+        codeEndsAt: later
+    )
+    signInReturn.session = Array(repeating: 6, count: 16)
     let verification = PhoneVerificationRecord(
         tenant: tenant,
         id: [1],
@@ -428,6 +436,18 @@ private let statementsOfDecisions: [Statement] = {
             name: "ConflictReturnRow.withCode",
             sql: ConflictReturnRow.withCode([7], tenant: tenant).sql
         ),
+        Statement(name: "SignInReturnRow.assertCode", sql: SignInReturnRow.assertCode(signInReturn)),
+        Statement(
+            name: "SignInReturnRow.assertUsed",
+            sql: SignInReturnRow.assertUsed(signInReturn, giving: [8])
+        ),
+        Statement(name: "SignInReturnRow.countAttempt", sql: SignInReturnRow.countAttempt(signInReturn)),
+        Statement(name: "SignInReturnRow.issue", sql: SignInReturnRow.issue(signInReturn)),
+        Statement(
+            name: "SignInReturnRow.of",
+            sql: SignInReturnRow.of(signInReturn.session, of: fixed, tenant: tenant).sql
+        ),
+        Statement(name: "SignInReturnRow.use", sql: SignInReturnRow.use(signInReturn, giving: [8], at: origin)),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
         Statement(
@@ -1560,6 +1580,9 @@ struct PlanTests {
                 code_ends_at)
             SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'https://app.example.com/back', sha256('1'),
                 decode(md5(n::text), 'hex'), sha256(n::text::bytea), now() FROM generate_series(1, 1000) AS n;
+        INSERT INTO sign_in_returns (user_id, session_id, continue_url, code_challenge, code_hash, code_ends_at)
+            SELECT 'user-' || n, decode(md5(n::text), 'hex'), 'https://app.example.com/back', sha256('1'),
+                sha256(n::text::bytea), now() FROM generate_series(1, 1000) AS n;
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
             SELECT sha256(n::text::bytea), 'PASSWORD_RESET', 'user-' || n, 'user' || n || '@example.com',
                 'user' || n || '@example.com', now(), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;

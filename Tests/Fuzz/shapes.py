@@ -503,6 +503,9 @@ SHAPES = {
     f"POST {CONCORD}conflict:decline": of_conflict(lambda world: {}),
     f"POST {CONCORD}conflict/return": of_conflict(way_back),
     f"POST {CONCORD}conflict/return:issueCode": of_conflict(lambda world: {"idToken": world.one("idToken")}),
+    f"POST {CONCORD}signIn/return:issueCode": lambda world: Shape(
+        way_back(world) | {"refreshToken": world.one("refreshToken")}, fields=idempotency(world)
+    ),
     f"POST {CONCORD}session:exchange": lambda world: Shape(
         {"code": world.one("concordCode", "x" * 43), "codeVerifier": world.pick(VERIFIER, "v" * 43)}, fields=idempotency(world)
     ),

@@ -58,6 +58,8 @@ extension AccountStore.Purgeable {
             )
         case .proofMails: ("counts of mails about conflicts", "an hour after the mail")
         case .providerFlows: ("sign-ins on providers' pages", "once they expired")
+        case .signInReturns:
+            ("codes that hand a session of the sign-in page over, used or not", "`purge.keep` after they expired")
         case .usedIDTokens: ("digests of providers' ID tokens that opened a session", "once the token has ended")
         case .reservedAddresses: ("addresses that were reserved for an account", "when its recovery code expires")
         case .merges: ("merges that were aborted or undone", "`purge.keep` after that; committed merges stay")

@@ -93,7 +93,7 @@ extension Route {
     /// `POST /concord/v1/conflict/return`: stores the app's page, to which the page of the conflict returns.
     static let setConflictReturn = Route(.post, returnPath, access: .anyone) { request in
         let handle = try request.conflictHandle()
-        let destination = try request.conflictReturn()
+        let destination = try request.appReturn()
         return try await request.answer(boundTo: handle, as: APIResponse.wayBack) { idempotent in
             try await request.operations.setReturn(destination, of: handle, request.change(idempotent))
         }
@@ -113,21 +113,6 @@ extension Route {
 }
 
 extension APIRequest {
-    fileprivate func conflictReturn() throws -> ConflictReturn {
-        guard let continueURL = try body.nonEmptyString("continueUrl") else {
-            throw Problem(.malformedRequest, "`continueUrl` is required.")
-        }
-        do {
-            return try ConflictReturn(
-                continueURL: continueURL,
-                state: try body.nonEmptyString("state"),
-                codeChallenge: try body.nonEmptyString("codeChallenge")
-            )
-        } catch let defect as ConflictReturn.Defect {
-            throw Problem(.malformedRequest, defect.detail)
-        }
-    }
-
     fileprivate func conflictHandle() throws(Problem) -> String {
         guard let bearerToken else {
             throw Problem(.conflictUnknown, "The handle of a conflict is required: Authorization: Bearer HANDLE")
@@ -193,17 +178,5 @@ extension JSONWriter {
     fileprivate mutating func fields(of view: ConflictReturnView) {
         field("url", view.url)
         field("givesCode", view.givesCode)
-    }
-}
-
-extension ConflictReturn.Defect {
-    fileprivate var detail: String {
-        switch self {
-        case .continueURL:
-            "`continueUrl` must be an absolute http or https URL of at most \(ConflictReturn.urlBytesMax) bytes."
-        case .state: "`state` must be at most \(ConflictReturn.stateBytesMax) printable ASCII characters."
-        case .codeChallenge:
-            "`codeChallenge` must be a SHA-256 in base64url: \(ConflictReturn.codeChallengeLength) characters."
-        }
     }
 }

@@ -340,7 +340,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case declinedByOperator = "J17"
     case nextSignInLeavesConflict = "J15"
 
-    // Handing the session over (`decideIssueSessionCode`, `decideExchangeSessionCode`).
+    // Handing the session over (`decideIssueSessionCode`, `decideIssueSignInCode`, `decideExchangeSessionCode`).
     case sessionCodeNotOffered = "T11"
     case sessionCodeGiven = "T12"
     case sessionCodePageNotAuthorized = "T13"
@@ -1050,9 +1050,9 @@ extension Rule {
         case .sessionCodeWrongVerifier: RuleText("wrong verifier", "counted, and refused")
         case .sessionCodeAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .sessionCodeSessionEnded:
-            RuleText("the session that resolved the conflict has ended, or its account is gone", "refused")
+            RuleText("the session that requested the code has ended, or its account is gone", "refused")
         case .sessionCodeExchanged:
-            RuleText("otherwise", "a session that continues the one that resolved the conflict, which ends")
+            RuleText("otherwise", "a session that continues the one that requested the code, which ends")
         // Merging accounts.
         case .mergeSameAccount: RuleText("both are one account", "refused: same account")
         case .mergeAccountGone: RuleText("one of the accounts does not exist", "refused: account not found")

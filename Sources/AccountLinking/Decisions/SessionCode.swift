@@ -1,4 +1,4 @@
-/// The facts about a code that hands the session of a resolved conflict over to an app.
+/// The facts about a code that hands a session of Concord's pages over to an app.
 package struct SessionCodeFacts: Sendable, Hashable {
     package var expiresAt: Timestamp
     /// Wrong verifiers so far.
@@ -25,7 +25,7 @@ package enum SessionCodeRefusal: Sendable, Hashable, CaseIterable {
 }
 
 package enum SessionCodeDecision: Sendable, Hashable {
-    /// Open a session that continues the one that resolved the conflict.
+    /// Open a session that continues the one that requested the code.
     case exchange
     /// A wrong verifier; it counts against the code.
     case wrong
@@ -53,6 +53,40 @@ package func decideIssueSessionCode(
     return Verdict(.sessionCodeIssued, nil)
 }
 
+/// The reason why the sign-in page gets no code.
+package enum SignInCodeRefusal: Sendable, Hashable {
+    /// The session cannot be refreshed.
+    case session(Refusal)
+    case pageNotAuthorized
+    /// The app sent no challenge, or an earlier code has given a session.
+    case unusable
+}
+
+/// Decides whether the sign-in page gets a code for the app: the rows of a refresh, then T11 to T14.
+///
+/// The page shows its refresh token. With an ID token, the thief of one hour's access would get an endless session.
+///
+/// - `session`: the verdict on the session of the refresh token (`decideRefresh`).
+/// - `hasChallenge`: the app sent a challenge.
+/// - `isPageAuthorized`: the project authorizes the page that the code goes to.
+/// - `isUsed`: an earlier code of the session has given a session.
+/// - Returns: `nil` as decision if the code is issued.
+package func decideIssueSignInCode(
+    session: Verdict<AccessDecision>,
+    hasChallenge: Bool,
+    isPageAuthorized: Bool,
+    isUsed: Bool
+) -> Verdict<SignInCodeRefusal?> {
+    switch session.decision {
+    case .refuse(let refusal): return Verdict(session.rule, .session(refusal))
+    case .allow: break
+    }
+    guard hasChallenge else { return Verdict(.sessionCodeNotOffered, .unusable) }
+    guard isPageAuthorized else { return Verdict(.sessionCodePageNotAuthorized, .pageNotAuthorized) }
+    guard !isUsed else { return Verdict(.sessionCodeGiven, .unusable) }
+    return Verdict(.sessionCodeIssued, nil)
+}
+
 /// Decides whether a code gives a session (RFC 6749 §4.1.2, RFC 7636 §4.6): rows T15 to T23 and T13.
 ///
 /// A second use ends the session that the code gave only with the right verifier. Otherwise anyone who finds a used
@@ -61,7 +95,7 @@ package func decideIssueSessionCode(
 /// - `code`: `nil` for an unknown code.
 /// - `isVerifierRight`: the verifier's SHA-256 is the challenge of the app.
 /// - `isPageAuthorized`: the project still authorizes the page that the code went to.
-/// - `session`: the verdict on the session that resolved the conflict (`decideRefresh`).
+/// - `session`: the verdict on the session that requested the code (`decideRefresh`).
 package func decideExchangeSessionCode(
     _ code: SessionCodeFacts?,
     isVerifierRight: Bool,

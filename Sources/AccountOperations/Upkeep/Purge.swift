@@ -214,8 +214,8 @@ package struct Purge: Sendable {
     /// Rows that ended before are deleted; `nil` deletes none.
     private func cutoff(of kind: AccountStore.Purgeable, at now: Timestamp) -> Timestamp? {
         switch kind {
-        // Holders still get the answer "expired".
-        case .conflicts, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
+        // Holders still get the answer "expired", and a second use of a code still ends its session.
+        case .conflicts, .signInReturns, .codes, .phoneVerifications, .factorChallenges, .messages, .finishedMessages,
             .webhookMessages, .merges:
             now.adding(seconds: -keepSeconds)
         // An expired row counts as absent. An unpublished signing key is only a risk.
