@@ -15,13 +15,13 @@ extension JSONWriter {
 
     /// A `UserInfo` (docs/reference/protocol.md, "User record").
     ///
-    /// `passwordHash`: the hash in an export; all other answers show only that there is one. `showsNumbers`: adds
+    /// `passwordHash`: the hash in an export; all other answers show at most that there is one. `showsNumbers`: adds
     /// `unobfuscatedPhoneInfo` to second factors, for administrators.
     mutating func user(_ user: UserRecord, passwordHash: String = redactedPasswordHash, showsNumbers: Bool) {
         self.user(ShownAccount(user), passwordHash: passwordHash, showsNumbers: showsNumbers)
     }
 
-    mutating func user(_ user: ShownAccount, passwordHash: String, showsNumbers: Bool) {
+    mutating func user(_ user: ShownAccount, passwordHash: String?, showsNumbers: Bool) {
         object { writer in
             writer.field("localId", user.id)
             if let email = user.email {

@@ -275,6 +275,14 @@ extension MergeDenial {
         case .unknown: return Problem(.noSuchRoute, "The merge does not exist.")
         case .closed(let state): return Problem(.mergeClosed, "The merge is \(state.rawValue).")
         case .tooLate: return Problem(.mergeClosed, "The merge can no longer be undone.")
+        case .ownerUndo(.needsAdministrator):
+            return Problem(.refused, "An administrator merged the accounts. Only an administrator can undo it.")
+        case .ownerUndo(.secondFactorRequired):
+            return Problem(.secondFactorRequired, "Sign in to the account with its second factor.")
+        case .ownerUndo(.laterChanges(let changes)):
+            var problem = Problem(.laterChanges, "An administrator may be able to undo the merge and keep them.")
+            problem.changes = changes
+            return problem
         case .laterChanges(let changes):
             let canStay = changes.allSatisfy(\.canStay)
             var problem = Problem(

@@ -104,7 +104,8 @@ extension AccountOperations {
         return try await sessions(of: user, after: after, countMax: countMax, current: nil)
     }
 
-    private func sessions(
+    /// The same for a user that was read already.
+    func sessions(
         of user: UserRecord,
         after: SessionID?,
         countMax: Int,

@@ -102,8 +102,12 @@ extension AccountOperations {
 
     /// The suspended methods of a session's account. Two round trips.
     package func quarantine(idToken: String, tenant: TenantID) async throws -> Quarantine {
-        let user = try await authenticate(idToken: idToken, tenant: tenant).user
-        let methods = try await store.quarantinedMethods(of: user.id, tenant: tenant, at: effects.now())
+        try await quarantine(of: authenticate(idToken: idToken, tenant: tenant).user)
+    }
+
+    /// The same for a user that was read already. One round trip.
+    func quarantine(of user: UserRecord) async throws -> Quarantine {
+        let methods = try await store.quarantinedMethods(of: user.id, tenant: user.tenant, at: effects.now())
         return Quarantine(methods, of: user, version: user.version)
     }
 

@@ -29,6 +29,7 @@ struct OutcomeCoverage {
         }
         all += MergeRows.all.map { ($0.verdict.rule, nil) }
         all += MergeRows.handOvers.map { ($0.rule, nil) } + MergeRows.undos.map { ($0.rule, nil) }
+        all += UndoMergeByOwnerRows.all.map { (decideUndoMergeByOwner($0).rule, nil) }
         let keeping = LinkPolicy.policy { $0.allowsClientDeletion = false }
         for request in [RequestOrigin.administrator, .client(isSessionRecent: true), .client(isSessionRecent: false)] {
             for existing in [nil, account, disabled] {

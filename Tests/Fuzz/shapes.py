@@ -533,6 +533,15 @@ SHAPES = {
     f"DELETE {CONCORD}account/sessions": lambda world: Shape(
         bearer=world.one("idToken"), query=world.pick([], [("keepCurrent", "true")])
     ),
+    f"GET {CONCORD}account/events": lambda world: Shape(
+        bearer=world.one("idToken"),
+        query=[("pageSize", world.pick("1", "5"))] + world.pick([], [("pageToken", world.one("nextPageToken"))]),
+    ),
+    f"GET {CONCORD}account/export": of_session(),
+    f"GET {CONCORD}account/merges": of_session(),
+    f"POST {CONCORD}account/merges/{{id}}:undo": lambda world: Shape(
+        {}, bearer=world.one("idToken"), captures={"id": world.one("id")}
+    ),
     f"GET {CONCORD}sessions": lambda world: Shape(
         query=[("localId", world.uid()), ("pageSize", world.pick("1", "5"))]
         + world.pick([], [("pageToken", world.one("nextPageToken"))])

@@ -51,13 +51,19 @@ extension APIRequest {
 extension APIResponse {
     @Sendable static func methods(_ account: AccountMethods) -> APIResponse {
         .object(version: account.version) { writer in
-            writer.field("methods", objects: account.methods) { writer, method in
-                writer.field("method", method.status.method.name)
-                writer.field("works", method.status.obstacle == nil)
-                writer.field("obstacle", method.status.obstacle?.rawValue)
-                writer.field("proof", method.proof?.proof.rawValue)
-                writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
-            }
+            writer.methods(account.methods)
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func methods(_ methods: [AccountMethods.Method]) {
+        field("methods", objects: methods) { writer, method in
+            writer.field("method", method.status.method.name)
+            writer.field("works", method.status.obstacle == nil)
+            writer.field("obstacle", method.status.obstacle?.rawValue)
+            writer.field("proof", method.proof?.proof.rawValue)
+            writer.field("proveTime", method.proof.map { RFC3339.text($0.provenAt) })
         }
     }
 }

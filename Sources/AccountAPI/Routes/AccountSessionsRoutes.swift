@@ -124,15 +124,7 @@ extension APIResponse {
 
     fileprivate static func sessions(_ sessions: AccountSessions) -> APIResponse {
         .object(version: sessions.version) { writer in
-            writer.field("sessions", objects: sessions.sessions) { writer, session in
-                writer.field("sessionId", session.id.text)
-                writer.field("startTime", RFC3339.text(session.startedAt))
-                writer.field("lastUseTime", RFC3339.text(session.lastUsedAt))
-                writer.field("signInProvider", session.signInProvider)
-                writer.field("secondFactor", session.secondFactor)
-                writer.field("device", session.device)
-                writer.field("current", session.isCurrent)
-            }
+            writer.sessions(sessions.sessions)
             writer.field("nextPageToken", sessions.next?.text)
             writer.field("refusedSignIns", objects: sessions.refusals) { writer, refusals in
                 writer.field("reason", refusals.reason)
@@ -140,6 +132,20 @@ extension APIResponse {
                 writer.field("firstTime", RFC3339.text(refusals.firstAt))
                 writer.field("lastTime", RFC3339.text(refusals.lastAt))
             }
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func sessions(_ sessions: [AccountSessions.Session]) {
+        field("sessions", objects: sessions) { writer, session in
+            writer.field("sessionId", session.id.text)
+            writer.field("startTime", RFC3339.text(session.startedAt))
+            writer.field("lastUseTime", RFC3339.text(session.lastUsedAt))
+            writer.field("signInProvider", session.signInProvider)
+            writer.field("secondFactor", session.secondFactor)
+            writer.field("device", session.device)
+            writer.field("current", session.isCurrent)
         }
     }
 }

@@ -49,6 +49,16 @@ extension Route {
 }
 
 extension JSONWriter {
+    mutating func suspendedMethods(_ methods: [SuspendedMethod], as name: String) {
+        field(name, objects: methods) { writer, suspended in
+            writer.field("method", suspended.method.name)
+            writer.field("reason", suspended.reason.rawValue)
+            writer.field("decision", suspended.decision.text)
+            writer.field("quarantineTime", RFC3339.text(suspended.quarantinedAt))
+            writer.field("expireTime", RFC3339.text(suspended.expiresAt))
+        }
+    }
+
     /// The methods that a decision suspends, before or after it, each with the way to restore it.
     mutating func suspensions(_ suspended: [MethodSuspension]) {
         field("suspended", objects: suspended) { writer, suspension in
@@ -78,13 +88,7 @@ extension MethodSuspension {
 extension APIResponse {
     @Sendable fileprivate static func quarantine(_ quarantine: Quarantine) -> APIResponse {
         .object(version: quarantine.version) { writer in
-            writer.field("methods", objects: quarantine.methods) { writer, suspended in
-                writer.field("method", suspended.method.name)
-                writer.field("reason", suspended.reason.rawValue)
-                writer.field("decision", suspended.decision.text)
-                writer.field("quarantineTime", RFC3339.text(suspended.quarantinedAt))
-                writer.field("expireTime", RFC3339.text(suspended.expiresAt))
-            }
+            writer.suspendedMethods(quarantine.methods, as: "methods")
         }
     }
 }

@@ -355,7 +355,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case sessionCodeSessionEnded = "T22"
     case sessionCodeExchanged = "T23"
 
-    // Merging accounts (`decideMergeAccounts`, `decideMergeApproval`, `decideUndoMerge`).
+    // Merging accounts (`decideMergeAccounts`, `decideMergeApproval`, `decideUndoMerge`, `decideUndoMergeByOwner`).
     case mergeSameAccount = "E1"
     case mergeAccountGone = "E2"
     case mergeSessionEnded = "E14"
@@ -378,9 +378,13 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case mergeCommitted = "H4"
     case mergeTimedOut = "H5"
     case mergeWaiting = "H6"
+    case ownerUndoNotSurvivor = "H11"
+    case ownerUndoByAdministrator = "H12"
     case undoNotCommitted = "H7"
     case undoTooLate = "H8"
     case undoLaterChanges = "H9"
+    case ownerUndoNeedsRecentSignIn = "H13"
+    case ownerUndoNeedsSecondFactor = "H14"
     case mergeUndone = "H10"
 }
 
@@ -1109,10 +1113,20 @@ extension Rule {
         case .mergeCommitted: RuleText("every receiver agrees", "committed")
         case .mergeTimedOut: RuleText("the time is over", "aborted: timed out")
         case .mergeWaiting: RuleText("otherwise", "waits")
+        case .ownerUndoNotSurvivor:
+            RuleText("by the owner, the session is not of the account that stayed", "refused: there is no such merge")
+        case .ownerUndoByAdministrator:
+            RuleText("by the owner, an administrator merged the accounts", "refused: an administrator is needed")
         case .undoNotCommitted: RuleText("the merge was not committed, or is undone", "refused: not committed")
         case .undoTooLate: RuleText("the undo period is over", "refused: too late")
         case .undoLaterChanges:
             RuleText("later changes prevent it, and the request does not keep them", "refused: later changes")
+        case .ownerUndoNeedsRecentSignIn: RuleText("by the owner, the session is old", "refused: sign in again")
+        case .ownerUndoNeedsSecondFactor:
+            RuleText(
+                "by the owner, the account has a second factor that the session lacks",
+                "refused: second factor required"
+            )
         case .mergeUndone: RuleText("otherwise", "both accounts are restored, except later changes that are kept")
         }
     }

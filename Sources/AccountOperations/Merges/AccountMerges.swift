@@ -68,6 +68,17 @@ package enum MergeDenial: Sendable, Hashable {
     case tooLate
     /// Changes since the merge.
     case laterChanges([LaterChange])
+    /// The owner cannot undo the merge.
+    case ownerUndo(OwnerUndoDenial)
+}
+
+/// The reason why the owner of an account cannot undo a merge into it.
+package enum OwnerUndoDenial: Sendable, Hashable {
+    /// An administrator merged the accounts.
+    case needsAdministrator
+    case secondFactorRequired
+    /// Changes since the merge. Only an administrator may leave them.
+    case laterChanges([LaterChange])
 }
 
 /// The result of a merge, before it is made.
@@ -84,6 +95,16 @@ package struct MergeUndoPreview: Sendable {
     package let changes: [LaterChange]
     /// True if the changes do not prevent the undo.
     package let isPossible: Bool
+}
+
+/// The owner who asks for an undo.
+struct MergeOwner: Sendable {
+    /// The account of the session, as it is.
+    let account: UserRecord
+    /// The challenge that the session must meet; `nil` if its sign-in is recent.
+    let challenge: ReauthenticationChallenge?
+    /// True if the account has a second factor that the session has not proven.
+    let lacksSecondFactor: Bool
 }
 
 /// A merge that was undone.
@@ -456,20 +477,68 @@ package struct AccountMerges: Sendable {
         expectedVersion: Int64? = nil,
         tenant: TenantID
     ) async throws -> UndoneMerge {
+        try await undo(
+            id,
+            keepsLaterChanges: keepsLaterChanges,
+            expectedVersion: expectedVersion,
+            tenant: tenant,
+            by: { nil }
+        )
+    }
+
+    /// The same for an owner (rules H11 to H14). Later changes are not left.
+    ///
+    /// - `owner`: reads the account of a session that is live. The undo fails if the account changes afterwards.
+    func undo(
+        _ id: String,
+        expectedVersion: Int64?,
+        tenant: TenantID,
+        byOwner owner: () async throws -> MergeOwner
+    ) async throws -> UndoneMerge {
+        try await undo(id, keepsLaterChanges: false, expectedVersion: expectedVersion, tenant: tenant, by: owner)
+    }
+
+    private func undo(
+        _ id: String,
+        keepsLaterChanges: Bool,
+        expectedVersion: Int64?,
+        tenant: TenantID,
+        by owner: () async throws -> MergeOwner?
+    ) async throws -> UndoneMerge {
         let merge = try await record(id, tenant: tenant)
         let now = effects.now()
         let (survivorEvent, absorbedEvent) = (effects.newEventID(), effects.newEventID())
         return try await retrying(effects) {
+            let owner = try await owner()
             guard let merge = try await store.merge(merge.id, tenant: tenant) else { throw Denial.merge(.unknown) }
-            guard isExpected(expectedVersion, merge) else { throw Denial.versionMismatch }
+            if owner == nil, !isExpected(expectedVersion, merge) { throw Denial.versionMismatch }
             let clashes = try await store.undoSituation(of: merge.journalStep).clashes
-            let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
-            if case .refuse(let refusal) = verdict.decision { throw denial(refusal, by: verdict.rule, merge, clashes) }
+            // Another undo between the reads leaves clashes that are no later changes.
+            if !clashes.isEmpty, try await store.merge(merge.id, tenant: tenant)?.state != merge.state {
+                throw FactsMoved()
+            }
+            let rule: Rule
+            if let owner {
+                rule = try ruleOfUndo(merge, clashes, by: owner, expectedVersion: expectedVersion, at: now)
+            } else {
+                let verdict = undoVerdict(merge, clashes, keepsLaterChanges: keepsLaterChanges, at: now)
+                if case .refuse(let refusal) = verdict.decision {
+                    throw denial(refusal, by: verdict.rule, merge, clashes)
+                }
+                rule = verdict.rule
+            }
             let owners = try await store.restoredOwners(of: merge.journalStep)
-            guard let survivor = owners.first(where: { $0.user == merge.survivor }), let version = survivor.version
+            guard let survivor = owners.first(where: { $0.user == merge.survivor }), let version = survivor.version,
+                owner == nil || owner?.account.version == version
             else { throw FactsMoved() }
             func event(_ id: AccountEvent.ID) -> AccountEvent {
-                AccountEvent(id: id, occurredAt: now, kind: .mergeUndone, rule: verdict.rule, details: merge.details)
+                AccountEvent(
+                    id: id,
+                    occurredAt: now,
+                    kind: .mergeUndone,
+                    rule: rule,
+                    details: owner == nil ? merge.details : merge.detailsOfOwner
+                )
             }
             let (ofSurvivor, ofAbsorbed) = (event(survivorEvent), event(absorbedEvent))
             let applied = try await store.undoMerge(
@@ -496,6 +565,43 @@ package struct AccountMerges: Sendable {
                 throw FactsMoved()
             }
             return UndoneMerge(merge: Merge(undone), kept: LaterChange.all(clashes))
+        }
+    }
+
+    /// The rule by which the owner undoes a merge. Throws the denial if the owner cannot.
+    ///
+    /// The expected version counts for the account of the merge only: for others there is no merge.
+    private func ruleOfUndo(
+        _ merge: MergeRecord,
+        _ clashes: [JournalClash],
+        by owner: MergeOwner,
+        expectedVersion: Int64?,
+        at now: Timestamp
+    ) throws -> Rule {
+        let verdict = decideUndoMergeByOwner(
+            MergeUndoByOwner(
+                isOfSurvivor: owner.account.id == merge.survivor,
+                isMergedByOwners: merge.requestedBy == .owners,
+                isCommitted: merge.state == .committed,
+                isInTime: merge.undoUntil.map { now < $0 } ?? false,
+                hasLaterChanges: !clashes.isEmpty,
+                isSessionRecent: owner.challenge == nil,
+                lacksSecondFactor: owner.lacksSecondFactor
+            )
+        )
+        if verdict.decision != .unknown, !isExpected(expectedVersion, merge) { throw Denial.versionMismatch }
+        switch verdict.decision {
+        case nil: return verdict.rule
+        case .unknown: throw refused(.unknown, by: verdict.rule)
+        case .needsAdministrator: throw refused(.ownerUndo(.needsAdministrator), by: verdict.rule)
+        case .undo(.laterChanges):
+            throw refused(.ownerUndo(.laterChanges(LaterChange.all(clashes))), by: verdict.rule)
+        case .undo(let refusal): throw denial(refusal, by: verdict.rule, merge, clashes)
+        case .secondFactorRequired: throw refused(.ownerUndo(.secondFactorRequired), by: verdict.rule)
+        case .signInAgain:
+            guard let challenge = owner.challenge else { throw UnexpectedDecision(verdict.rule) }
+            metrics.decided(verdict.rule)
+            throw Denial.reauthenticationRequired(challenge)
         }
     }
 
@@ -593,6 +699,14 @@ extension MergeRecord {
     fileprivate var details: JSONValue {
         .object([
             "merge": .string(id.text), "survivor": .string(survivor.rawValue), "absorbed": .string(absorbed.rawValue),
+        ])
+    }
+
+    /// The details of an undo by the owner.
+    fileprivate var detailsOfOwner: JSONValue {
+        .object([
+            "merge": .string(id.text), "survivor": .string(survivor.rawValue), "absorbed": .string(absorbed.rawValue),
+            "by": .string(MergeRequesterKind.owners.rawValue),
         ])
     }
 }

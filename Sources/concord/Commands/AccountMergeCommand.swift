@@ -474,7 +474,10 @@ enum MergeText {
         case .unknown: "there is no such merge"
         case .closed(let state): "nothing was changed: the merge is \(state.rawValue)"
         case .tooLate: "the merge can no longer be undone"
-        case .laterChanges(let changes): prevented(by: changes) + "\n" + Self.changes(changes)
+        case .laterChanges(let changes), .ownerUndo(.laterChanges(let changes)):
+            prevented(by: changes) + "\n" + Self.changes(changes)
+        case .ownerUndo(.needsAdministrator): "an administrator is needed"
+        case .ownerUndo(.secondFactorRequired): "refused: \(MergeRefusal.secondFactorRequired.rawValue)"
         }
     }
 
