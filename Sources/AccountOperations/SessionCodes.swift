@@ -233,13 +233,13 @@ extension AccountOperations {
 
     /// The stored form of a code; `nil` for an unknown one, also of another project. One round trip.
     private func storedSessionCode(_ code: String, tenant: TenantID) async throws -> StoredSessionCode? {
-        let hash = ConflictProofSecrets.hash(of: code)
         guard let named = SignInCode(code, sealer: sealer) else {
+            let hash = ConflictProofSecrets.hash(of: code)
             return try await store.conflictReturn(withCode: hash, tenant: tenant).map(StoredSessionCode.ofConflict)
         }
         guard named.tenant == tenant,
             let record = try await store.signInReturn(of: named.session, of: named.user, tenant: tenant),
-            record.codeHash == hash
+            SHA256.hash(data: Array(code.utf8)).equals(record.codeHash)
         else { return nil }
         return .ofSignIn(record)
     }
