@@ -775,7 +775,22 @@ def story_merge(world):
     yield f"POST {CONCORD}merges/{{id}}/undo", Shape({"validateOnly": world.pick(True, False)}, captures=captures)
 
 
+def story_sign_in_page(world):
+    email = world.new_email()
+    signed_up = yield f"POST {ACCOUNTS}signUp", Shape({"email": email, "password": "correct horse"})
+    refresh_token = signed_up.get("refreshToken", "x") if isinstance(signed_up, dict) else "x"
+    issued = yield f"POST {CONCORD}signIn/return:issueCode", Shape(way_back(world) | {"refreshToken": refresh_token})
+    for code in re.findall(r"concordCode=([\w-]+)", json.dumps(issued)):
+        world.kept["concordCode"].append(code)
+    code = {"code": world.one("concordCode", "x" * 43), "codeVerifier": VERIFIER}
+    yield f"POST {CONCORD}session:exchange", Shape(code)
+    yield f"GET {CONCORD}account/events", Shape(bearer=world.one("idToken"), query=[("pageSize", "1")])
+    yield f"GET {CONCORD}account/export", Shape(bearer=world.one("idToken"))
+    yield f"GET {CONCORD}account/merges", Shape(bearer=world.one("idToken"))
+    yield f"POST {CONCORD}session:exchange", Shape(code)
+
+
 STORIES = [
     story_password, story_email_link, story_takeover, story_short_code, story_reset, story_phone, story_second_factor,
-    story_number_as_factor, story_conflict, story_merge,
+    story_number_as_factor, story_conflict, story_merge, story_sign_in_page,
 ]  # fmt: skip
