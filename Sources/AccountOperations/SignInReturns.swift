@@ -44,8 +44,8 @@ package struct SignInReturnView: Sendable {
 }
 
 extension AccountOperations {
-    /// Issues a code that hands the session of a refresh token over to an app (rules T1 to T8, and T11 to T14). The code
-    /// replaces an earlier one of the session.
+    /// Issues a code that hands the session of a refresh token over to an app (rules T1 to T8, and T11 to T14). The
+    /// code replaces an earlier one of the session.
     ///
     /// If several callers issue codes for one session, the last one stays.
     /// - Returns: the app's page with the code.

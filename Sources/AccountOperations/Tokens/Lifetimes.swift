@@ -31,7 +31,7 @@ package enum Lifetimes {
 
     static let conflictSeconds: Int64 = 3600
 
-    /// Time from a click on the page of a conflict until the app's page has exchanged the code.
+    /// Time from a click on one of Concord's pages until the app's page has exchanged the code.
     static let sessionCodeSeconds: Int64 = 60
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 

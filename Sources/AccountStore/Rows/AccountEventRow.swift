@@ -24,7 +24,7 @@ package struct AccountEvent: Sendable {
         case secondFactorsChanged = "second-factors-changed"
         case methodRestored = "method-restored"
         case quarantineDiscarded = "quarantine-discarded"
-        /// An app got the session that resolved a conflict.
+        /// An app got a session of one of Concord's pages.
         case sessionHandedOver = "session-handed-over"
         /// One session, or all but one.
         case sessionEnded = "session-ended"
