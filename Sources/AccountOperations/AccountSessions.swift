@@ -64,6 +64,8 @@ package struct AccountSessions: Sendable {
     package let next: SessionID?
     /// Newest first, at most `AccountSessions.refusalsMax`. Only with the first page.
     package let refusals: [Refusals]
+    /// The devices that the account knows, latest use first. Only with the first page.
+    package let devices: [ListedDevice]
     /// The account's version. Every change that a decision could read raises it.
     package let version: Int64
 
@@ -82,7 +84,7 @@ package enum SessionsToEndByUser: Sendable, Hashable {
 }
 
 extension AccountOperations {
-    /// A page of the sessions of a session's account, sorted by id. Two round trips, three for the first page.
+    /// A page of the sessions of a session's account, sorted by id. Two round trips, four for the first page.
     package func sessions(
         idToken: String,
         tenant: TenantID,
@@ -125,6 +127,7 @@ extension AccountOperations {
                     countMax: AccountSessions.refusalsMax
                 )
                 .map(AccountSessions.Refusals.init) : [],
+            devices: after == nil ? try await devices(of: user, at: now) : [],
             version: user.version
         )
     }

@@ -152,7 +152,7 @@ extension AccountOperations {
     private func suspendedPassword(of user: UserRecord, from client: PasswordClient) async throws -> SuspendedPassword?
     {
         guard let address = user.email?.address else { return nil }
-        let (source, device) = source(of: client)
+        let (source, device) = try await source(of: client, tenant: user.tenant)
         let start = effects.now()
         let found = try await store.quarantinedPassword(
             of: user.id,

@@ -13,15 +13,19 @@ extension AccountOperations {
             package let projectNumber: Int64
             /// Identifies the device at its next sign-in; `nil` unless it was requested.
             package let deviceSecret: String?
+            /// The token of the device; `nil` unless it was requested.
+            package let deviceToken: String?
         }
     }
 
     /// Mints a new ID token for a session (`/v1/token`). One round trip. `auth_time` stays.
     ///
     /// - `returnsDeviceSecret`: the client stores a secret for its next sign-in by password.
+    /// - `device`: the device whose token the client stores; it takes two more round trips, three with a token.
     package func refreshSession(
         _ refreshToken: String,
-        returnsDeviceSecret: Bool = false
+        returnsDeviceSecret: Bool = false,
+        device: DeviceRequest = .none
     ) async throws -> RefreshSession.Result {
         guard let presented = RefreshToken(refreshToken) else { throw Denial.invalidRefreshToken }
         let (session, user) = try await session(of: presented)
@@ -40,7 +44,8 @@ extension AccountOperations {
                 refreshToken: refreshToken,
                 expiresInSeconds: Lifetimes.idTokenSeconds,
                 projectNumber: project.settings.projectNumber,
-                deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil
+                deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil,
+                deviceToken: try await newDeviceToken(device, of: user, in: session)
             )
         }
     }

@@ -50,6 +50,8 @@ package struct HandedSession: Sendable {
     package let tokens: IssuedTokens
     /// The name of the decision, for operators.
     package let decision: DecisionID
+    /// The token of the app's device, if the app asked for one.
+    package var deviceToken: String?
 }
 
 /// The proof of the app that it sent the challenge (RFC 7636 §4.1).

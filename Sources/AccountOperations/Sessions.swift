@@ -109,7 +109,7 @@ struct NewSession: Sendable {
     private static let deviceLengthMax = 200
 
     /// The printable ASCII characters of a `User-Agent` (RFC 9110 §10.1.5 allows no others); `nil` if there are none.
-    private static func device(userAgent: String) -> String? {
+    static func device(userAgent: String) -> String? {
         let printable = userAgent.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(deviceLengthMax)
         let device = String(decoding: Array(printable), as: UTF8.self)
         return device.isEmpty ? nil : device

@@ -40,6 +40,7 @@ package enum Distribution {
         .byKey("quarantined_methods", "user_id", with: "users"),
         .byKey("used_id_tokens", "user_id", with: "users"),
         .byKey("sign_in_refusals", "user_id", with: "users"),
+        .byKey("devices", "user_id", with: "users"),
         // Written in the transaction of the change that they record.
         .byKey("account_events", "user_id", with: "users"),
         // Anonymous callers have the account `''`: one shard stores all their answers.

@@ -43,6 +43,8 @@ extension AccountStore {
         case signInReturns = "sign_in_returns"
         /// Uses of ID tokens that have expired.
         case usedIDTokens = "used_id_tokens"
+        /// Devices that were not used for long.
+        case devices
         /// Aborted or undone merges. A completed merge stays forever, because it answers for a uid.
         case merges
         /// Events past their retention, from before the first month. Months are dropped as a whole
@@ -136,6 +138,7 @@ extension AccountStore {
             case .signInReturns:
                 .ending("sign_in_returns", key: "tenant_id, user_id, session_id", by: "code_ends_at")
             case .usedIDTokens: .ending("used_id_tokens", key: "tenant_id, user_id, token_digest", by: "expires_at")
+            case .devices: .ending("devices", key: "tenant_id, user_id, device_id", by: "expires_at")
             case .merges:
                 .ending("merges", key: "tenant_id, merge_id", where: "state IN ('aborted', 'undone')", by: "ended_at")
             case .journal:

@@ -26,7 +26,7 @@ extension AccountOperations {
         by client: PasswordClient,
         tenant: TenantID
     ) async throws -> JudgedPassword {
-        let (source, device) = source(of: client)
+        let (source, device) = try await source(of: client, tenant: tenant)
         let start = effects.now()
         let facts = try await store.passwordFacts(of: email, by: source, tenant: tenant, at: start)
         let attempt = PasswordAttempt(

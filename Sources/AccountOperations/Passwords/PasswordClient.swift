@@ -5,7 +5,7 @@ import JSON
 package struct PasswordClient: Sendable, Hashable {
     /// The network that limits count: an IPv4 address, or the /64 of an IPv6 address. Unknown networks count as one.
     package var network: String
-    /// Identifies a device on which any account was signed in to.
+    /// Identifies a device on which any account was signed in to: a device secret, or a device token.
     package var deviceSecret: String?
 
     /// `nil` if unknown, so that no limit counts by it.
@@ -37,11 +37,24 @@ struct KnownDevice: Sendable, Hashable {
     init(of user: UserRecord, in session: SessionRecord, sealer: Sealer, at now: Timestamp) {
         self.user = user.id
         epoch = user.sessionEpoch
+        id = Base64URL.encode(Self.id(of: user, in: session, sealer: sealer))
+        expiresAt = now.adding(seconds: PasswordThrottling.knownSeconds)
+    }
+
+    /// The device of a device token, which has the same id: both count together.
+    init(_ device: Device, of user: UserRecord) {
+        self.user = user.id
+        epoch = device.sessionEpoch
+        id = Base64URL.encode(device.id)
+        expiresAt = device.expiresAt
+    }
+
+    /// The id of the device on which `session` began.
+    static func id(of user: UserRecord, in session: SessionRecord, sealer: Sealer) -> [UInt8] {
         // A continued session is the same device. Otherwise its holder could open any number of devices.
         let signIn = session.lifetimeStart.map { String($0.secondsSinceEpoch) } ?? Base64URL.encode(session.id)
         let name = [user.tenant.rawValue, user.id.rawValue, signIn].joined(separator: "\u{1F}")
-        id = Base64URL.encode(sealer.digest(name, context: "password-device"))
-        expiresAt = now.adding(seconds: PasswordThrottling.knownSeconds)
+        return sealer.digest(name, context: "password-device")
     }
 
     /// `nil` for a text that Concord did not make.
@@ -143,9 +156,16 @@ struct PasswordAttempt: Sendable {
 }
 
 extension AccountOperations {
-    /// The ids by which the client's passwords are counted, and its device.
-    func source(of client: PasswordClient) -> (source: AttemptSource, device: KnownDevice?) {
-        let device = client.deviceSecret.flatMap { KnownDevice($0, sealer: sealer) }
+    /// The ids by which the client's passwords are counted, and its device. No round trip; one for a device token.
+    func source(
+        of client: PasswordClient,
+        tenant: TenantID
+    ) async throws -> (source: AttemptSource, device: KnownDevice?) {
+        var device: KnownDevice?
+        if let secret = client.deviceSecret {
+            device = KnownDevice(secret, sealer: sealer)
+            if device == nil { device = try await passwordDevice(secret, tenant: tenant) }
+        }
         let network = Base64URL.encode(sealer.digest(client.network, context: "password-network"))
         return (AttemptSource(network: network, device: device?.id), device)
     }

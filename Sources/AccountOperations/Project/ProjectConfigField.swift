@@ -424,6 +424,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "Maximum age of a session; 0: unlimited."
             ),
             .init(
+                "concord.devices.seconds",
+                .integer(Lifetimes.deviceSecondsBounds),
+                .integer(Lifetimes.deviceSeconds),
+                "How long an account knows a device after its last use; 0: accounts know no devices."
+            ),
+            .init(
                 "concord.keepsLastSignInMethod",
                 .bool,
                 .bool(false),

@@ -11,6 +11,8 @@ package struct ProjectSettings: Sendable, Hashable {
     /// Time in which a suspended method can be restored; 0: methods are not suspended.
     package let quarantineSeconds: Int64
     package let sessionLifetimes: SessionLifetimes
+    /// Time for which an account knows a device after its last use; 0 if accounts know no devices.
+    package let deviceSeconds: Int64
     /// Time in which the mail about a change of sign-in methods can undo it; 0: owners are not mailed.
     let revertSeconds: Int64
     let mergeAnswerSeconds: Int64
@@ -83,6 +85,7 @@ package struct ProjectSettings: Sendable, Hashable {
             inactivitySeconds: settings.positive("concord", "sessions", "inactivitySeconds"),
             absoluteSeconds: settings.positive("concord", "sessions", "absoluteSeconds")
         )
+        self.deviceSeconds = settings.integer("concord", "devices", "seconds") ?? Lifetimes.deviceSeconds
         self.revertSeconds = settings.integer("concord", "revertSeconds") ?? Lifetimes.revertSeconds
         self.mergeAnswerSeconds =
             settings.integer("concord", "merges", "answerSeconds") ?? Lifetimes.mergeAnswerSeconds

@@ -18,6 +18,8 @@ package struct SignedIn: Sendable {
     package let replaced: [ProviderID]
     /// The name of the decision, for operators.
     package let decision: DecisionID
+    /// The token of the device, if the client asked for one.
+    package var deviceToken: String?
 }
 
 extension AccountOperations {

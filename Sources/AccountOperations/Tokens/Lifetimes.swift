@@ -29,6 +29,10 @@ package enum Lifetimes {
     /// Longest life of a custom token, and of a service account's assertion.
     static let assertionSecondsMax: Int64 = 3600
 
+    /// An app that is opened once in three months keeps its device.
+    static let deviceSeconds: Int64 = 90 * 86_400
+    static let deviceSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
+
     static let conflictSeconds: Int64 = 3600
 
     /// Time from a click on one of Concord's pages until the app's page has exchanged the code.

@@ -199,6 +199,22 @@ extension AccountStore {
         if session == nil, record != nil { record = try await self.user(user, tenant: tenant) }
         return (session, record)
     }
+
+    /// A device and its user, each `nil` if it does not exist. One round trip; two if the user changed since it was last
+    /// read.
+    package func device(
+        _ id: [UInt8],
+        of user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> (device: Device?, user: UserRecord?) {
+        let lookup = DeviceRow.lookup(id, of: user, tenant: tenant)
+        if let known = userCache.user(user, tenant: tenant) {
+            let (devices, versions) = try await client.read(lookup, UserVersionRow.lookup(user, tenant: tenant))
+            return (devices.first?.device, try await self.user(known, asOf: versions.first))
+        }
+        let (devices, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
+        return (devices.first?.device, remembered(users))
+    }
 }
 
 extension AccountStore {

@@ -170,8 +170,8 @@ struct JournaledTable: Sendable {
 
     /// Tables of accounts that are not journaled. Sessions, sign-ins that wait for a second factor, conflicts with
     /// pending credentials and stored answers with tokens let their holder sign in without a new proof. An undo ignores
-    /// the images that older versions journaled. Counts of refused sign-ins are not restored either.
-    static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers", "sign_in_refusals"]
+    /// the images that older versions journaled. Counts of refused sign-ins and devices are not restored either.
+    static let ended = ["sessions", "factor_challenges", "conflicts", "kept_answers", "sign_in_refusals", "devices"]
 
     /// Journaled tables of which an undo only deletes the rows that the step made.
     static let notRestored = ofUsers.filter { !$0.comesBack }.map(\.name.text)

@@ -1,0 +1,41 @@
+/// A device on which a person signed in. It may ask for the sign-in methods of that account, and signs in nowhere.
+package struct Device: Sendable, Hashable {
+    /// 32 bytes: the digest of the sign-in that made the device known.
+    package var id: [UInt8]
+    /// The device's place among those of its account, from 1 to `countMax`.
+    package var slot: Int32
+    /// The account's epoch at the last use.
+    package var sessionEpoch: Int64
+    /// `User-Agent` of the last use.
+    package var name: String?
+    package var createdAt: Timestamp
+    /// When the device last got its token, at a sign-in or a refresh.
+    package var lastUsedAt: Timestamp
+    package var expiresAt: Timestamp
+
+    /// Maximum number of devices of one account.
+    package static let countMax: Int32 = 20
+
+    package init(
+        id: [UInt8],
+        slot: Int32,
+        sessionEpoch: Int64,
+        name: String?,
+        createdAt: Timestamp,
+        lastUsedAt: Timestamp,
+        expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.slot = slot
+        self.sessionEpoch = sessionEpoch
+        self.name = name
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Returns true if the device is known at `now` to an account with this epoch.
+    package func isLive(sessionEpoch: Int64, at now: Timestamp) -> Bool {
+        self.sessionEpoch == sessionEpoch && now < expiresAt
+    }
+}

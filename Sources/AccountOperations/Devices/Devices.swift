@@ -1,0 +1,228 @@
+package import AccountLinking
+import AccountStore
+import JSON
+
+/// The public name of a device, in lists and in the path that revokes it. It asks for nothing.
+package struct DeviceID: Sendable, Hashable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// `nil` for text that is no such name.
+    package init?(_ text: String) {
+        guard let bytes = Base64URL.decode(text), bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
+
+    package var text: String { Base64URL.encode(bytes) }
+}
+
+/// A device as its owner and administrators see it.
+package struct ListedDevice: Sendable {
+    package let id: DeviceID
+    /// `User-Agent` of the last use.
+    package let name: String?
+    package let startedAt: Timestamp
+    package let lastUsedAt: Timestamp
+    package let expiresAt: Timestamp
+
+    init(_ device: Device) {
+        id = DeviceID(device.id)
+        name = device.name
+        startedAt = device.createdAt
+        lastUsedAt = device.lastUsedAt
+        expiresAt = device.expiresAt
+    }
+}
+
+/// A client's request for a device token.
+package enum DeviceRequest: Sendable, Hashable {
+    case none
+    /// - `presenting`: the token that the device stored, of any account.
+    case token(presenting: String?)
+}
+
+/// A way to sign in, for a device that the account knows.
+package struct KnownMethod: Sendable, Hashable {
+    package let method: SignInMethod
+    /// False if the method does not work now.
+    package let works: Bool
+}
+
+/// The account that a known device asks about.
+package struct KnownAccount: Sendable {
+    /// In the order of `createAuthUri`.
+    package let methods: [KnownMethod]
+
+    /// The methods that work now, as `createAuthUri` names them: without the phone, which no address finds.
+    package var found: FoundSignInMethods {
+        var found = FoundSignInMethods(isRegistered: true, providers: [], methods: [])
+        for known in methods where known.works {
+            switch known.method {
+            case .password, .emailLink:
+                if !found.providers.contains(.password) { found.providers.append(.password) }
+            case .provider(let provider): found.providers.append(provider)
+            case .phone: continue
+            }
+            found.methods.append(known.method.name)
+        }
+        return found
+    }
+}
+
+extension AccountOperations {
+    /// The methods of the account of a device token, for a request about `address`.
+    ///
+    /// `nil` without a token, and for a token of another account or project, or of a device that the account does not
+    /// know: the caller then answers as if there were no token. The owner of `address` is not read. One round trip for a
+    /// token that Concord sealed, otherwise none.
+    package func knownDevice(
+        _ token: String?,
+        asking address: EmailAddress,
+        tenant: TenantID
+    ) async throws -> KnownAccount? {
+        guard let presented = openDeviceToken(token, tenant: tenant) else { return nil }
+        let (device, user) = try await store.device(presented.device.id, of: presented.user, tenant: tenant)
+        let obstacle = obstacleToMethods(
+            of: user?.account,
+            for: presented.device,
+            device: device,
+            about: address,
+            now: effects.now()
+        )
+        guard obstacle == nil, let user else { return nil }
+        return KnownAccount(methods: methodsForKnownDevice(user))
+    }
+
+    /// The methods of the account, and a mailed link if it would sign in although none was ever followed.
+    private func methodsForKnownDevice(_ user: UserRecord) -> [KnownMethod] {
+        let account = user.account
+        let enabled = enabledProviders(of: account)
+        var methods = methodStatuses(of: account, policy: policy, enabledProviders: enabled)
+            .map { KnownMethod(method: $0.method, works: $0.obstacle == nil) }
+        for method in reauthenticationMethods(of: account, policy: policy, enabledProviders: enabled) {
+            guard case .signIn(let method) = method, !methods.contains(where: { $0.method == method }) else { continue }
+            methods.append(KnownMethod(method: method, works: true))
+        }
+        return methods
+    }
+
+    /// The device of a token, for counting wrong passwords; `nil` if its account does not know it.
+    func passwordDevice(_ token: String, tenant: TenantID) async throws -> KnownDevice? {
+        guard let presented = openDeviceToken(token, tenant: tenant) else { return nil }
+        let (device, user) = try await store.device(presented.device.id, of: presented.user, tenant: tenant)
+        guard let device, let user,
+            obstacle(to: presented.device, device: device, of: user.account, now: effects.now()) == nil
+        else { return nil }
+        return KnownDevice(device, of: user)
+    }
+
+    /// `nil` without a token, for a token that this project did not seal, and if the project knows no devices.
+    private func openDeviceToken(_ token: String?, tenant: TenantID) -> DeviceToken? {
+        guard project.settings.deviceSeconds > 0, let token, let opened = DeviceToken(token, sealer: sealer),
+            opened.tenant == tenant
+        else { return nil }
+        return opened
+    }
+}
+
+extension AccountOperations {
+    /// The token that a sign-in asks for; `nil` unless it does.
+    package func newDeviceToken(_ request: DeviceRequest, of signedIn: SignedIn) async throws -> String? {
+        try await newDeviceToken(request, of: signedIn.user, in: signedIn.tokens.session)
+    }
+
+    package func newDeviceToken(_ request: DeviceRequest, of handed: HandedSession) async throws -> String? {
+        let session = handed.tokens.session
+        guard request != .none, let user = try await store.user(handed.user, tenant: session.tenant) else { return nil }
+        return try await newDeviceToken(request, of: user, in: session)
+    }
+
+    /// Makes the device of a session known to its account, and returns the device's token.
+    ///
+    /// Runs after the sign-in, which stays: `nil` if the session has ended meanwhile, if too many others register at
+    /// once, for an account without an address, and if the project knows no devices. A device that presents its valid
+    /// token is renewed, and a session that continues another is on the same device. Otherwise the sign-in makes a new
+    /// device, in place of the one with the earliest last use if the account has `Device.countMax`.
+    ///
+    /// Two round trips; three with a token.
+    /// - Throws: a database error.
+    func newDeviceToken(
+        _ request: DeviceRequest,
+        of user: UserRecord,
+        in session: SessionRecord
+    ) async throws -> String? {
+        let seconds = project.settings.deviceSeconds
+        guard case .token(let token) = request, seconds > 0, user.email != nil else { return nil }
+        let now = effects.now()
+        var id = KnownDevice.id(of: user, in: session, sealer: sealer)
+        if let presented = openDeviceToken(token, tenant: user.tenant), presented.user == user.id {
+            let (device, _) = try await store.device(presented.device.id, of: user.id, tenant: user.tenant)
+            if obstacle(to: presented.device, device: device, of: user.account, now: now) == nil {
+                id = presented.device.id
+            }
+        }
+        do {
+            return try await retrying(effects) { () async throws -> String? in
+                let (devices, current) = try await store.devicesAndUser(user.id, tenant: user.tenant)
+                guard let current, current.sessionEpoch == session.epoch else { return nil }
+                let place = decideDevicePlace(of: id, among: devices, sessionEpoch: session.epoch, now: now)
+                var device = Device(
+                    id: id,
+                    slot: place.slot,
+                    sessionEpoch: session.epoch,
+                    name: userAgent.flatMap(NewSession.device),
+                    createdAt: now,
+                    lastUsedAt: now,
+                    expiresAt: now.adding(seconds: seconds)
+                )
+                if case .renew(let known) = place { device.createdAt = known.createdAt }
+                try await store.remember(device, at: place, of: user.id, tenant: user.tenant).requireApplied()
+                return try DeviceToken(of: device, tenant: user.tenant, user: user.id).sealed(by: sealer)
+            }
+        } catch is Contention {
+            return nil
+        }
+    }
+
+    /// The devices that an account knows at `now`, latest use first. One round trip.
+    func devices(of user: UserRecord, at now: Timestamp) async throws -> [ListedDevice] {
+        try await store.devices(of: user.id, tenant: user.tenant)
+            .filter { $0.isLive(sessionEpoch: user.sessionEpoch, at: now) }
+            .sorted { ($1.lastUsedAt, $0.slot) < ($0.lastUsedAt, $1.slot) }
+            .map(ListedDevice.init)
+    }
+
+    /// Revokes a device of a session's account. No recent sign-in is required, as for ending a session: it reveals
+    /// nothing, and the owner of a lost device must not lose time.
+    ///
+    /// The device's sessions stay. Of several callers that revoke the same device, one succeeds.
+    /// - Returns: `true` if the account knew the device.
+    /// - Throws: `Contention`, or a database error.
+    package func revokeDevice(
+        _ id: DeviceID,
+        idToken: String,
+        _ request: ChangeRequest<Bool>
+    ) async throws -> Bool {
+        let session = try await authenticate(idToken: idToken, tenant: request.tenant)
+        let now = effects.now()
+        return try await changeAccount(of: session, request, at: now) { user in
+            let (device, _) = try await store.device(id.bytes, of: user.id, tenant: user.tenant)
+            guard let device, device.isLive(sessionEpoch: user.sessionEpoch, at: now) else { return false }
+            let kept = try storeAnswer(true, to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
+            try await store.forget(device, of: user.id, tenant: user.tenant, sideWrites: kept).requireApplied()
+            return true
+        }
+    }
+}
+
+extension DevicePlace {
+    fileprivate var slot: Int32 {
+        switch self {
+        case .renew(let device), .replace(let device): device.slot
+        case .take(let slot): slot
+        }
+    }
+}

@@ -1,0 +1,190 @@
+package import AccountLinking
+package import Postgres
+
+struct DeviceRow: RowDecodable {
+    let device: Device
+
+    /// A device with its account.
+    private struct Owned {
+        var tenant: TenantID
+        var user: UserID
+        var device: Device
+    }
+
+    private static let columns = Columns<Owned>(
+        of: "devices",
+        [
+            Column(written: "tenant_id", \.tenant), Column(written: "user_id", \.user),
+            Column("device_id", \.device.id), Column("slot", \.device.slot),
+            Column("session_epoch", \.device.sessionEpoch), Column("name", \.device.name),
+            Column("created_at", \.device.createdAt), Column("last_used_at", \.device.lastUsedAt),
+            Column("expires_at", \.device.expiresAt),
+        ]
+    )
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        device = try Self.device(&row)
+    }
+
+    fileprivate static func device(_ row: inout RowDecoder) throws(PostgresError) -> Device {
+        var values = columns.values(&row)
+        return Device(
+            id: try values(\.device.id),
+            slot: try values(\.device.slot),
+            sessionEpoch: try values(\.device.sessionEpoch),
+            name: try values(\.device.name),
+            createdAt: try values(\.device.createdAt),
+            lastUsedAt: try values(\.device.lastUsedAt),
+            expiresAt: try values(\.device.expiresAt)
+        )
+    }
+
+    /// The devices of `user`, at most `Device.countMax`.
+    static func of(_ user: UserID, tenant: TenantID) -> Query<DeviceRow> {
+        """
+        \(columns.select)
+        WHERE tenant_id = \(tenant) AND user_id = \(user)
+        ORDER BY slot
+        """
+    }
+
+    private static func key(_ id: [UInt8], of user: UserID, tenant: TenantID) -> SQL {
+        "tenant_id = \(tenant) AND user_id = \(user) AND device_id = \(id)"
+    }
+
+    /// The device `id` of `user`, as a lookup: one statement finds many. The key is the device's 32 bytes, then the
+    /// user id.
+    static func lookup(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Query<FoundDeviceRow> {
+        Query(
+            keyColumn: 0,
+            """
+            SELECT keys.key, \(columns.names)
+            FROM (SELECT * FROM \(table: "devices") WHERE tenant_id = \(tenant)) AS devices
+            JOIN unnest(\([id + Array(user.rawValue.utf8)])) AS keys (key)
+                ON user_id = convert_from(substr(key, 33), 'UTF8') AND device_id = substr(key, 1, 32)
+            """,
+            onCitus: """
+                SELECT device_id, \(columns.names) FROM \(table: "devices")
+                WHERE \(key(id, of: user, tenant: tenant))
+                """
+        )
+    }
+
+    /// Raises 23505 if the slot is taken or the device is there, 23503 if the user was deleted.
+    static func insert(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        columns.insert(Owned(tenant: tenant, user: user, device: device))
+    }
+
+    /// Renews the device, unless it was revoked or replaced since it was read. `assertThere` must follow.
+    static func renew(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        """
+        UPDATE devices SET name = \(device.name), last_used_at = greatest(last_used_at, \(device.lastUsedAt)),
+            expires_at = greatest(expires_at, \(device.expiresAt))
+        WHERE \(key(device.id, of: user, tenant: tenant)) AND created_at = \(device.createdAt)
+        """
+    }
+
+    /// Deletes the device, unless it was renewed since it was read: then the insert into its slot fails.
+    static func delete(asRead device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        """
+        DELETE FROM devices
+        WHERE \(key(device.id, of: user, tenant: tenant)) AND created_at = \(device.createdAt)
+            AND last_used_at = \(device.lastUsedAt)
+        """
+    }
+
+    /// Locks the device for this transaction. `assertThere` must follow.
+    static func hold(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        """
+        SELECT 1 FROM \(table: "devices") WHERE \(key(device.id, of: user, tenant: tenant)) FOR UPDATE
+        """
+    }
+
+    /// Raises 22012 (division by zero) unless the device is there, as it was created.
+    static func assertThere(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        """
+        SELECT \(SQL.assertExists) FROM devices
+        WHERE \(key(device.id, of: user, tenant: tenant)) AND created_at = \(device.createdAt)
+        """
+    }
+
+    static func delete(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
+        "DELETE FROM devices WHERE \(key(device.id, of: user, tenant: tenant))"
+    }
+}
+
+/// A device that a lookup found, behind its key.
+struct FoundDeviceRow: RowDecodable {
+    let device: Device
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(Bytes.self)
+        device = try DeviceRow.device(&row)
+    }
+}
+
+extension AccountStore {
+    /// The devices of an account, by slot. One round trip.
+    package func devices(of user: UserID, tenant: TenantID) async throws(PostgresError) -> [Device] {
+        try await client.read(DeviceRow.of(user, tenant: tenant)).map(\.device)
+    }
+
+    /// The devices of an account, and the account; `nil` if it does not exist. One round trip.
+    package func devicesAndUser(
+        _ user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> (devices: [Device], user: UserRecord?) {
+        // The devices first: devices that are newer than the account would belong to a later epoch.
+        let (devices, users) = try await client.read(
+            DeviceRow.of(user, tenant: tenant),
+            UserRow.withID(user, tenant: tenant)
+        )
+        return (devices.map(\.device), users.records.first)
+    }
+
+    /// Stores `device` at its place. Its slot and id are those of `place`.
+    /// - Returns: `.factsMoved` if another request took the place, the device was revoked, or the account was deleted.
+    package func remember(
+        _ device: Device,
+        at place: DevicePlace,
+        of user: UserID,
+        tenant: TenantID
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch("device-register")
+        switch place {
+        case .renew:
+            batch.append([
+                DeviceRow.renew(device, of: user, tenant: tenant),
+                DeviceRow.assertThere(device, of: user, tenant: tenant),
+            ])
+        case .take: batch.append(DeviceRow.insert(device, of: user, tenant: tenant))
+        case .replace(let old):
+            batch.append([
+                DeviceRow.delete(asRead: old, of: user, tenant: tenant),
+                DeviceRow.insert(device, of: user, tenant: tenant),
+            ])
+        }
+        // A repetition renews the device.
+        return try await applying(batch) { () throws(PostgresError) in .factsMoved }
+    }
+
+    /// Deletes a device.
+    /// - Returns: `.factsMoved` if it is gone.
+    package func forget(
+        _ device: Device,
+        of user: UserID,
+        tenant: TenantID,
+        sideWrites: [AccountWrite.SideWrite]
+    ) async throws(PostgresError) -> Applied {
+        var batch = WriteBatch(
+            "device-revoke",
+            [
+                DeviceRow.hold(device, of: user, tenant: tenant),
+                DeviceRow.assertThere(device, of: user, tenant: tenant),
+                DeviceRow.delete(device, of: user, tenant: tenant),
+            ]
+        )
+        for sideWrite in sideWrites { batch.append(sideWrite.statements) }
+        return try await applying(batch) { () throws(PostgresError) in .factsMoved }
+    }
+}
