@@ -148,9 +148,11 @@ struct APIRequest: Sendable {
 
     /// The network and device that a password in the request comes from.
     func passwordClient() throws(APIError) -> PasswordClient {
-        PasswordClient(
+        var device = try body.nonEmptyString("deviceSecret")
+        if device == nil { device = try body.nonEmptyString("deviceToken") }
+        return PasswordClient(
             network: clientAddress.flatMap { IPAddress($0)?.subscriber },
-            deviceSecret: try body.nonEmptyString("deviceSecret")
+            deviceSecret: device
         )
     }
 

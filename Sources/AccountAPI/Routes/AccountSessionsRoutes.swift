@@ -12,7 +12,7 @@ extension Route {
         listAccountSessions, endAccountSession, endAccountSessions, sessions, signOutUser,
     ]
 
-    /// `GET /concord/v1/account/sessions`: the sessions of the user and the refused sign-ins.
+    /// `GET /concord/v1/account/sessions`: the sessions of the user, the refused sign-ins and the known devices.
     private static let listAccountSessions = Route(.get, accountSessionsPath, access: .anyone) { request in
         let sessions = try await request.operations
             .sessions(
@@ -132,6 +132,7 @@ extension APIResponse {
                 writer.field("firstTime", RFC3339.text(refusals.firstAt))
                 writer.field("lastTime", RFC3339.text(refusals.lastAt))
             }
+            writer.devices(sessions.devices)
         }
     }
 }

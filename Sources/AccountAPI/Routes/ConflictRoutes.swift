@@ -66,12 +66,15 @@ extension Route {
     /// `POST /concord/v1/conflict:resolve`: links the credential and signs in, in one step.
     static let resolveConflict = Route(.post, "/concord/v1/conflict:resolve", access: .anyone) { request in
         let handle = try request.conflictHandle()
+        let deviceRequest = try request.deviceRequest()
         return try await request.answer(boundTo: handle, as: APIResponse.resolved) { idempotent in
-            try await request.operations.resolveConflict(
+            var signedIn = try await request.operations.resolveConflict(
                 handle,
                 proofToken: request.body.nonEmptyString("proofToken"),
                 request.change(idempotent)
             )
+            signedIn.deviceToken = try await request.deviceToken(deviceRequest, of: signedIn)
+            return signedIn
         }
     }
 
@@ -133,6 +136,7 @@ extension APIResponse {
         .object(after: signedIn.decision) { writer in
             writer.field("localId", signedIn.user.id.rawValue)
             writer.tokens(signedIn.tokens)
+            writer.field("deviceToken", signedIn.deviceToken)
             writer.suspensions(signedIn.suspended)
             writer.field("replaced", signedIn.replaced.map(\.rawValue))
         }

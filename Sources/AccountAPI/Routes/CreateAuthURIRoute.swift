@@ -24,7 +24,9 @@ extension Route {
             url.host()?.isEmpty == false
         else { throw APIError.code(.invalidContinueURI) }
 
-        let found = try await request.operations.findSignInMethods(email: address, tenant: request.tenant)
+        var found = try await request.operations.findSignInMethods(email: address, tenant: request.tenant)
+        // Concord's own: with protected addresses only a device that the account knows learns its methods.
+        if found == nil { found = try await request.knownDevice(asking: address)?.found }
         let sessionID = try body.nonEmptyString("sessionId") ?? request.operations.newFlowID()
         return .object { writer in
             writer.field("kind", "identitytoolkit#CreateAuthUriResponse")

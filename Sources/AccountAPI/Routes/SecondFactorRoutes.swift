@@ -133,10 +133,13 @@ extension Route {
         } else {
             throw SecondFactorDenial.unsupportedKind.apiError
         }
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .finishSignIn(FinishSignIn(pendingCredential: pending, shown: shown), tenant: request.tenant)
+        let deviceToken = try await request.deviceToken(deviceRequest, of: result.signedIn)
         return .object(after: result.signedIn.decision) { writer in
             writer.tokens(result.signedIn.tokens)
+            writer.field("deviceToken", deviceToken)
             writer.authInfo(result.factor)
         }
     }

@@ -15,8 +15,13 @@ extension Route {
         guard let verifier = try request.body.nonEmptyString("codeVerifier").flatMap(CodeVerifier.init) else {
             throw Problem(.malformedRequest, "`codeVerifier` must be 43 to 128 letters, digits, or `-._~`.")
         }
+        let deviceRequest = try request.deviceRequest()
         return try await request.answer(boundTo: code, as: APIResponse.handedOver) { idempotent in
-            try await request.operations.exchangeSessionCode(code, verifier, request.change(idempotent))
+            let operations = request.operations
+            var session = try await operations.exchangeSessionCode(code, verifier, request.change(idempotent))
+            // Not in the stored answer: a repetition gets its token at the next refresh.
+            session.deviceToken = try await operations.newDeviceToken(deviceRequest, of: session)
+            return session
         }
     }
 }
@@ -44,6 +49,7 @@ extension APIResponse {
         .object(after: session.decision) { writer in
             writer.field("localId", session.user.rawValue)
             writer.tokens(session.tokens)
+            writer.field("deviceToken", session.deviceToken)
         }
     }
 }

@@ -11,11 +11,14 @@ extension Route {
         access: .client
     ) { request in
         guard let token = try request.body.nonEmptyString("token") else { throw APIError.code(.missingCustomToken) }
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations.signInWithCustomToken(token, tenant: request.tenant)
+        let deviceToken = try await request.deviceToken(deviceRequest, of: result)
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyCustomTokenResponse")
             writer.field("isNewUser", result.isNewUser)
             writer.tokens(result.tokens)
+            writer.field("deviceToken", deviceToken)
         }
     }
 }

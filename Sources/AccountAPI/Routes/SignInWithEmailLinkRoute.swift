@@ -19,8 +19,10 @@ extension Route {
             pendingToken: try body.nonEmptyString("pendingToken"),
             clientAddress: request.subscriber
         )
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .signInWithEmailLink(signIn, tenant: request.tenant, locale: request.locale)
+        let deviceToken = try await request.deviceToken(deviceRequest, of: result.signedIn)
         return .object(after: result.signedIn?.decision) { writer in
             writer.field("kind", "identitytoolkit#EmailLinkSigninResponse")
             writer.field("email", result.user.email?.address.lowercased)
@@ -28,6 +30,7 @@ extension Route {
             writer.field("isNewUser", result.signedIn?.isNewUser ?? false)
             writer.field("linkedProviderId", result.signedIn?.linkedProvider?.rawValue)
             writer.ending(result)
+            writer.field("deviceToken", deviceToken)
         }
     }
 }

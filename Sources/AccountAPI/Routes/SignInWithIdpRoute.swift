@@ -12,11 +12,17 @@ extension Route {
         legacyName: "verifyAssertion",
         access: .client
     ) { request in
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .signInWithIdp(signInWithIdpRequest(request), tenant: request.tenant)
         let returnsCredential = try request.body.bool("returnIdpCredential") ?? false
         let returnsRefreshToken = try request.body.bool("returnRefreshToken") ?? false
         if case .refused(let refusal, _) = result.ending, !returnsCredential { throw refusal.apiError }
+        let deviceToken: String? =
+            switch result.ending {
+            case .signedIn(let signedIn): try await request.deviceToken(deviceRequest, of: signedIn)
+            case .secondFactorRequired, .needsConfirmation, .refused: nil
+            }
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyAssertionResponse")
             writer.credential(result.credential, returnsRefreshToken: returnsRefreshToken)
@@ -27,6 +33,7 @@ extension Route {
                 if signedIn.isNewUser { writer.field("isNewUser", true) }
                 if signedIn.emailWasRecycled { writer.field("emailRecycled", true) }
                 writer.tokens(signedIn.tokens)
+                writer.field("deviceToken", deviceToken)
             case .secondFactorRequired(let pending):
                 writer.emails(of: result.credential, account: pending.user.email)
                 writer.field("localId", pending.user.id.rawValue)

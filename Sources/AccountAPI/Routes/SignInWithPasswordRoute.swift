@@ -18,6 +18,7 @@ extension Route {
         guard let email = try body.nonEmptyString("email") else { throw APIError.code(.missingEmail) }
         guard let address = EmailAddress(email) else { throw APIError.code(.invalidEmail) }
         guard let password = try body.nonEmptyString("password") else { throw APIError.code(.missingPassword) }
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .signInWithPassword(
                 email: address,
@@ -31,6 +32,7 @@ extension Route {
         let deviceSecret = try result.signedIn.flatMap { signedIn in
             returnsDeviceSecret ? try request.operations.newDeviceSecret(of: signedIn) : nil
         }
+        let deviceToken = try await request.deviceToken(deviceRequest, of: result.signedIn)
         return .object(after: result.signedIn?.decision) { writer in
             let user = result.user
             writer.field("kind", "identitytoolkit#VerifyPasswordResponse")
@@ -42,6 +44,7 @@ extension Route {
             writer.field("linkedProviderId", result.signedIn?.linkedProvider?.rawValue)
             writer.ending(result)
             writer.field("deviceSecret", deviceSecret)
+            writer.field("deviceToken", deviceToken)
         }
     }
 }

@@ -11,8 +11,14 @@ extension Route {
         legacyName: "verifyPhoneNumber",
         access: .client
     ) { request in
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .signInWithPhone(phoneSignIn(request), tenant: request.tenant)
+        let deviceToken: String? =
+            switch result.ending {
+            case .signedIn(let signedIn): try await request.deviceToken(deviceRequest, of: signedIn)
+            case .numberInUse: nil
+            }
         return .object(after: result.decision) { writer in
             switch result.ending {
             case .signedIn(let signedIn):
@@ -21,6 +27,7 @@ extension Route {
                 writer.field("localId", signedIn.user.id.rawValue)
                 writer.field("linkedProviderId", signedIn.linkedProvider?.rawValue)
                 writer.tokens(signedIn.tokens)
+                writer.field("deviceToken", deviceToken)
             case .numberInUse(let number, let temporaryProof, let expiresInSeconds):
                 writer.field("phoneNumber", number.rawValue)
                 writer.field("temporaryProof", temporaryProof)

@@ -15,6 +15,7 @@ extension Route {
         if request.actsOnAnyAccount(sessionFields: ["idToken"]) { return try await createByAdmin(request) }
         // Clients may set a name here, but no picture.
         let name = try request.body.string("displayName", lengthMax: Profile.displayNameLengthMax)
+        let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
             .signUp(
                 signUpRequest(request),
@@ -23,12 +24,14 @@ extension Route {
                 tenant: request.tenant,
                 locale: request.locale
             )
+        let deviceToken = try await request.deviceToken(deviceRequest, of: result)
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#SignupNewUserResponse")
             writer.field("localId", result.user.id.rawValue)
             writer.field("email", result.user.email?.address.lowercased)
             writer.field("displayName", result.user.profile.displayName)
             writer.tokens(result.tokens)
+            writer.field("deviceToken", deviceToken)
         }
     }
 

@@ -14,7 +14,8 @@ extension Route {
         }
         let result = try await request.operations.refreshSession(
             refreshToken,
-            returnsDeviceSecret: body.bool("returnDeviceSecret") ?? false
+            returnsDeviceSecret: body.bool("returnDeviceSecret") ?? false,
+            device: request.deviceRequest()
         )
         return .object { writer in
             writer.field("access_token", result.idToken)
@@ -24,6 +25,7 @@ extension Route {
             writer.field("id_token", result.idToken)
             writer.field("user_id", result.user.rawValue)
             writer.field("device_secret", result.deviceSecret)
+            writer.field("device_token", result.deviceToken)
             writer.field("project_id", decimalString: result.projectNumber)
         }
     }
