@@ -188,6 +188,21 @@ CREATE TABLE public.conflicts (
     CONSTRAINT conflicts_state_check CHECK ((state = ANY (ARRAY['open'::text, 'proven'::text, 'resolved'::text, 'declined'::text, 'superseded'::text])))
 );
 
+CREATE TABLE public.devices (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    device_id bytea NOT NULL,
+    slot integer NOT NULL,
+    session_epoch bigint NOT NULL,
+    name text,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT devices_device_id_check CHECK ((length(device_id) = 32)),
+    CONSTRAINT devices_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
+    CONSTRAINT devices_slot_check CHECK (((slot >= 1) AND (slot <= 20)))
+);
+
 CREATE TABLE public.duties (
     duty text NOT NULL COLLATE pg_catalog."C",
     holder text NOT NULL COLLATE pg_catalog."C",
@@ -808,6 +823,12 @@ ALTER TABLE ONLY public.conflict_returns
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_pkey PRIMARY KEY (tenant_id, user_id, conflict_id);
 
+ALTER TABLE ONLY public.devices
+    ADD CONSTRAINT devices_pkey PRIMARY KEY (tenant_id, user_id, device_id);
+
+ALTER TABLE ONLY public.devices
+    ADD CONSTRAINT devices_slot_key UNIQUE (tenant_id, user_id, slot);
+
 ALTER TABLE ONLY public.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (duty);
 
@@ -957,6 +978,8 @@ CREATE INDEX conflicts_proven ON public.conflicts USING btree (tenant_id, user_i
 
 CREATE INDEX conflicts_uncounted ON public.conflicts USING btree (COALESCE(closed_at, expires_at)) WHERE (NOT is_counted);
 
+CREATE INDEX devices_by_expiry ON public.devices USING btree (expires_at);
+
 CREATE INDEX factor_challenges_by_expiry ON public.factor_challenges USING btree (expires_at);
 
 CREATE INDEX identifiers_reserved ON public.identifiers USING btree (reserved_until) WHERE (reserved_until IS NOT NULL);
@@ -1058,6 +1081,9 @@ ALTER TABLE ONLY public.conflict_returns
 
 ALTER TABLE ONLY public.conflicts
     ADD CONSTRAINT conflicts_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.devices
+    ADD CONSTRAINT devices_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.factor_challenges
     ADD CONSTRAINT factor_challenges_tenant_id_user_id_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES public.users(tenant_id, user_id) ON DELETE CASCADE;

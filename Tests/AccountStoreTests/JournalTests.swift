@@ -27,6 +27,9 @@ struct JournalTests {
                 expires_at)
             SELECT u, decode(md5(u), 'hex'), 'sign-in', 1000, '\\x01', '2026-01-02 03:04:05+00',
                 '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
+        INSERT INTO devices (user_id, device_id, slot, session_epoch, created_at, last_used_at, expires_at)
+            SELECT u, decode(md5(u) || md5(u), 'hex'), 1, 1000, '2026-01-02 03:04:05+00', '2026-01-02 03:04:05+00',
+                '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
         INSERT INTO proof_mails (user_id, place, free_at)
             SELECT u, 3, '2099-01-02 03:04:05+00' FROM unnest(ARRAY[USERS]) AS u;
         INSERT INTO one_time_codes (code_hash, kind, user_id, email, email_key, created_at, expires_at)
@@ -37,7 +40,8 @@ struct JournalTests {
         """
 
     private static let tables = [
-        "conflicts", "factor_challenges", "identifiers", "kept_answers", "linked_providers", "one_time_codes",
+        "conflicts", "devices", "factor_challenges", "identifiers", "kept_answers", "linked_providers",
+        "one_time_codes",
         "password_credentials", "proof_mails", "quarantined_methods", "second_factors", "sessions", "sign_in_methods",
         "users",
     ]

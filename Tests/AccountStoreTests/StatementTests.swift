@@ -111,6 +111,15 @@ private let statementsOfDecisions: [Statement] = {
         signsFrom: origin
     )
     let use = PostgresUUID(high: 3, low: 4)
+    let device = Device(
+        id: [9],
+        slot: 1,
+        sessionEpoch: 1,
+        name: "Phone/1.0",
+        createdAt: origin,
+        lastUsedAt: origin,
+        expiresAt: later
+    )
     let code = EmailCodeRecord(
         tenant: tenant,
         hash: [1],
@@ -450,6 +459,17 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "SignInReturnRow.use", sql: SignInReturnRow.use(signInReturn, giving: [8], at: origin)),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
+        Statement(name: "DeviceRow.assertThere", sql: DeviceRow.assertThere(device, of: fixed, tenant: tenant)),
+        Statement(name: "DeviceRow.delete", sql: DeviceRow.delete(device, of: fixed, tenant: tenant), isHot: false),
+        Statement(
+            name: "DeviceRow.deleteUnlessRenewed",
+            sql: DeviceRow.deleteUnlessRenewed(device, of: fixed, tenant: tenant)
+        ),
+        Statement(name: "DeviceRow.hold", sql: DeviceRow.hold(device, of: fixed, tenant: tenant), isHot: false),
+        Statement(name: "DeviceRow.insert", sql: DeviceRow.insert(device, of: fixed, tenant: tenant)),
+        Statement(name: "DeviceRow.lookup", sql: DeviceRow.lookup(device.id, of: fixed, tenant: tenant).sql),
+        Statement(name: "DeviceRow.of", sql: DeviceRow.of(fixed, tenant: tenant).sql),
+        Statement(name: "DeviceRow.renew", sql: DeviceRow.renew(device, of: fixed, tenant: tenant)),
         Statement(
             name: "DutyRow.claim",
             sql: DutyRow.claim("purge", for: "01", until: later, at: origin),
@@ -1606,6 +1626,9 @@ struct PlanTests {
             FROM generate_series(1, 1000) AS n;
         INSERT INTO used_id_tokens (user_id, token_digest, expires_at)
             SELECT 'user-' || n, sha256(n::text::bytea), now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
+        INSERT INTO devices (user_id, device_id, slot, session_epoch, created_at, last_used_at, expires_at)
+            SELECT 'user-' || n, sha256((n || ' ' || slot)::bytea), slot, n, now(), now(), now() + interval '90 days'
+            FROM generate_series(1, 1000) AS n, generate_series(1, 20) AS slot;
         INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
             SELECT sha256(n::text::bytea), sha256(n::text::bytea), 'google.com', 'x', now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n;

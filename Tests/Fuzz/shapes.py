@@ -14,6 +14,7 @@ KEPT = {
     "idToken", "refreshToken", "id_token", "refresh_token", "access_token", "localId", "pendingToken", "oobCode",
     "sessionInfo", "mfaPendingCredential", "mfaEnrollmentId", "temporaryProof", "nextPageToken", "sessionCookie", "id",
     "proofToken", "email", "phoneNumber", "sharedSecretKey", "code", "shortCode", "linkSecret", "sessionId", "secret",
+    "deviceToken", "deviceId",
 }  # fmt: skip
 #: Members of answers that are stored under another name.
 SAME = {"id_token": "idToken", "access_token": "idToken", "refresh_token": "refreshToken"}
@@ -419,11 +420,14 @@ SHAPES = {
     f"POST {ACCOUNTS}signUp": sign_up,
     f"POST {ACCOUNTS}signInWithPassword": lambda world: Shape({
         "email": world.email(), "password": world.pick("correct horse", ""), "pendingToken": world.one("pendingToken"),
+        "returnDeviceToken": world.pick(True, False), "deviceToken": world.one("deviceToken"),
     }),
     f"POST {ACCOUNTS}signInWithIdp": sign_in_with_idp,
     f"POST {ACCOUNTS}signInWithCustomToken": lambda world: Shape({"token": world.custom_token()}),
     f"POST {ACCOUNTS}createAuthUri": lambda world: world.pick(
-        Shape({"identifier": world.email(), "continueUri": "http://localhost"}),
+        Shape({
+            "identifier": world.email(), "continueUri": "http://localhost", "deviceToken": world.one("deviceToken"),
+        }),
         Shape({
             "providerId": world.pick("google.com", "oidc.fuzz"), "continueUri": "http://localhost/__/auth/handler",
             "customParameter": {"prompt": "x"}, "oauthScope": '{"google.com":"a,b"}', "sessionId": "s", "context": "c",
@@ -541,6 +545,9 @@ SHAPES = {
     f"GET {CONCORD}account/merges": of_session(),
     f"POST {CONCORD}account/merges/{{id}}:undo": lambda world: Shape(
         {}, bearer=world.one("idToken"), captures={"id": world.one("id")}
+    ),
+    f"DELETE {CONCORD}account/devices/{{device}}": lambda world: Shape(
+        bearer=world.one("idToken"), captures={"device": world.one("deviceId", "A" * 43)}, fields=idempotency(world)
     ),
     f"GET {CONCORD}sessions": lambda world: Shape(
         query=[("localId", world.uid()), ("pageSize", world.pick("1", "5"))]

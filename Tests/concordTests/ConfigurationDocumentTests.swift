@@ -61,6 +61,8 @@ extension AccountStore.Purgeable {
         case .signInReturns:
             ("codes that hand a session of the sign-in page over, used or not", "`purge.keep` after they expired")
         case .usedIDTokens: ("digests of providers' ID tokens that opened a session", "once the token has ended")
+        case .devices:
+            ("devices that accounts know", "`concord.devices.seconds` after their last use, 90 days by default")
         case .reservedAddresses: ("addresses that were reserved for an account", "when its recovery code expires")
         case .merges: ("merges that were aborted or undone", "`purge.keep` after that; committed merges stay")
         case .events:

@@ -85,7 +85,7 @@ struct DeviceRow: RowDecodable {
     }
 
     /// Deletes the device, unless it was renewed since it was read: then the insert into its slot fails.
-    static func delete(asRead device: Device, of user: UserID, tenant: TenantID) -> SQL {
+    static func deleteUnlessRenewed(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
         """
         DELETE FROM devices
         WHERE \(key(device.id, of: user, tenant: tenant)) AND created_at = \(device.createdAt)
@@ -160,7 +160,7 @@ extension AccountStore {
         case .take: batch.append(DeviceRow.insert(device, of: user, tenant: tenant))
         case .replace(let old):
             batch.append([
-                DeviceRow.delete(asRead: old, of: user, tenant: tenant),
+                DeviceRow.deleteUnlessRenewed(old, of: user, tenant: tenant),
                 DeviceRow.insert(device, of: user, tenant: tenant),
             ])
         }
