@@ -21,7 +21,7 @@ extension AccountOperations {
     /// Mints a new ID token for a session (`/v1/token`). One round trip. `auth_time` stays.
     ///
     /// - `returnsDeviceSecret`: the client stores a secret for its next sign-in by password.
-    /// - `device`: the device whose token the client stores; it takes two more round trips, three with a token.
+    /// - `device`: the device whose token the client stores; it takes two more round trips.
     package func refreshSession(
         _ refreshToken: String,
         returnsDeviceSecret: Bool = false,
@@ -45,7 +45,7 @@ extension AccountOperations {
                 expiresInSeconds: Lifetimes.idTokenSeconds,
                 projectNumber: project.settings.projectNumber,
                 deviceSecret: returnsDeviceSecret ? try newDeviceSecret(of: user, in: session) : nil,
-                deviceToken: try await newDeviceToken(device, of: user, in: session)
+                deviceToken: try await newDeviceToken(device, of: user.id, in: session)
             )
         }
     }

@@ -108,6 +108,38 @@ import Testing
         #expect(try await api.post(lookup, ["idToken": session.json["idToken"] ?? .null]).status == 400)
     }
 
+    @Test func `the app can ask for the token of its device, which a repeated answer does not have`() async throws {
+        let api = try TestAPI.shared
+        let (handle, idToken) = try await open(api, "device@example.com")
+        _ = try await post(api, Self.conflict + "/return", Self.wayBack, handle)
+        let proven = try await post(api, Self.conflict + "/proof", ["kind": "session", "idToken": idToken], handle)
+        let resolved = try await post(
+            api,
+            Self.conflict + ":resolve",
+            ["proofToken": proven.json["proofToken"] ?? .null, "returnDeviceToken": true],
+            handle
+        )
+        #expect(resolved.json["deviceToken"]?.string != nil, "\(resolved.text)")
+        let issued = try await post(
+            api,
+            Self.conflict + "/return:issueCode",
+            ["idToken": resolved.json["idToken"] ?? .null],
+            handle
+        )
+        let body: JSONValue = [
+            "code": try code(in: issued), "codeVerifier": .string(Self.verifier), "returnDeviceToken": true,
+        ]
+        let session = try await post(api, Self.exchange, body, key: "device")
+        #expect(session.json["deviceToken"]?.string != nil, "\(session.text)")
+        let again = try await post(api, Self.exchange, body, key: "device")
+        #expect(again.json["idToken"] == session.json["idToken"] && again.json["deviceToken"] == nil)
+        let refresh: JSONValue = [
+            "grant_type": "refresh_token", "refresh_token": again.json["refreshToken"] ?? .null,
+            "return_device_token": "true",
+        ]
+        #expect(try await api.post("/v1/token", refresh).json["device_token"]?.string != nil)
+    }
+
     @Test func `each refusal has its problem type`() async throws {
         let api = try TestAPI.shared
         let (handle, idToken) = try await open(api, "refused@example.com")

@@ -209,6 +209,19 @@ struct DeviceTests {
         }
     }
 
+    @Test func `if the device cannot be stored, the sign-in stays and has no token`() async throws {
+        try await TestService.with(settings: protected()) { service in
+            let account = try await service.signUp(service.newAddress()).value
+            try await service.database.execute("DROP TABLE devices")
+            #expect(try await service.token(account) == nil)
+            let refreshed = try await service.operations.refreshSession(
+                account.tokens.refreshToken,
+                device: .token(presenting: nil)
+            )
+            #expect(refreshed.user == account.user.id && refreshed.deviceToken == nil)
+        }
+    }
+
     @Test func `the twenty-first device takes the place of the one with the earliest use`() async throws {
         try await TestService.with(settings: protected()) { service in
             let email = service.newAddress()
@@ -259,7 +272,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `of racing revocations one succeeds, and no racing renewal revives the device`() async throws {
+    @Test func `a revocation is final, also if renewals race with it`() async throws {
         try await TestService.withTwo(settings: protected()) { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value
@@ -350,16 +363,21 @@ struct DeviceTests {
             let email = service.newAddress()
             let account = try await service.signUp(email).value
             let token = try #require(try await service.token(account))
-            for number in 0..<50 {
-                let network = PasswordClient(network: "198.51.100.\(number)")
-                _ = try await service.signIn(email, password: "guess", from: network)
+            func closeToStrangers(_ networks: String) async throws {
+                for number in 0..<50 {
+                    let network = PasswordClient(network: "\(networks).\(number)")
+                    _ = try await service.signIn(email, password: "guess", from: network)
+                }
             }
+            try await closeToStrangers("198.51.100")
             let elsewhere = PasswordClient(network: "203.0.113.9")
             #expect(try await service.signIn(email, from: elsewhere).denial != nil, "strangers are locked out")
             let device = PasswordClient(network: "203.0.113.9", deviceSecret: token)
             _ = try await service.signIn(email, from: device).value
             let id = try #require(try await service.devices(account.tokens).first).id
             #expect(try await service.revoke(id, by: account.tokens).value)
+            // The sign-in reset the strangers' count.
+            try await closeToStrangers("198.51.101")
             let other = PasswordClient(network: "203.0.113.77", deviceSecret: token)
             #expect(try await service.signIn(email, from: other).denial != nil)
         }

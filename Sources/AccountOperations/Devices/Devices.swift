@@ -1,6 +1,7 @@
 package import AccountLinking
 import AccountStore
 import JSON
+import Postgres
 
 /// The public name of a device, in lists and in the path that revokes it. It asks for nothing.
 package struct DeviceID: Sendable, Hashable {
@@ -131,43 +132,40 @@ extension AccountOperations {
 extension AccountOperations {
     /// The token that a sign-in asks for; `nil` unless it does.
     package func newDeviceToken(_ request: DeviceRequest, of signedIn: SignedIn) async throws -> String? {
-        try await newDeviceToken(request, of: signedIn.user, in: signedIn.tokens.session)
+        try await newDeviceToken(request, of: signedIn.user.id, in: signedIn.tokens.session)
     }
 
     package func newDeviceToken(_ request: DeviceRequest, of handed: HandedSession) async throws -> String? {
-        let session = handed.tokens.session
-        guard request != .none, let user = try await store.user(handed.user, tenant: session.tenant) else { return nil }
-        return try await newDeviceToken(request, of: user, in: session)
+        try await newDeviceToken(request, of: handed.user, in: handed.tokens.session)
     }
 
     /// Makes the device of a session known to its account, and returns the device's token.
     ///
-    /// Runs after the sign-in, which stays: `nil` if the session has ended meanwhile, if too many others register at
-    /// once, for an account without an address, and if the project knows no devices. A device that presents its valid
-    /// token is renewed, and a session that continues another is on the same device. Otherwise the sign-in makes a new
-    /// device, in place of the one with the earliest last use if the account has `Device.countMax`.
+    /// Runs after the sign-in, which stays in any case: the client would lose its session, and its code, to an error.
+    /// So `nil` if the database fails or too many devices register at once. Also `nil` if the session has ended, for an
+    /// account without an address, and if accounts know no devices.
     ///
-    /// Two round trips; three with a token.
-    /// - Throws: a database error.
+    /// A device that presents its valid token is renewed, and a session that continues another is on the same device.
+    /// Otherwise the sign-in makes a new device, in place of the one with the earliest use if the account has
+    /// `Device.countMax`. Two round trips.
     func newDeviceToken(
         _ request: DeviceRequest,
-        of user: UserRecord,
+        of user: UserID,
         in session: SessionRecord
     ) async throws -> String? {
         let seconds = project.settings.deviceSeconds
-        guard case .token(let token) = request, seconds > 0, user.email != nil else { return nil }
+        guard case .token(let text) = request, seconds > 0 else { return nil }
+        let presented = openDeviceToken(text, tenant: session.tenant).flatMap { $0.user == user ? $0.device : nil }
         let now = effects.now()
-        var id = KnownDevice.id(of: user, in: session, sealer: sealer)
-        if let presented = openDeviceToken(token, tenant: user.tenant), presented.user == user.id {
-            let (device, _) = try await store.device(presented.device.id, of: user.id, tenant: user.tenant)
-            if obstacle(to: presented.device, device: device, of: user.account, now: now) == nil {
-                id = presented.device.id
-            }
-        }
         do {
             return try await retrying(effects) { () async throws -> String? in
-                let (devices, current) = try await store.devicesAndUser(user.id, tenant: user.tenant)
-                guard let current, current.sessionEpoch == session.epoch else { return nil }
+                let (devices, found) = try await store.devicesAndUser(user, tenant: session.tenant)
+                guard let found, found.sessionEpoch == session.epoch, found.email != nil else { return nil }
+                let known = presented.flatMap { presented in
+                    let device = devices.first { $0.id == presented.id }
+                    return obstacle(to: presented, device: device, of: found.account, now: now) == nil ? device : nil
+                }
+                let id = known?.id ?? KnownDevice.id(of: found, in: session, sealer: sealer)
                 let place = decideDevicePlace(of: id, among: devices, sessionEpoch: session.epoch, now: now)
                 var device = Device(
                     id: id,
@@ -179,10 +177,12 @@ extension AccountOperations {
                     expiresAt: now.adding(seconds: seconds)
                 )
                 if case .renew(let known) = place { device.createdAt = known.createdAt }
-                try await store.remember(device, at: place, of: user.id, tenant: user.tenant).requireApplied()
-                return try DeviceToken(of: device, tenant: user.tenant, user: user.id).sealed(by: sealer)
+                try await store.remember(device, at: place, of: user, tenant: session.tenant).requireApplied()
+                return try DeviceToken(of: device, tenant: session.tenant, user: user).sealed(by: sealer)
             }
         } catch is Contention {
+            return nil
+        } catch is PostgresError {
             return nil
         }
     }
