@@ -28,7 +28,8 @@ package struct MailTemplates: Sendable {
         "METHODS", "ADDED", "REMOVED", "PASSWORD_CHANGED", "AT", "NUMBER", "UNTIL", "AFTER_RESET", "AFTER_PROOF",
         "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "ACCENT", "ON_ACCENT", "ACCENT_DARK",
         "ON_ACCENT_DARK", "LOGO_URL", "FOOTER", "SUPPORT_URL", "SUPPORT_LABEL", "PRIVACY_URL", "PRIVACY_LABEL",
-        "TERMS_URL", "TERMS_LABEL", "LANGUAGE", "SUBJECT", ".",
+        "TERMS_URL", "TERMS_LABEL", "WAYS", "URL", "METHOD", "BY_LINK", "BY_PASSWORD", "BY_PHONE",
+        "BY_PROVIDER", "SETS_PASSWORD", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// The names that a template must use.
@@ -57,17 +58,21 @@ package struct MailTemplates: Sendable {
         /// The sign-in methods that the account gained.
         package var added: [String]
         package var removed: [String]
+        /// Buttons that lead to sign-in methods, by `URL`, `METHOD` and the kind of the method.
+        package var ways: [[String: String]]
 
         package init(
             text: [String: String],
             methods: [String] = [],
             added: [String] = [],
-            removed: [String] = []
+            removed: [String] = [],
+            ways: [[String: String]] = []
         ) {
             self.text = text
             self.methods = methods
             self.added = added
             self.removed = removed
+            self.ways = ways
         }
     }
 
@@ -124,9 +129,12 @@ package struct MailTemplates: Sendable {
             .mapValues { $0.map(HeaderText.line) }
         var plain: [String: Any] = text
         plain.merge(lists) { $1 }
+        let ways = values.ways.map { $0.mapValues(HeaderText.line) }
+        plain["WAYS"] = ways
         plain["LANGUAGE"] = language
         var escaped: [String: Any] = text.mapValues(HTMLEscaping.escape)
         escaped.merge(lists.mapValues { $0.map(HTMLEscaping.escape) }) { $1 }
+        escaped["WAYS"] = ways.map { $0.mapValues(HTMLEscaping.escape) }
         escaped["LANGUAGE"] = language
         guard let subject = library.render(plain, withTemplate: "\(type).\(language).subject") else { return nil }
         escaped["SUBJECT"] = HTMLEscaping.escape(subject)

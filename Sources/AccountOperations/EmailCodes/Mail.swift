@@ -84,6 +84,15 @@ package struct Mail: Sendable, Hashable {
         package var undoUntil: String
     }
 
+    /// A button that leads to a sign-in method. The worker adds them when it sends the mail; they are not stored.
+    package struct Way: Sendable, Hashable {
+        /// Name of the method, as on the wire. A `password` that the account does not have is to be set.
+        package var method: String
+        package var link: String
+        /// True if the link sets a password instead of asking for it.
+        package var setsPassword = false
+    }
+
     /// The recipient, in the account's spelling if there is an account.
     package var to: String
     /// The account's address, as clients see it.
@@ -102,6 +111,7 @@ package struct Mail: Sendable, Hashable {
     package var merged: Merged?
     /// Last digits of a number that became a second factor.
     package var numberEnding: String?
+    package var ways: [Way] = []
 
     var plaintext: [UInt8] {
         JSONWriter.object { writer in
@@ -132,6 +142,11 @@ package struct Mail: Sendable, Hashable {
                 writer.field("changedAt", changed.at)
                 writer.field("changedUndoUntil", changed.until)
                 if changed.isUndone { writer.field("changeIsUndone", true) }
+            }
+            if !ways.isEmpty {
+                writer.field("ways", ways.map(\.method))
+                writer.field("wayLinks", ways.map(\.link))
+                writer.field("passwordWays", ways.filter(\.setsPassword).map(\.method))
             }
             if let merged {
                 writer.field("mergedByOperator", merged.isByOperator)
@@ -183,8 +198,19 @@ extension Mail: SealedContent {
             merged: value["mergeUndoUntil"]?.string.map {
                 Merged(isByOperator: value["mergedByOperator"]?.bool ?? false, undoUntil: $0)
             },
-            numberEnding: value["numberEnding"]?.string
+            numberEnding: value["numberEnding"]?.string,
+            ways: Self.ways(in: value)
         )
+    }
+}
+
+extension Mail {
+    private static func ways(in value: JSONValue) -> [Way] {
+        let links = value["wayLinks"]?.array?.compactMap(\.string) ?? []
+        let setting = value["passwordWays"]?.array?.compactMap(\.string) ?? []
+        return zip(value["ways"]?.array?.compactMap(\.string) ?? [], links).map { method, link in
+            Way(method: method, link: link, setsPassword: setting.contains(method))
+        }
     }
 }
 

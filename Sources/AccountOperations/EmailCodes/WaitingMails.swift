@@ -30,11 +30,15 @@ extension AccountOperations {
     }
 
     private func datedMails(tenant: TenantID) async throws -> [(createdAt: Timestamp, mail: Mail)] {
-        try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant).compactMap {
-            message in
-            Mail(opening: message, tenant: tenant, sealer: sealer)
-                .map { (message.createdAt, $0) }
+        let waiting = try await store.waitingMessages(.mail, countMax: Self.inspectedMessagesMax, tenant: tenant)
+        var mails: [(createdAt: Timestamp, mail: Mail)] = []
+        for message in waiting {
+            guard let mail = Mail(opening: message, tenant: tenant, sealer: sealer),
+                let resolved = try await resolve(mail, tenant: tenant)
+            else { continue }
+            mails.append((message.createdAt, resolved))
         }
+        return mails
     }
 }
 

@@ -44,17 +44,17 @@ extension AccountOperations {
         let settings = project.settings
         let mails = try await store.waitingMessages(.mail, countMax: Self.inboxMessagesMax, tenant: tenant)
         let texts = try await store.waitingMessages(.sms, countMax: Self.inboxMessagesMax, tenant: tenant)
-        let shown =
-            mails.filter(isWanted).compactMap { message -> InboxMessage? in
-                guard var mail = Mail(opening: message, tenant: tenant, sealer: sealer)
-                else {
-                    return nil
-                }
-                mail.link = mail.link.map(mailLinks.forPeople)
-                guard let said = mail.said(by: templates, in: settings, senderName: nil, logosAt: mailLinks.base) else {
-                    return nil
-                }
-                return InboxMessage(
+        var shown: [InboxMessage] = []
+        for message in mails where isWanted(message) {
+            guard let waiting = Mail(opening: message, tenant: tenant, sealer: sealer),
+                var mail = try await resolve(waiting, tenant: tenant)
+            else { continue }
+            mail.link = mail.link.map(mailLinks.forPeople)
+            guard let said = mail.said(by: templates, in: settings, senderName: nil, logosAt: mailLinks.base) else {
+                continue
+            }
+            shown.append(
+                InboxMessage(
                     id: message.id.text,
                     kind: OutboxMessage.Kind.mail.rawValue,
                     type: mail.template.name,
@@ -67,8 +67,10 @@ extension AccountOperations {
                     text: said.text,
                     html: said.html
                 )
-            }
-            + texts.filter(isWanted).compactMap { message -> InboxMessage? in
+            )
+        }
+        shown +=
+            texts.filter(isWanted).compactMap { message -> InboxMessage? in
                 guard let sms = SMS(opening: message, tenant: tenant, sealer: sealer) else { return nil }
                 return InboxMessage(
                     id: message.id.text,

@@ -136,7 +136,17 @@ extension Mail {
             text: text,
             methods: named(suspended?.methods),
             added: named(changed?.added, numberEnding: changed?.addedNumberEnding),
-            removed: named(changed?.removed, numberEnding: changed?.removedNumberEnding)
+            removed: named(changed?.removed, numberEnding: changed?.removedNumberEnding),
+            ways: ways.map { way in
+                let kind =
+                    switch way.method {
+                    case SignInMethod.password.name: way.setsPassword ? "SETS_PASSWORD" : "BY_PASSWORD"
+                    case SignInMethod.emailLink.name: "BY_LINK"
+                    case SignInMethod.phone.name: "BY_PHONE"
+                    default: "BY_PROVIDER"
+                    }
+                return ["URL": way.link, "METHOD": methodName(way.method, in: language), kind: "true"]
+            }
         )
     }
 }

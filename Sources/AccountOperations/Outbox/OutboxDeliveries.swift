@@ -42,6 +42,7 @@ package final class OutboxDeliveries: Sendable {
     private static let writingPause = Duration.milliseconds(250)
 
     private let channel: any OutboxChannel
+    private let operations: AccountOperations
     private let store: AccountStore
     private let sealer: Sealer
     private let effects: Effects
@@ -63,6 +64,7 @@ package final class OutboxDeliveries: Sendable {
 
     package init(_ operations: AccountOperations, over channel: any OutboxChannel) {
         self.channel = channel
+        self.operations = operations
         store = operations.store
         sealer = operations.sealer
         effects = operations.effects
@@ -142,13 +144,17 @@ package final class OutboxDeliveries: Sendable {
             tenant: message.tenant,
             sealer: sealer
         )
-        // Refused, not deleted: the sealing key may come back.
-        let outcome =
-            if let content {
-                await channel.send(content, id: message.id, createdAt: message.createdAt)
-            } else {
-                DeliveryOutcome.refused(reason: "unreadable")
+        let outcome: DeliveryOutcome
+        if let content {
+            guard let resolved = try await resolve(content, tenant: message.tenant) else {
+                try await store.finish(message, .dropped)
+                return nil
             }
+            outcome = await channel.send(resolved, id: message.id, createdAt: message.createdAt)
+        } else {
+            // Refused, not deleted: the sealing key may come back.
+            outcome = .refused(reason: "unreadable")
+        }
         tried(outcome)
         // The result is unknown: another worker takes the message when the claim expires.
         if outcome != .delivered { try Task.checkCancellation() }
@@ -169,6 +175,12 @@ package final class OutboxDeliveries: Sendable {
             return (close(reason), reason)
         }
         return nil
+    }
+
+    /// The content as it is sent; `nil` if there is nothing to send.
+    private func resolve(_ content: [UInt8], tenant: TenantID) async throws -> [UInt8]? {
+        guard channel.kind == .mail, let mail = Mail(plaintext: content) else { return content }
+        return try await operations.resolve(mail, tenant: tenant)?.plaintext
     }
 
     private func putOff(_ message: ClaimedMessage, _ reason: String) async throws {

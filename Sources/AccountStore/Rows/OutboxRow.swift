@@ -19,7 +19,8 @@ package struct OutboxMessage: Sendable, Hashable {
         case sent
         /// Sending failed finally. The content is stored until it expires, so that an operator can retry.
         case failed
-        /// A decoy that was not to be sent. The worker that claimed it deleted its content.
+        /// A decoy that was not to be sent, or a mail that turned out to have nothing to say. The worker that claimed it
+        /// deleted its content.
         case withheld
         /// Withdrawn before it was sent, by an operator or by the undo of its subject. Its content is deleted.
         case discarded
@@ -99,6 +100,8 @@ package enum MessageAttempt: Sendable, Hashable {
     case expired
     /// The message was not to be sent. Its content is deleted.
     case withheld
+    /// The worker found nothing to send. The content is deleted.
+    case dropped
 }
 
 /// A message as operators see it. Its content is sealed.
@@ -275,6 +278,15 @@ struct OutboxRow {
         UPDATE outbox SET state = 'withheld', sealed_payload = NULL, reason = NULL
         WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
             AND is_withheld
+        """
+    }
+
+    /// Discards a message that has nothing to say, unless another worker has claimed it since.
+    static func drop(_ message: ClaimedMessage) -> SQL {
+        """
+        UPDATE outbox SET state = 'withheld', sealed_payload = NULL, reason = NULL
+        WHERE tenant_id = \(message.tenant) AND message_id = \(message.id) AND state = 'pending'
+            AND next_attempt_at = \(message.leasedUntil)
         """
     }
 
@@ -486,6 +498,7 @@ extension AccountStore {
         case .givenUp(let reason): batch.append(OutboxRow.giveUp(message, reason: reason, keepsContent: true))
         case .expired: batch.append(OutboxRow.giveUp(message, reason: "expired", keepsContent: false))
         case .withheld: batch.append(OutboxRow.discard(message))
+        case .dropped: batch.append(OutboxRow.drop(message))
         }
         try await client.write(batch)
     }
