@@ -11,9 +11,13 @@ package struct MailTemplates: Sendable {
     package static let types = [
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
         "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",
-        "REVERT_SIGN_IN_METHOD_CHANGE", "SIGN_IN_METHODS_CHANGED",
+        "REVERT_SIGN_IN_METHOD_CHANGE", "SIGN_IN_METHODS_CHANGED", "LOOKUP",
         // The next one goes here.
     ]
+
+    /// The types that a language of an operator may lack, because they are newer than its templates. They are rendered in
+    /// English.
+    static let optionalTypes: Set<String> = ["LOOKUP"]
 
     /// The files in `Templates`.
     static let builtIn = EmbeddedFile.all(in: "Sources/Delivery/Templates")
@@ -29,7 +33,7 @@ package struct MailTemplates: Sendable {
         "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "ACCENT", "ON_ACCENT", "ACCENT_DARK",
         "ON_ACCENT_DARK", "LOGO_URL", "FOOTER", "SUPPORT_URL", "SUPPORT_LABEL", "PRIVACY_URL", "PRIVACY_LABEL",
         "TERMS_URL", "TERMS_LABEL", "WAYS", "URL", "METHOD", "BY_LINK", "BY_PASSWORD", "BY_PHONE",
-        "BY_PROVIDER", "SETS_PASSWORD", "LANGUAGE", "SUBJECT", ".",
+        "BY_PROVIDER", "SETS_PASSWORD", "NO_ACCOUNT", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// The names that a template must use.
@@ -37,6 +41,7 @@ package struct MailTemplates: Sendable {
         switch type {
         case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "SIGN_IN_METHODS_CHANGED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
         case "CONFLICT_PROOF": ["CODE", "LINK"]
+        case "LOOKUP": ["CODE", "URL"]
         default: ["LINK"]
         }
     }
@@ -87,7 +92,9 @@ package struct MailTemplates: Sendable {
 
     /// The templates, by `TYPE.LANGUAGE.PART`.
     private let library: MustacheLibrary
-    /// The languages in which every type exists, `en` first.
+    /// The languages of each optional type.
+    private let optional: [String: Set<String>]
+    /// The languages in which every other type exists, `en` first.
     package let languages: [String]
 
     /// - Parameter files: the templates of an operator.
@@ -106,7 +113,10 @@ package struct MailTemplates: Sendable {
             }
         }
         for (language, found) in parts.sorted(by: { $0.key < $1.key }) {
-            let wanted = Self.types.flatMap { type in ["txt", "html"].map { "\(type).\(language).\($0)" } }
+            let wanted = Self.types.flatMap { type in
+                let files = ["txt", "html"].map { "\(type).\(language).\($0)" }
+                return Self.optionalTypes.contains(type) && found.isDisjoint(with: files) ? [] : files
+            }
             for name in wanted where !found.contains(name) && !mistakes.contains(where: { $0.file == name }) {
                 mistakes.append(
                     Mistake(file: name, problem: "is missing: a language needs every mail as .txt and .html")
@@ -115,6 +125,11 @@ package struct MailTemplates: Sendable {
         }
         guard mistakes.isEmpty else { throw Mistakes(all: mistakes) }
         self.library = library
+        optional = Dictionary(
+            uniqueKeysWithValues: Self.optionalTypes.map { type in
+                (type, Set(parts.filter { $1.contains("\(type).\($0).txt") }.keys))
+            }
+        )
         languages = [Self.languageByDefault] + parts.keys.filter { $0 != Self.languageByDefault }.sorted()
     }
 
@@ -122,7 +137,7 @@ package struct MailTemplates: Sendable {
     ///
     /// `wanted`: languages in order of preference.
     package func render(_ type: String, in wanted: [String], _ values: Values) -> Rendered? {
-        let language = language(for: wanted)
+        let language = language(for: wanted, of: type)
         // Every value becomes one line.
         let text = values.text.mapValues(HeaderText.line)
         let lists = ["METHODS": values.methods, "ADDED": values.added, "REMOVED": values.removed]
@@ -158,7 +173,14 @@ package struct MailTemplates: Sendable {
 
     /// The first language that fits by lookup (RFC 4647 §3.4), else any region of the same language, because a reader
     /// of Chinese reads any Chinese more easily than English.
-    package func language(for wanted: [String]) -> String {
+    ///
+    /// `type`: a mail; English if the operator has not translated an optional one.
+    package func language(for wanted: [String], of type: String) -> String {
+        let language = language(for: wanted)
+        return optional[type].map { $0.contains(language) } ?? true ? language : Self.languageByDefault
+    }
+
+    private func language(for wanted: [String]) -> String {
         for tag in wanted {
             var range = tag.split(separator: "-").map { $0.lowercased() }
             let primary = range.first

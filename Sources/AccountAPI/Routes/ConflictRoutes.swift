@@ -150,7 +150,7 @@ extension APIResponse {
         .object { writer in writer.fields(of: view) }
     }
 
-    @Sendable fileprivate static func proven(_ proven: ProvenConflict) -> APIResponse {
+    @Sendable static func proven(_ proven: ProvenConflict) -> APIResponse {
         .object(version: proven.view.version) { writer in
             writer.field("conflict") { writer in writer.fields(of: proven.view) }
             writer.field("proofToken", proven.proofToken)

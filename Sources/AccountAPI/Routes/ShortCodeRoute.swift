@@ -10,7 +10,7 @@ extension Route {
     static let exchangeShortCode = Route(.post, "/concord/v1/shortCode:exchange", access: .anyone) { request in
         let body = request.body
         guard let kind = try body.nonEmptyString("requestType").flatMap(EmailCodeRecord.Kind.init(rawValue:)),
-            kind.hasShortCode
+            kind.hasShortCode, kind.isForActionPage
         else { throw Problem(.malformedRequest, "`requestType` must be a kind of mail with a code.") }
         guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
             throw Problem(.malformedRequest, "`email` must be an email address.")

@@ -100,6 +100,28 @@ package func decideStartProof(
     return Verdict(.proofMailed, .mail(place: place))
 }
 
+/// Decides whether the proof of a lookup proves a conflict: rows Q.
+///
+/// - `provider`: the provider of the pending credential.
+/// - `proven`: the account whose mailbox the lookup has proven.
+package func decideProveByLookUp(
+    policy: LinkPolicy,
+    conflict: ConflictFacts?,
+    provider: ProviderID,
+    handleTenant: TenantID,
+    proven: UserID,
+    now: Timestamp
+) -> Verdict<ProofDecision> {
+    if let refusal = refusalOfConflict(conflict, handleTenant: handleTenant, now: now) {
+        return Verdict(refusal.rule, .refuse(refusal.decision))
+    }
+    guard policy.conflictProofs(methods: [], bringing: provider).contains(.mailbox) else {
+        return Verdict(.proofByMailNotOffered, .refuse(.proofNotOffered))
+    }
+    guard proven == conflict?.account else { return Verdict(.proofByLookUpOfOtherAccount, .refuse(.unproven)) }
+    return Verdict(.provenByLookUp, .proven)
+}
+
 /// Decides whether a session proves a conflict: rows Q.
 ///
 /// - `session`: the account of the live session.

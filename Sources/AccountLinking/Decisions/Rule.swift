@@ -79,6 +79,12 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case shortCodeLinkUnusable = "M29"
     case shortCodeExchanged = "M30"
 
+    // Lookups by proof (`decideProveLookUp`, `refusalOfLookUpProof`).
+    case lookUpAccountGone = "M31"
+    case lookUpProven = "M32"
+    case lookUpProofExpired = "M33"
+    case lookUpProofStale = "M34"
+
     // Telephone number (`SignInWithPhoneQuestion`, `decideSendPhoneCode`).
     case phoneNotEnabled = "N0"
     case phoneAccountDisabled = "N4"
@@ -302,7 +308,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case pendingIssuerChanged = "Y7"
     case pendingUsable = "Y6"
 
-    // Proving a conflict (`decideProveConflict`, `decideStartProof`, `decideProveBySession`).
+    // Proving a conflict (`decideProveConflict`, `decideStartProof`, `decideProveBySession`, `decideProveByLookUp`).
     case conflictUnknown = "Q1"
     case conflictClosed = "Q2"
     case conflictExpired = "Q3"
@@ -319,6 +325,8 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case proofBySessionOfOtherAccount = "Q12"
     case proofNeedsRecentSignIn = "Q13"
     case provenBySession = "Q14"
+    case proofByLookUpOfOtherAccount = "Q17"
+    case provenByLookUp = "Q18"
 
     // Settling a conflict (`ResolveConflictQuestion`, `refusalOfNextSignIn`).
     case resolveAccountGone = "J1"
@@ -551,6 +559,13 @@ extension Rule {
         case .shortCodeLinkUnusable:
             RuleText("the right code, its mail's link cannot be used", "refused: invalid code")
         case .shortCodeExchanged: RuleText("otherwise", "a new code replaces it and the link of its mail")
+        // Lookups by proof.
+        case .lookUpAccountGone:
+            RuleText("the account that had the address does not have it now", "refused: invalid code")
+        case .lookUpProven:
+            RuleText("otherwise", "the sign-in methods are shown, with a proof for 10 minutes; the code stays usable")
+        case .lookUpProofExpired: RuleText("the proof's 10 minutes are over", "refused: proof expired")
+        case .lookUpProofStale: RuleText("account, address or configuration has changed", "refused: proof stale")
         // Telephone number.
         case .phoneNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .phoneAccountDisabled: RuleText("T is disabled, or N if there is no session", "refused: user disabled")
@@ -989,6 +1004,8 @@ extension Rule {
         case .proofBySessionOfOtherAccount: RuleText("a session of another account", "refused: unproven")
         case .proofNeedsRecentSignIn: RuleText("a session whose sign-in is old", "refused: sign in again")
         case .provenBySession: RuleText("a session of the account, from a recent sign-in", "proven")
+        case .proofByLookUpOfOtherAccount: RuleText("a lookup of another account", "refused: unproven")
+        case .provenByLookUp: RuleText("a lookup proved the account's mailbox", "proven, as by a mail")
         // Settling a conflict.
         case .resolveAccountGone: RuleText("the account is gone", "refused: unknown")
         case .resolveUnproven: RuleText("not proven, or not by the caller", "refused: unproven")

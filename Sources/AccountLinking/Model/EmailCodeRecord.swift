@@ -10,15 +10,21 @@ package struct EmailCodeRecord: OneTimeRecord, Sendable, Hashable {
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
         /// Restores the sign-in methods from before a change. Only Concord has this kind.
         case revertSignInMethodChange = "REVERT_SIGN_IN_METHOD_CHANGE"
+        /// Proves a mailbox, and shows its reader the sign-in methods of the account. Only Concord has this kind.
+        case lookUp = "LOOKUP"
+        // The next one goes here.
 
         /// True for codes that undo an intruder's changes. A refusal leaves such a code usable, because the obstacle
         /// may disappear.
         package var takesBack: Bool {
             switch self {
             case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: true
-            case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: false
+            case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail, .lookUp: false
             }
         }
+
+        /// True for codes of the action page and the compatible routes. Only the lookup's own routes take the others.
+        package var isForActionPage: Bool { self != .lookUp }
     }
 
     /// Number of attempts with an address that the code was not sent to, before the code is dead.

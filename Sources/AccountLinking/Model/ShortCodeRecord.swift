@@ -39,7 +39,7 @@ extension EmailCodeRecord.Kind {
     /// True if mails of this kind contain a short code.
     package var hasShortCode: Bool {
         switch self {
-        case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail: true
+        case .passwordReset, .emailSignIn, .verifyEmail, .verifyAndChangeEmail, .lookUp: true
         // These mails are notices, not answers to a request that waits on another device.
         case .recoverEmail, .revertSecondFactorAddition, .revertSignInMethodChange: false
         }

@@ -256,6 +256,50 @@ extension AccountOperations {
         }
     }
 
+    /// Proves a conflict by a lookup that has proven the mailbox of `account`, and uses the lookup's code up.
+    ///
+    /// - `token`: for the prover, the same on each attempt.
+    /// - `code`: loads the lookup's code, or throws the refusal of its proof.
+    func prove(
+        _ handle: String,
+        byLookUpOf account: UserID,
+        token: String,
+        _ request: ChangeRequest<ProvenConflict>,
+        _ use: EmailCodeUse,
+        code: () async throws -> EmailCodeRecord
+    ) async throws -> ProvenConflict {
+        try await changeConflict(handle, request) { loaded in
+            let lookUp = try await code()
+            let verdict = decideProveByLookUp(
+                policy: policy,
+                conflict: loaded.conflict.facts,
+                provider: loaded.conflict.provider,
+                handleTenant: request.tenant,
+                proven: account,
+                now: use.now
+            )
+            if case .refuse(let refusal) = verdict.decision { throw refused(.conflict(refusal), by: verdict.rule) }
+            guard let user = loaded.user else { throw UnexpectedDecision(verdict.rule) }
+            var conflict = loaded.conflict
+            conflict.proof = ConflictRecord.Proof(
+                facts: ConflictProofFacts(
+                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
+                    attempts: 0,
+                    expiresAt: min(use.now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
+                )
+            )
+            return try await prove(
+                LoadedConflict(conflict: conflict, user: user, identityOwner: loaded.identityOwner),
+                verdict.rule,
+                token: token,
+                eventID: use.id,
+                idempotent: request.idempotent,
+                sideWrites: [.useUp(lookUp, by: use.id, at: use.now)],
+                at: use.now
+            )
+        }
+    }
+
     /// - `loaded`: includes the given proof.
     private func prove(
         _ loaded: LoadedConflict,
@@ -263,6 +307,7 @@ extension AccountOperations {
         token: String,
         eventID: AccountEvent.ID,
         idempotent: IdempotentRequest<ProvenConflict>?,
+        sideWrites: [AccountWrite.SideWrite] = [],
         at now: Timestamp
     ) async throws -> ProvenConflict {
         var loaded = loaded
@@ -285,7 +330,7 @@ extension AccountOperations {
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         let kept = try storeAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
-        try await store.change(conflict, at: now, event: event, sideWrites: kept).requireApplied()
+        try await store.change(conflict, at: now, event: event, sideWrites: sideWrites + kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return proven
     }

@@ -193,7 +193,7 @@ extension AccountOperations {
             )
             return JudgedEmailCode(user: user, verdict: verdict)
         // `judgeRevert` decides about these.
-        case .emailSignIn, .revertSignInMethodChange: break
+        case .emailSignIn, .revertSignInMethodChange, .lookUp: break
         }
         return judge(nil, of: user, .free)
     }

@@ -12,7 +12,11 @@ struct EmailCodeUse: Sendable {
     let lossID: AccountEvent.ID
 
     init(_ code: String, tenant: TenantID, effects: Effects) {
-        self.hash = NewEmailCode.hash(of: code)
+        self.init(hash: NewEmailCode.hash(of: code), tenant: tenant, effects: effects)
+    }
+
+    init(hash: [UInt8], tenant: TenantID, effects: Effects) {
+        self.hash = hash
         self.tenant = tenant
         self.now = effects.now()
         self.id = effects.newEventID()
@@ -24,7 +28,7 @@ extension AccountOperations {
     /// - Throws: the refusal of the rule, or a database error.
     func usableEmailCode(
         _ use: EmailCodeUse,
-        as kinds: [EmailCodeRecord.Kind] = EmailCodeRecord.Kind.allCases
+        as kinds: [EmailCodeRecord.Kind]
     ) async throws -> EmailCodeRecord {
         try fact(await findEmailCode(use, as: kinds))
     }

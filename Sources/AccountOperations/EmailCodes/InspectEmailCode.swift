@@ -32,7 +32,7 @@ extension AccountOperations {
     /// whose account is changed, deleted or disabled.
     package func inspectEmailCode(_ text: String, tenant: TenantID) async throws -> InspectedEmailCode {
         let use = EmailCodeUse(text, tenant: tenant, effects: effects)
-        let code = try await usableEmailCode(use)
+        let code = try await usableEmailCode(use, as: EmailCodeRecord.Kind.allCases.filter(\.isForActionPage))
         // The account stays hidden until the client names the address.
         if code.kind == .emailSignIn {
             return InspectedEmailCode(code: code, secondFactor: nil, suspended: [])

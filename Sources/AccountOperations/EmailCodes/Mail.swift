@@ -113,7 +113,19 @@ package struct Mail: Sendable, Hashable {
     package var numberEnding: String?
     package var ways: [Way] = []
 
+    /// The stored length of a lookup is a multiple of this, so that it does not depend on the account.
+    private static let lookUpBytesStep = 256
+
     var plaintext: [UInt8] {
+        var bytes = json
+        if template == .code(.lookUp) {
+            let missing = -bytes.count & (Self.lookUpBytesStep - 1)
+            bytes += [UInt8](repeating: UInt8(ascii: " "), count: missing)
+        }
+        return bytes
+    }
+
+    private var json: [UInt8] {
         JSONWriter.object { writer in
             writer.field("template", template.name)
             writer.field("to", to)

@@ -43,6 +43,17 @@ package struct MailLinks: Sendable {
         base + "/conflict#" + formatted([("handle", handle), ("proof", secret)])
     }
 
+    /// The page that shows the sign-in methods of a lookup. What follows the `#` stays in the browser, as in
+    /// `conflictPage`.
+    func lookUpPage(secret: String, locale: String, continueURL: String?) -> String {
+        var query = [("lookup", secret), ("lang", locale)]
+        if let continueURL { query.append(("continueUrl", continueURL)) }
+        return base + "/signin#" + formatted(query)
+    }
+
+    /// The same page, which offers one of the methods first.
+    func lookUpPage(_ page: String, way: String) -> String { page + "&" + formatted([("way", way)]) }
+
     /// To the action page, or to a domain that opens the app with the page's link.
     func link(
         for kind: EmailCodeRecord.Kind,
@@ -52,6 +63,7 @@ package struct MailLinks: Sendable {
         apiKey: String,
         locale: String
     ) -> String {
+        if kind == .lookUp { return lookUpPage(secret: code, locale: locale, continueURL: settings.continueURL) }
         let page = page(for: kind, code: code, apiKey: apiKey, locale: locale, continueURL: settings.continueURL)
         let domain = settings.linkDomain ?? settings.dynamicLinkDomain ?? project.linkDomains.first
         guard settings.handlesCodeInApp, let domain else { return page }
@@ -88,6 +100,8 @@ extension EmailCodeRecord.Kind {
         case .recoverEmail: "recoverEmail"
         case .revertSecondFactorAddition: "revertSecondFactorAddition"
         case .revertSignInMethodChange: "revertSignInMethodChange"
+        // No link leads to the action page.
+        case .lookUp: "lookUp"
         }
     }
 }

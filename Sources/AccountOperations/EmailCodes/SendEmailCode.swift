@@ -7,6 +7,7 @@ package struct EmailCodeRequest: Sendable {
     package enum Action: Sendable {
         case passwordReset(EmailAddress)
         case emailSignIn(EmailAddress)
+        case lookUp(EmailAddress)
         case verifyEmail(Subject)
         case verifyAndChangeEmail(Subject, newAddress: EmailAddress)
     }
@@ -91,6 +92,14 @@ extension AccountOperations {
             let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
             return Plan(
                 kind: .emailSignIn,
+                answered: email,
+                email: recipient.spelling ?? email,
+                user: recipient.owner
+            )
+        case .lookUp(let email):
+            let recipient = try await store.recipient(of: email, tenant: tenant, at: effects.now())
+            return Plan(
+                kind: .lookUp,
                 answered: email,
                 email: recipient.spelling ?? email,
                 user: recipient.owner
@@ -246,6 +255,9 @@ extension AccountOperations {
             )
         try await retrying(effects) {
             if let reached = try await store.reached(limits, tenant: request.tenant, at: record.createdAt).first {
+                if plan.kind == .lookUp {
+                    throw Denial.conflict(.tooManyMails(waitSeconds: reached.windowSeconds))
+                }
                 let isForReset = plan.kind == .passwordReset
                 throw Denial.emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: isForReset))
             }

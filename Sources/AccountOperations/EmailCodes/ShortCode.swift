@@ -50,38 +50,15 @@ extension AccountOperations {
     ) async throws -> ExchangedShortCode {
         let now = effects.now()
         let code = NewEmailCode(effects: effects)
-        let countedUntil = now.adding(seconds: project.settings.codeSeconds(kind))
-        let limits = project.settings.guessLimits.limiting(
-            .guess,
-            to: "\(kind.rawValue) \(mailbox.canonical)",
-            from: clientAddress
-        )
         return try await retrying(effects) {
-            let isLimitReached = try await !store.reached(limits, tenant: tenant, at: now).isEmpty
-            // Beyond the limits nothing more is read or compared.
-            let known = isLimitReached ? nil : try await store.shortCode(kind, of: mailbox, tenant: tenant)
-            let current =
-                known.flatMap { now < $0.expiresAt ? $0 : nil }
-                ?? ShortCodeRecord(tenant: tenant, kind: kind, mailbox: mailbox, expiresAt: countedUntil)
-            let isRight =
-                current.isLocked
-                ? false
-                : ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
-            let verdict = decideGuessShortCode(current, isRight: isRight, isLimitReached: isLimitReached)
-            let linkHash: [UInt8]
-            switch verdict.decision {
-            case .exchange(let hash): linkHash = hash
-            case .refuse(let refusal): throw refused(Verdict(verdict.rule, refusal))
-            case .wrong:
-                let isCounted = try await store.countFailedAttempt(
-                    current,
-                    until: countedUntil,
-                    counting: limits,
-                    at: now
-                )
-                guard isCounted else { throw FactsMoved() }
-                throw refused(Verdict(verdict.rule, .wrongCode))
-            }
+            let (current, linkHash, limits) = try await guess(
+                typed,
+                of: kind,
+                mailedTo: mailbox,
+                tenant,
+                from: clientAddress,
+                now
+            )
             let linked = try await store.emailCode(linkHash, tenant: tenant)
             if let refusal = refusalOfShortCode(linkedTo: linked, now: now) { throw refused(refusal) }
             guard let linked else { throw FactsMoved() }
@@ -95,6 +72,51 @@ extension AccountOperations {
                 continueURL: nil
             )
             return ExchangedShortCode(code: code.text, link: link)
+        }
+    }
+
+    /// Checks a guess of the short code of the newest mail of a kind, and counts a wrong one before the answer.
+    ///
+    /// - Returns: the right code, the hash of the code in the same mail's link, and the limits that guesses count
+    ///   against.
+    /// - Throws: the refusal of the rule, `FactsMoved`, or a database error.
+    func guess(
+        _ typed: String,
+        of kind: EmailCodeRecord.Kind,
+        mailedTo mailbox: EmailAddress,
+        _ tenant: TenantID,
+        from clientAddress: String?,
+        _ now: Timestamp
+    ) async throws -> (code: ShortCodeRecord, linkHash: [UInt8], limits: [CountedLimit]) {
+        let countedUntil = now.adding(seconds: project.settings.codeSeconds(kind))
+        let limits = project.settings.guessLimits.limiting(
+            .guess,
+            to: "\(kind.rawValue) \(mailbox.canonical)",
+            from: clientAddress
+        )
+        let isLimitReached = try await !store.reached(limits, tenant: tenant, at: now).isEmpty
+        // Beyond the limits nothing more is read or compared.
+        let known = isLimitReached ? nil : try await store.shortCode(kind, of: mailbox, tenant: tenant)
+        let current =
+            known.flatMap { now < $0.expiresAt ? $0 : nil }
+            ?? ShortCodeRecord(tenant: tenant, kind: kind, mailbox: mailbox, expiresAt: countedUntil)
+        let isRight =
+            current.isLocked
+            ? false
+            : ShortCode.isRight(typed, current.sealedCode, context: current.codeContext, sealer: sealer)
+        let verdict = decideGuessShortCode(current, isRight: isRight, isLimitReached: isLimitReached)
+        switch verdict.decision {
+        case .exchange(let hash): return (current, hash, limits)
+        case .refuse(let refusal): throw refused(Verdict(verdict.rule, refusal))
+        case .wrong:
+            let isCounted = try await store.countFailedAttempt(
+                current,
+                until: countedUntil,
+                counting: limits,
+                at: now
+            )
+            guard isCounted else { throw FactsMoved() }
+            throw refused(Verdict(verdict.rule, .wrongCode))
         }
     }
 }

@@ -86,7 +86,7 @@ extension Mail {
     ) -> MailTemplates.Rendered? {
         let wanted = [locale, settings.defaultLocale]
         let appName = settings.displayName ?? senderName ?? settings.projectID
-        let language = templates.language(for: wanted)
+        let language = templates.language(for: wanted, of: template.name)
         var values = values(appName: appName, language: language)
         values.text.merge(settings.branding.mailValues(in: language, logosAt: base)) { own, _ in own }
         return templates.render(template.name, in: wanted, values)
@@ -98,6 +98,7 @@ extension Mail {
         text["NEW_EMAIL"] = newEmail
         text["LINK"] = link
         text["NUMBER"] = numberEnding
+        if template == .code(.lookUp), link == nil { text["NO_ACCOUNT"] = "true" }
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links appear only in links.
         text["CODE"] = typedCode

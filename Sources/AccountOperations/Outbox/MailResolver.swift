@@ -10,6 +10,7 @@ extension AccountOperations {
     /// - Throws: a database error. The mail is then sent later.
     func resolve(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
         switch mail.template {
+        case .code(.lookUp): try await resolveLookUp(mail, tenant: tenant)
         case .code, .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
             .mergeUndone:
             mail
@@ -19,8 +20,12 @@ extension AccountOperations {
 
     /// The sign-in methods of an account as they are now. One round trip.
     func waysIn(to user: UserRecord, at now: Timestamp) async throws -> WaysIn {
-        let suspended = try await store.quarantinedMethods(of: user.id, tenant: user.tenant, at: now)
-        return AccountLinking.waysIn(
+        ways(to: user, try await store.quarantinedMethods(of: user.id, tenant: user.tenant, at: now))
+    }
+
+    /// The sign-in methods of an account whose suspended methods were read.
+    func ways(to user: UserRecord, _ suspended: [QuarantinedMethod]) -> WaysIn {
+        AccountLinking.waysIn(
             to: user.account,
             policy: policy,
             enabledProviders: enabledProviders(of: user.account),

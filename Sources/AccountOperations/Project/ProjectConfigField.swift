@@ -494,6 +494,13 @@ package struct ProjectConfigField: Sendable, Hashable {
             codeLifetime(.verifyAndChangeEmail),
             codeLifetime(.recoverEmail),
             codeLifetime(.revertSecondFactorAddition),
+            codeLifetime(.lookUp),
+            .init(
+                "concord.lookup.mailsUnknownAddresses",
+                .bool,
+                .bool(true),
+                "A lookup of an address without an account mails that there is none; off: it mails nothing."
+            ),
         ]
 
     private static let branding: [ProjectConfigField] =

@@ -37,6 +37,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let messageWindowSeconds: Int64
     let messageLimits: [MessageLimit]
     let mailLimits: [MessageLimit]
+    /// True if a lookup of an address without an account mails that.
+    let lookUpMailsUnknownAddresses: Bool
     let guessLimits: [MessageLimit]
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
@@ -109,6 +111,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.branding = Branding(stored: stored)
         self.defaultLocale = settings.value(["notification", "defaultLocale"])?.string ?? "en"
         // Limits.
+        self.lookUpMailsUnknownAddresses = settings.isOn("concord", "lookup", "mailsUnknownAddresses")
         self.messageLimits = settings.limits(MessageLimits.all, "sms")
         self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
         self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")

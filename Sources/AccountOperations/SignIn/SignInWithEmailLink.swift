@@ -74,18 +74,52 @@ extension AccountOperations {
         }
     }
 
+    /// Signs in by the proof of a lookup, and uses its code up: rows M, for an account that exists.
+    func signIn(
+        by proof: LookUpProof,
+        _ use: EmailCodeUse,
+        _ request: EmailLinkSignIn,
+        locale: String?
+    ) async throws -> SignInOutcome {
+        try await counting(.emailLink) {
+            if let refusal = SignInWithEmailLinkQuestion.refusal(under: policy) { throw refused(refusal) }
+            var attempt = SignInAttempt(
+                effects: effects,
+                sampling: project.settings.factSampling,
+                tenant: use.tenant,
+                session: NewSession(effects: effects, signInProvider: "password", after: nil),
+                methodProof: .message
+            )
+            attempt.recovery = EmailRecovery(effects: effects, locale: locale)
+            attempt.keepsRefusals = true
+            attempt.signUpLimits = limits(on: .signUps, from: request.clientAddress)
+
+            return try await retrying(effects) { [attempt] in
+                let code = try await usableEmailCode(use, as: [.lookUp])
+                var firstFactor = FirstFactor(.emailLink(code.email))
+                firstFactor.pendingToken = request.pendingToken
+                firstFactor.locale = locale
+                return try await signIn(with: code, use, firstFactor, caller: nil, attempt, proof: proof)
+            }
+        }
+    }
+
     /// Loads, decides and applies after code and address are found right.
+    ///
+    /// - `proof`: the proof of a lookup, which must still hold.
     private func signIn(
         with code: EmailCodeRecord,
         _ use: EmailCodeUse,
         _ firstFactor: FirstFactor,
         caller: AuthenticatedSession?,
-        _ attempt: SignInAttempt
+        _ attempt: SignInAttempt,
+        proof: LookUpProof? = nil
     ) async throws -> SignInOutcome {
         var (attempt, firstFactor) = (attempt, firstFactor)
         let target = try await target(of: caller)
         let claim = try await store.claim(on: code.email, tenant: use.tenant, at: use.now)
         let owner = claim.owner
+        if let proof, let refusal = refusal(of: proof, owner: owner, at: use.now) { throw refusal }
         if let refusal = refusalOfSignInLink(mailedTo: code.email, owner: owner?.account) { throw refused(refusal) }
         if let target, let caller {
             firstFactor.isSessionRecent = caller.isRecent(onAccount: target.account, policy: policy, now: use.now)

@@ -98,7 +98,10 @@ package enum Lifetimes {
         // No longer than needed to read the mail: until then the mailbox alone gets past the new factor.
         case .revertSecondFactorAddition: 7 * 86_400
         case .revertSignInMethodChange: revertSeconds
+        case .lookUp: 3600
         }
     }
+    /// Lifetime of a lookup's proof, for its next step.
+    static let lookUpProofSeconds: Int64 = 600
     static let codeSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400
 }

@@ -69,6 +69,14 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
+    /// `sign_in_provider` of the newest sign-in to an account whose session could still be live; `nil` if there is none.
+    /// One round trip.
+    package func newestSignInProvider(of user: UserRecord) async throws(PostgresError) -> String? {
+        try await client.read(
+            SessionRow.newestSignInProvider(of: user.id, epoch: user.sessionEpoch, tenant: user.tenant)
+        ).first
+    }
+
     /// The sessions of `user` in its current epoch, in the order of their ids, at most `countMax`, after `after`. One
     /// round trip.
     package func sessions(

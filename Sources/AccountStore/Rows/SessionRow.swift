@@ -135,6 +135,15 @@ struct SessionRow: RowDecodable {
         )
     }
 
+    /// `sign_in_provider` of the newest sign-in to an account, in the current epoch.
+    static func newestSignInProvider(of user: UserID, epoch: Int64, tenant: TenantID) -> Query<String> {
+        """
+        SELECT sign_in_provider FROM \(table: "sessions")
+        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_epoch = \(epoch)
+        ORDER BY auth_time DESC LIMIT 1
+        """
+    }
+
     /// Raises 23503 if the user was deleted.
     static func insert(_ session: SessionRecord) -> SQL {
         columns.insert(session, isShared: true)

@@ -1,0 +1,161 @@
+import AccountLinking
+import AccountOperations
+import HTTPTypes
+import JSON
+
+// Lookups of sign-in methods by whoever reads the mailbox. They require no API key: the mailed code is the secret.
+
+extension Route {
+    private static let lookUpPath = "/concord/v1/lookup"
+
+    static let lookUps = [requestLookUp, proveLookUp, continueLookUp]
+
+    /// `POST /concord/v1/lookup`: mails the owner of an address how to sign in. Every address gets the same answer.
+    private static let requestLookUp = Route(.post, lookUpPath, access: .anyone) { request in
+        let body = request.body
+        guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
+            throw Problem(.malformedRequest, "`email` must be an email address.")
+        }
+        let continueURL = try body.nonEmptyString("continueUrl")
+        try await lookUp {
+            try await request.operations.requestLookUp(
+                of: email,
+                continueURL: continueURL,
+                tenant: request.tenant,
+                locale: request.locale,
+                clientAddress: request.subscriber
+            )
+        }
+        var response = APIResponse.object { _ in }
+        response.isAccepted = true
+        return response
+    }
+
+    /// `POST /concord/v1/lookup:prove`: the sign-in methods, for the reader of the mail.
+    private static let proveLookUp = Route(.post, lookUpPath + ":prove", access: .anyone) { request in
+        let answer = try request.lookUpAnswer()
+        let proven = try await lookUp {
+            try await request.operations.proveLookUp(
+                answer,
+                tenant: request.tenant,
+                clientAddress: request.subscriber
+            )
+        }
+        return .proven(proven)
+    }
+
+    /// `POST /concord/v1/lookup:continue`: signs in, gets the code to set a password, or proves a conflict.
+    private static let continueLookUp = Route(.post, lookUpPath + ":continue", access: .anyone) { request in
+        let body = request.body
+        guard let proof = try body.nonEmptyString("proofToken") else {
+            throw Problem(.malformedRequest, "`proofToken` is required.")
+        }
+        guard let way = try body.nonEmptyString("way").flatMap(LookUpWay.init(rawValue:)) else {
+            throw Problem(.malformedRequest, "`way` must be `signIn`, `setPassword` or `linkProvider`.")
+        }
+        let pendingToken = try body.nonEmptyString("pendingToken")
+        switch way {
+        case .signIn:
+            let result = try await lookUp {
+                try await request.operations.signInByLookUp(
+                    proof,
+                    pendingToken: pendingToken,
+                    tenant: request.tenant,
+                    locale: request.locale,
+                    clientAddress: request.subscriber
+                )
+            }
+            return .signedIn(result)
+        case .setPassword:
+            let continueURL = try body.nonEmptyString("continueUrl")
+            let code = try await lookUp {
+                try await request.operations.resetPasswordByLookUp(
+                    proof,
+                    continueURL: continueURL,
+                    tenant: request.tenant,
+                    locale: request.locale
+                )
+            }
+            return .object { writer in
+                writer.field("oobCode", code.code)
+                writer.field("oobLink", code.link)
+            }
+        case .linkProvider:
+            guard let pendingToken else { throw Problem(.malformedRequest, "`pendingToken` is required.") }
+            return try await request.answer(boundTo: proof, as: APIResponse.proven) { idempotent in
+                try await lookUp {
+                    try await request.operations.proveConflictByLookUp(
+                        proof,
+                        conflict: pendingToken,
+                        request.change(idempotent)
+                    )
+                }
+            }
+        }
+    }
+
+    /// Names the refusals of codes as the problems of this API do.
+    private static func lookUp<Answer>(_ work: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await work()
+        } catch Denial.refusal(.invalidEmailCode), Denial.emailCode(.expired) {
+            throw Problem(.codeUnusable, "Request a new mail: POST \(lookUpPath)")
+        } catch Denial.emailCode(.invalidContinueURL) {
+            throw Problem(.malformedRequest, "`continueUrl` must be an absolute http or https URL.")
+        }
+    }
+}
+
+/// `way`: the step after a lookup.
+private enum LookUpWay: String {
+    case signIn
+    case setPassword
+    case linkProvider
+}
+
+extension APIRequest {
+    fileprivate func lookUpAnswer() throws -> LookUpAnswer {
+        let (code, secret) = (try body.nonEmptyString("code"), try body.nonEmptyString("linkSecret"))
+        switch (code, secret) {
+        case (nil, let secret?): return .linkSecret(secret)
+        case (let code?, nil):
+            guard let mailbox = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
+                throw Problem(.malformedRequest, "`email` must be an email address.")
+            }
+            return .code(code, mailbox: mailbox)
+        case (nil, nil), (_?, _?):
+            throw Problem(.malformedRequest, "Send `email` and `code`, or `linkSecret`.")
+        }
+    }
+}
+
+extension APIResponse {
+    @Sendable fileprivate static func proven(_ lookUp: ProvenLookUp) -> APIResponse {
+        .object { writer in
+            writer.field("email", lookUp.email.lowercased)
+            writer.field("methods", objects: lookUp.ways.methods) { writer, way in
+                writer.field("method", way.method.name)
+                writer.field("works", way.works)
+                switch way.state {
+                case .works: break
+                case .obstructed(let obstacle): writer.field("obstacle", obstacle.rawValue)
+                case .suspended(let until): writer.field("restorableUntil", RFC3339.text(until))
+                }
+            }
+            writer.field("lastUsed", lookUp.lastUsed?.name)
+            writer.field("signsIn", lookUp.signsIn)
+            writer.field("offersPassword", lookUp.ways.offersPassword)
+            if !lookUp.suspended.isEmpty { writer.suspensions(lookUp.suspended) }
+            writer.field("proofToken", lookUp.proofToken)
+            writer.field("expireTime", RFC3339.text(lookUp.expiresAt))
+        }
+    }
+
+    @Sendable fileprivate static func signedIn(_ result: SignInOutcome) -> APIResponse {
+        .object(after: result.signedIn?.decision) { writer in
+            writer.field("localId", result.user.id.rawValue)
+            writer.ending(result)
+            if let suspended = result.signedIn?.suspended, !suspended.isEmpty { writer.suspensions(suspended) }
+        }
+    }
+}

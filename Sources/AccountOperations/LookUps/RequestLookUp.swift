@@ -1,0 +1,65 @@
+package import AccountLinking
+import AccountStore
+
+extension AccountOperations {
+    /// Mails the owner of an address the sign-in methods of their account, with a code that proves the mailbox.
+    ///
+    /// Strangers get the same answer after the same work whether or not the address has an account. The worker that
+    /// sends the mail reads the account (`resolve`).
+    ///
+    /// - `continueURL`: the page of the app to return to; it must be on an authorized domain.
+    /// - `locale`: the language of the mail, as sent.
+    /// - `clientAddress`: the network address that limits count.
+    package func requestLookUp(
+        of email: EmailAddress,
+        continueURL: String?,
+        tenant: TenantID,
+        locale: String?,
+        clientAddress: String?
+    ) async throws {
+        var settings = EmailCodeSettings()
+        settings.continueURL = continueURL
+        _ = try await sendEmailCode(
+            EmailCodeRequest(
+                action: .lookUp(email),
+                settings: settings,
+                locale: locale,
+                isAdministrator: false,
+                returnsLink: false,
+                clientAddress: clientAddress,
+                tenant: tenant
+            )
+        )
+    }
+
+    /// The mail of a lookup as it is sent: with the account's sign-in methods, or with the news that the address has no
+    /// account; `nil` if the project does not mail that.
+    ///
+    /// Reads as much for an address without an account.
+    func resolveLookUp(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
+        let now = effects.now()
+        guard let mailbox = EmailAddress(mail.to), let link = mail.link else { return mail }
+        let recipient = try await store.recipient(of: mailbox, tenant: tenant, at: now)
+        let user = try await store.user(recipient.owner ?? .nobody, tenant: tenant)
+        let suspended = try await store.quarantinedMethods(of: user?.id ?? .nobody, tenant: tenant, at: now)
+        var mail = mail
+        // Another spelling than the account's may be another mailbox (rule M25).
+        guard let user, let address = user.email?.address, address.isSameMailbox(as: mailbox) else {
+            guard project.settings.lookUpMailsUnknownAddresses else { return nil }
+            mail.code = nil
+            mail.shortCode = nil
+            mail.link = nil
+            return mail
+        }
+        let ways = ways(to: user, suspended)
+        mail.displayName = user.profile.displayName
+        mail.ways = ways.working.map { method in
+            Mail.Way(method: method.name, link: mailLinks.lookUpPage(link, way: method.name))
+        }
+        if ways.offersPassword {
+            let link = mailLinks.lookUpPage(link, way: "setPassword")
+            mail.ways.append(Mail.Way(method: SignInMethod.password.name, link: link, setsPassword: true))
+        }
+        return mail
+    }
+}
