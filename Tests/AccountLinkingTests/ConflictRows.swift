@@ -92,6 +92,16 @@ struct ProveConflictRows {
                 ) == Verdict(rule, .refuse(refusal))
             )
             #expect(
+                decideProveByLookUp(
+                    policy: LinkPolicy(),
+                    conflict: facts,
+                    provider: .gitHub,
+                    handleTenant: .project,
+                    proven: user("a"),
+                    now: noon
+                ) == Verdict(rule, .refuse(refusal))
+            )
+            #expect(
                 ConflictDecliner.allCases.allSatisfy {
                     decideDeclineConflict(conflict: facts, handleTenant: .project, by: $0, now: noon)
                         == Verdict(rule, .some(refusal))
@@ -213,6 +223,24 @@ struct ProveConflictRows {
         #expect(start(.init(.init(provider: .facebook), [])).rule == .proofMailed)
         // An anonymous caller does not learn the account's methods.
         #expect(start(.init(.init(method: .password), [])).rule == .proofMailed)
+    }
+
+    @Test func `Q15, Q17 and Q18: a lookup proves a conflict of its own account, if policy accepts the mailbox`() {
+        func prove(_ proven: UserID, _ policy: LinkPolicy = LinkPolicy()) -> Verdict<ProofDecision> {
+            decideProveByLookUp(
+                policy: policy,
+                conflict: conflict(),
+                provider: .gitHub,
+                handleTenant: .project,
+                proven: proven,
+                now: noon
+            )
+        }
+        #expect(prove(user("a")) == Verdict(.provenByLookUp, .proven))
+        #expect(prove(user("b")) == Verdict(.proofByLookUpOfOtherAccount, .refuse(.unproven)))
+        for proven in [user("a"), user("b")] {
+            #expect(prove(proven, .onlySessions) == Verdict(.proofByMailNotOffered, .refuse(.proofNotOffered)))
+        }
     }
 
     @Test func `Q12 to Q14: only a recent session of the account proves the conflict`() {
@@ -533,6 +561,16 @@ enum ConflictCase {
                     )
                 }
                 for session in [user("a"), user("b")] {
+                    rules.append(
+                        decideProveByLookUp(
+                            policy: isRight ? LinkPolicy() : .onlySessions,
+                            conflict: facts,
+                            provider: .gitHub,
+                            handleTenant: .project,
+                            proven: session,
+                            now: noon
+                        ).rule
+                    )
                     rules.append(
                         decideProveBySession(
                             conflict: facts,

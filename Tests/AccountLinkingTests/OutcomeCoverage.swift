@@ -103,6 +103,7 @@ struct OutcomeCoverage {
         }
         all += ConflictCase.rules.map { ($0, nil) }
         all += MailedCodeRows.rules.map { ($0, nil) }
+        all += LookUpRows.rules.map { ($0, nil) }
         all += SessionCodeRows.rules.map { ($0, nil) }
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
         all.append((given.rule, given.decision))

@@ -43,7 +43,14 @@ import Testing
                     until: "2026-12-22T05:04:05Z"
                 ),
                 merged: .init(isByOperator: true, undoUntil: "2026-12-22T05:04:05Z"),
-                numberEnding: "3434"
+                numberEnding: "3434",
+                ways: [
+                    .init(method: "emailLink", link: "https://example.com/by-link"),
+                    .init(method: "password", link: "https://example.com/by-password"),
+                    .init(method: "phone", link: "https://example.com/by-phone"),
+                    .init(method: "google.com", link: "https://example.com/by-google?a=1&b=2"),
+                    .init(method: "password", link: "https://example.com/new-password", setsPassword: true),
+                ]
             )
             let message = try #require(
                 try service.channel(NoRelay()).message(
@@ -69,6 +76,14 @@ import Testing
                 }
             case .signInMethodsChanged:
                 #expect(message.text.contains("2026-11-22 05:04 UTC") && message.html.contains("corp"))
+            case .code(.lookUp):
+                #expect(!message.text.contains("12345678") && message.text.contains("\n\n87654321\n\n"))
+                for way in mail.ways {
+                    #expect(message.text.contains("  \(way.link)\n"), "\(way.link)")
+                    let escaped = way.link.replacing("&", with: "&amp;")
+                    #expect(message.html.contains("<a class=\"button\" href=\"\(escaped)\">"), "\(way.link)")
+                }
+                #expect(message.text.contains("Google") && message.html.contains("Google"))
             case .code(let kind):
                 // A link's code appears only in the link.
                 #expect(message.text.contains("https://example.com/link") && !message.text.contains("12345678"))

@@ -121,7 +121,7 @@ struct ShortCodeTests {
             }
             let rows: Query<String> = "SELECT kind || ' ' || attempts FROM short_codes ORDER BY email_key, kind"
             let counted = try await first.database.rows(rows)
-            #expect(counted.count == 8 && counted.prefix(4) == counted.suffix(4))
+            #expect(counted.count == 10 && counted.prefix(5) == counted.suffix(5))
         }
     }
 

@@ -688,6 +688,7 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "OutboxRow.entries", sql: OutboxRow.entries(.failed, countMax: 10).sql, isHot: false),
         Statement(name: "OutboxRow.entry", sql: OutboxRow.entry(message.id).sql, isHot: false),
         Statement(name: "OutboxRow.discard", sql: OutboxRow.discard(claimed), isHot: false),
+        Statement(name: "OutboxRow.drop", sql: OutboxRow.drop(claimed), isHot: false),
         Statement(
             name: "OutboxRow.giveUp",
             sql: OutboxRow.giveUp(claimed, reason: "550 5.1.1", keepsContent: true),
@@ -972,6 +973,11 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "ListedSessionRow.of",
             sql: ListedSessionRow.of(fixed, tenant: tenant, epoch: 1, after: [1], rowsMax: 10).sql,
+            isHot: false
+        ),
+        Statement(
+            name: "SessionRow.newestSignInProvider",
+            sql: SessionRow.newestSignInProvider(of: fixed, epoch: 1, tenant: tenant).sql,
             isHot: false
         ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),

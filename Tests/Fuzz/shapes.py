@@ -517,6 +517,16 @@ SHAPES = {
     f"POST {CONCORD}shortCode:exchange": lambda world: Shape({
         "requestType": world.pick("PASSWORD_RESET", "EMAIL_SIGNIN"), "email": world.email(), "code": world.one("shortCode", "12345678"),
     }),
+    f"POST {CONCORD}lookup": lambda world: Shape({
+        "email": world.email(), "continueUrl": world.pick("http://localhost/welcome", "https://evil.example/x"),
+    }),
+    f"POST {CONCORD}lookup:prove": lambda world: Shape(world.pick(
+        {"email": world.email(), "code": world.one("shortCode", "12345678")}, {"linkSecret": world.one("linkSecret")}
+    )),
+    f"POST {CONCORD}lookup:continue": lambda world: Shape({
+        "proofToken": world.one("proofToken"), "way": world.pick("signIn", "setPassword", "linkProvider"),
+        "pendingToken": world.one("pendingToken"),
+    }, fields=idempotency(world)),
     f"GET {CONCORD}decisions/{{decision}}": of_id(),
     f"GET {CONCORD}decisions": lambda world: Shape(
         query=[("localId", world.uid()), ("pageSize", world.pick("1", "5"))]

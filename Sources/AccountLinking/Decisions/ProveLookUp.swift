@@ -32,7 +32,7 @@ package func decideProveLookUp(
     of account: UserID?,
     owner: Account?
 ) -> Verdict<LookUpDecision> {
-    guard let owner, account == nil || account == owner.id else {
+    guard let owner, owner.email?.address == recipient, account == nil || account == owner.id else {
         return Verdict(.lookUpAccountGone, .refuse(.refused(.invalidEmailCode)))
     }
     if let refusal = refusalOfSignInLink(mailedTo: recipient, owner: owner) {
