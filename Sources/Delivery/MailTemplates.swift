@@ -180,7 +180,7 @@ package struct MailTemplates: Sendable {
         return optional[type].map { $0.contains(language) } ?? true ? language : Self.languageByDefault
     }
 
-    private func language(for wanted: [String]) -> String {
+    func language(for wanted: [String]) -> String {
         for tag in wanted {
             var range = tag.split(separator: "-").map { $0.lowercased() }
             let primary = range.first

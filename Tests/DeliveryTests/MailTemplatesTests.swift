@@ -17,8 +17,68 @@ struct MailTemplatesTests {
         ],
         methods: ["Google", "GitHub"],
         added: ["Facebook", "Phone number (…3434)"],
-        removed: ["Google"]
+        removed: ["Google"],
+        ways: [
+            ["URL": "https://id.example.com/signin#way=emailLink&x", "BY_LINK": "true"],
+            ["URL": "https://id.example.com/signin#way=password", "BY_PASSWORD": "true"],
+            ["URL": "https://id.example.com/signin#way=phone", "BY_PHONE": "true"],
+            ["URL": "https://id.example.com/signin#way=google.com", "METHOD": "Google", "BY_PROVIDER": "true"],
+            ["URL": "https://id.example.com/signin#way=setPassword", "SETS_PASSWORD": "true"],
+        ]
     )
+
+    /// A lookup of an account without a working method.
+    private static let ofDisabledAccount = {
+        var values = everything
+        values.ways = []
+        return values
+    }()
+
+    /// A lookup of an address without an account.
+    private static let withoutAccount = MailTemplates.Values(
+        text: ["EMAIL": "ada@example.com", "APP_NAME": "Example", "NO_ACCOUNT": "true"]
+    )
+
+    @Test func `a lookup shows a button for each method, and none without an account`() throws {
+        let templates = try MailTemplates()
+        for language in templates.languages {
+            let mail = try #require(templates.render("LOOKUP", in: [language], Self.everything))
+            for way in Self.everything.ways {
+                let link = try #require(way["URL"])
+                #expect(mail.text.contains("  \(link)\n"), "\(language): \(mail.text)")
+                #expect(mail.html.contains("href=\"\(link.replacing("&", with: "&amp;"))\">"), "\(mail.html)")
+            }
+            #expect(mail.html.split(separator: "class=\"button\"").count == 6)
+            for values in [Self.ofDisabledAccount, Self.withoutAccount] {
+                let bare = try #require(templates.render("LOOKUP", in: [language], values))
+                #expect(!bare.html.contains("class=\"button\"") && !bare.text.contains("/signin"))
+            }
+            let none = try #require(templates.render("LOOKUP", in: [language], Self.withoutAccount))
+            #expect(!none.html.contains("class=\"code\"") && none.text.contains("ada@example.com"))
+        }
+    }
+
+    @Test func `a language of an operator may lack a new type, but no half of it`() throws {
+        let old = MailTemplates.types.filter { $0 != "LOOKUP" }.flatMap { type in
+            ["txt", "html"].map { part in
+                (
+                    "\(type).de.\(part)",
+                    (part == "txt" ? "Subject: \(type)\n\n" : "") + "{{LINK}} {{CODE}}"
+                )
+            }
+        }
+        let templates = try MailTemplates(files: old)
+        #expect(templates.languages.contains("de"))
+        #expect(templates.language(for: ["de"], of: "VERIFY_EMAIL") == "de")
+        #expect(templates.language(for: ["de"], of: "LOOKUP") == "en")
+        let mail = try #require(templates.render("LOOKUP", in: ["de"], Self.everything))
+        #expect(mail.language == "en" && mail.subject == "How to sign in to Example")
+        let half = old + [("LOOKUP.de.txt", "Subject: x\n\n{{#WAYS}}{{URL}}{{/WAYS}} {{CODE}}")]
+        let mistakes = #expect(throws: MailTemplates.Mistakes.self) { try MailTemplates(files: half) }
+        #expect(mistakes?.all.map(\.file) == ["LOOKUP.de.html"])
+        let whole = try MailTemplates(files: half + [("LOOKUP.de.html", "{{#WAYS}}{{URL}}{{/WAYS}} {{CODE}}")])
+        #expect(whole.language(for: ["de"], of: "LOOKUP") == "de")
+    }
 
     @Test(arguments: ["en", "zh-TW", "th"])
     func `every mail matches the golden file, and text and HTML contain the same values`(_ language: String) throws {
@@ -41,6 +101,7 @@ struct MailTemplatesTests {
                 case "CONFLICT_PROOF": [Self.everything, plain]
                 case "METHODS_QUARANTINED": [Self.everything, plain, recovered, audited]
                 case "ACCOUNTS_MERGED": [Self.everything, plain]
+                case "LOOKUP": [plain, Self.ofDisabledAccount, Self.withoutAccount]
                 default: [plain]
                 }
             for values in variants {
@@ -138,10 +199,12 @@ struct MailTemplatesTests {
         for name in values.text.keys { values.text[name] = value }
         values.methods = [value]
         (values.added, values.removed) = ([value], [value])
+        values.ways = [["URL": value, "METHOD": value, "BY_PROVIDER": "true"]]
         let templates = try MailTemplates()
         var marked = values
         for name in values.text.keys { marked.text[name] = "x" }
         marked.methods = ["x"]
+        marked.ways = [["URL": "x", "METHOD": "x", "BY_PROVIDER": "true"]]
         func markup(_ text: String) -> [UInt8] { text.utf8.filter { "<>\"'\r".utf8.contains($0) } }
         for type in MailTemplates.types {
             let mail = try #require(templates.render(type, in: ["en"], values))

@@ -23,7 +23,11 @@ extension AccountOperations {
             ],
             methods: ["Google", "GitHub"],
             added: ["GitHub"],
-            removed: ["Google"]
+            removed: ["Google"],
+            ways: [
+                ["URL": mailLinks.base + "/signin", "METHOD": "Google", "BY_PROVIDER": "true"],
+                ["URL": mailLinks.base + "/signin", "BY_LINK": "true"],
+            ]
         )
         values.text.merge(settings.branding.mailValues(in: language, logosAt: mailLinks.base)) { own, _ in own }
         return try Self.inboxTemplates.get().render(type, in: [language], values).map {
