@@ -3,6 +3,7 @@ import AccountOperations
 import AccountTestSupport
 import HTTPTypes
 import JSON
+import Postgres
 import Testing
 
 @testable import AccountAPI
@@ -176,9 +177,9 @@ struct LookUpByProofRouteTests {
                 user.secondFactors = [
                     SecondFactor(
                         id: try #require(SecondFactorID("factor-1")),
+                        method: .phone(try #require(PhoneNumber("+16505553434"))),
                         displayName: nil,
-                        enrolledAt: api.service.clock.now,
-                        method: .phone(try #require(PhoneNumber("+16505553434")))
+                        enrolledAt: api.service.clock.now
                     )
                 ]
             }
