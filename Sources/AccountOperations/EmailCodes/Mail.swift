@@ -156,9 +156,8 @@ package struct Mail: Sendable, Hashable {
                 if changed.isUndone { writer.field("changeIsUndone", true) }
             }
             if !ways.isEmpty {
-                writer.field("ways", ways.map(\.method))
+                writer.field("ways", ways.map { $0.setsPassword ? Self.setPassword : $0.method })
                 writer.field("wayLinks", ways.map(\.link))
-                writer.field("passwordWays", ways.filter(\.setsPassword).map(\.method))
             }
             if let merged {
                 writer.field("mergedByOperator", merged.isByOperator)
@@ -217,11 +216,15 @@ extension Mail: SealedContent {
 }
 
 extension Mail {
+    /// The stored name of a button that sets a password.
+    private static let setPassword = "setPassword"
+
     private static func ways(in value: JSONValue) -> [Way] {
         let links = value["wayLinks"]?.array?.compactMap(\.string) ?? []
-        let setting = value["passwordWays"]?.array?.compactMap(\.string) ?? []
         return zip(value["ways"]?.array?.compactMap(\.string) ?? [], links).map { method, link in
-            Way(method: method, link: link, setsPassword: setting.contains(method))
+            method == setPassword
+                ? Way(method: SignInMethod.password.name, link: link, setsPassword: true)
+                : Way(method: method, link: link)
         }
     }
 }
