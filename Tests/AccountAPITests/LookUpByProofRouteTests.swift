@@ -171,18 +171,7 @@ struct LookUpByProofRouteTests {
 
     @Test func `an account with a second factor gets the pending sign-in`() async throws {
         try await TestAPI.with { api in
-            _ = try await api.signUp("ada@example.com")
-            try await api.service.prove("ada@example.com")
-            try await api.service.change("ada@example.com") { user in
-                user.secondFactors = [
-                    SecondFactor(
-                        id: try #require(SecondFactorID("factor-1")),
-                        method: .phone(try #require(PhoneNumber("+16505553434"))),
-                        displayName: nil,
-                        enrolledAt: api.service.clock.now
-                    )
-                ]
-            }
+            _ = try await api.enrollApp(try await api.factorOwner("ada@example.com"))
             let proof = try await proof(api, of: "ada@example.com")
             let answer = try await post(api, ":continue", ["proofToken": .string(proof), "way": "signIn"])
             #expect(answer.status == 200 && answer.json["idToken"] == nil, "\(answer.text)")
