@@ -225,7 +225,7 @@ struct ProveConflictRows {
         #expect(start(.init(.init(method: .password), [])).rule == .proofMailed)
     }
 
-    @Test func `Q15, Q17 and Q18: a lookup proves a conflict of its own account, if policy accepts the mailbox`() {
+    @Test func `Q15, Q17 and Q18: a lookup proves a conflict of the same account, if policy accepts the mailbox`() {
         func prove(_ proven: UserID, _ policy: LinkPolicy = LinkPolicy()) -> Verdict<ProofDecision> {
             decideProveByLookUp(
                 policy: policy,

@@ -3,7 +3,7 @@ import AccountOperations
 import HTTPTypes
 import JSON
 
-// Lookups of sign-in methods by whoever reads the mailbox. They require no API key: the mailed code is the secret.
+// Lookups of sign-in methods by the reader of the mailbox. They require no API key: the mailed code is the secret.
 
 extension Route {
     private static let lookUpPath = "/concord/v1/lookup"
