@@ -1,0 +1,51 @@
+/// One step: a form that a person submits, or a button that a person presses, also in a mail.
+enum Action: Sendable, Hashable {
+    case password(_ email: String, _ password: String)
+    case askForReset(_ email: String)
+    /// Opens the newest mail with a reset, and chooses a password.
+    case openReset(_ email: String)
+    case askForLink(_ email: String)
+    /// Opens the newest mail with a sign-in link.
+    case openLink(_ email: String)
+    case signUp(_ email: String)
+    case provider(Person.Method, _ email: String)
+    case phone
+    /// Asks for the ways in to the account of an address.
+    case lookUp(_ email: String)
+    /// Presses a button of a mail that lists ways in, or types the code of that mail.
+    case takeWay(WayInMail.Way, WayInMail)
+    /// Continues with a provider, on the page, which creates no account before it asks.
+    case providerOnPage(Person.Method, _ email: String)
+
+    /// The method that a session after this step shows to work.
+    var method: Person.Method? {
+        switch self {
+        case .password: .password
+        case .openLink: .emailLink
+        case .provider(let provider, _), .providerOnPage(let provider, _): provider
+        case .phone: .phone
+        case .askForReset, .openReset, .askForLink, .signUp, .lookUp, .takeWay: nil
+        }
+    }
+}
+
+/// The answer to a step, as the person sees it.
+enum Reply: Sendable, Hashable {
+    /// A session of the account with this id, on the device of the person.
+    case entered(_ localID: String)
+    /// A session on another device, where the person read the mail.
+    case enteredElsewhere(_ localID: String)
+    /// The service says that it has sent a mail.
+    case mailed(_ email: String)
+    /// There is no mail to open.
+    case noMail(_ email: String)
+    case passwordSet(_ email: String)
+    /// Another account has the address: the SDKs' `account-exists-with-different-credential`.
+    case addressTaken(_ email: String)
+    /// The page asks before it creates an account.
+    case asksFirst
+    /// A device with a token gets the methods at once.
+    case ways(_ email: String, [String])
+    /// `error.message`, or the type of the problem.
+    case refused(String)
+}

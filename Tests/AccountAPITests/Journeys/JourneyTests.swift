@@ -1,0 +1,48 @@
+import AccountTestSupport
+import Foundation
+import Testing
+
+/// People at wrong doors: how many reach their own account, and how many steps it takes them.
+///
+/// Each run takes the first 500 journeys of the seed. `JOURNEYS=10000` takes all.
+struct JourneyTests {
+    private static let seed: UInt64 = 28
+
+    private static var count: Int {
+        ProcessInfo.processInfo.environment["JOURNEYS"].flatMap { Int($0) } ?? 500
+    }
+
+    @Test func `a seed gives the same journeys, and they meet every door with every set of methods on every device`() {
+        let all = Journey.all(10_000, seed: Self.seed)
+        #expect(Set(all.map(\.combination)) == Set(Journey.Combination.all))
+        #expect(Person.Method.sets.count == 31 && Set(Person.Method.sets).count == 31)
+        let again = Journey.all(10_000, seed: Self.seed)
+        #expect(zip(all, again).allSatisfy { $0.combination == $1.combination && $0.seed == $1.seed })
+        #expect(Journey.all(500, seed: Self.seed).map(\.seed) == all.prefix(500).map(\.seed))
+    }
+
+    @Test func `journeys with an unmodified app and no other help are counted`() async throws {
+        let outcomes = try await Self.run(Today.self)
+        #expect(outcomes.count == Self.count)
+    }
+
+    @Test(.enabled(if: TheWayIn.isServed, "the service has no /concord/v1/lookup yet"))
+    func `99 of 100 people reach their account within two steps of a wrong door`() async throws {
+        let tally = JourneyTally(try await Self.run(TheWayIn.self))
+        #expect(tally.count == Self.count)
+        #expect(tally.withinTwoSteps * 100 >= tally.count * 99)
+        #expect(tally.duplicates == 0)
+        #expect(tally.lockOuts == 0)
+    }
+
+    /// Runs the journeys and prints their table.
+    private static func run<S: Strategy>(_ type: S.Type) async throws -> [JourneyOutcome] {
+        let outcomes = try await Journey.run(Journey.all(count, seed: seed), as: type)
+        print(JourneyTally.table(of: outcomes, S.name))
+        // Everyone who creates an account enters it.
+        #expect(
+            outcomes.reduce(0) { $0 + $1.createdAccounts } == Int64(outcomes.reduce(0) { $0 + $1.duplicates.count })
+        )
+        return outcomes
+    }
+}
