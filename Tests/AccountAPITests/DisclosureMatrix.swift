@@ -1,0 +1,335 @@
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Synchronization
+import Testing
+
+@testable import AccountAPI
+
+/// What the answers of each endpoint disclose about an address or a number, to a client that does not own it.
+struct DisclosureMatrix {
+    /// The settings that decide what is disclosed.
+    enum Preset: String, Sendable, CaseIterable {
+        case unprotected = "protection off"
+        case firebase = "`firebase`"
+        case strict = "`strict`"
+        case everything = "`strict`, `confirm`, `mailbox`"
+
+        fileprivate var settings: JSONValue {
+            switch self {
+            case .unprotected: ProjectSettings.developmentDefaults
+            case .firebase: protectedSettings.setting("firebase", at: ["linkPolicy", "preset"])
+            case .strict: protectedSettings
+            case .everything:
+                protectedSettings
+                    .setting("mailbox", at: ["concord", "signUp", "requires"])
+                    .setting("confirm", at: ["linkPolicy", "unprovenAddress"])
+            }
+        }
+    }
+
+    /// Something that a client learns.
+    enum Disclosure: String, Sendable, CaseIterable {
+        case exists = "account"
+        case methods
+        case isDisabled = "disabled"
+        case localID = "`localId`"
+
+        static func text(_ found: Set<Disclosure>) -> String {
+            found.isEmpty ? "nothing" : allCases.filter(found.contains).map(\.rawValue).joined(separator: ", ")
+        }
+    }
+
+    /// The owner of the address that a client asks about.
+    fileprivate enum Owner: String, CaseIterable {
+        case nobody
+        /// Asked about twice: two answers about addresses without an account differ in what is random only.
+        case nobodyElse
+        case withPassword
+        case withGoogle
+        case disabled
+    }
+
+    /// What is found for each probe, in the order of `Probe.all`.
+    static func found(under preset: Preset) async throws -> [Set<Disclosure>] {
+        let found = Mutex<[Set<Disclosure>]>([])
+        try await TestAPI.withAdministrator(settings: preset.settings) { api in
+            let result = try await ask(api)
+            found.withLock { $0 = result }
+        }
+        return found.withLock { $0 }
+    }
+
+    private static func ask(_ api: TestAPI) async throws -> [Set<Disclosure>] {
+        var found: [Set<Disclosure>] = []
+        for (number, probe) in Probe.all.enumerated() {
+            var answers: [Owner: Observation] = [:]
+            for owner in Owner.allCases {
+                let subject = Subject(number, owner)
+                if let account = subject.account {
+                    let answer = try await api.admin(
+                        "accounts:batchCreate",
+                        ["hashAlgorithm": "SHA256", "rounds": 1, "users": [account]]
+                    )
+                    #expect(answer.status == 200 && answer.json["error"] == nil, "\(answer.text)")
+                }
+                let session =
+                    switch probe.session {
+                    case .none: JSONValue.null
+                    case .anonymous: try await api.signUpAnonymously()
+                    case .withAddress: try await api.signUp("stranger-\(subject.name)@example.org")
+                    }
+                let answer = try await api.post(probe.path, probe.body(subject, session["idToken"] ?? .null))
+                #expect(answer.status < 500, "\(probe.route): \(answer.text)")
+                answers[owner] = Observation(answer, about: subject)
+            }
+            found.append(disclosures(in: answers))
+        }
+        return found
+    }
+
+    private static func disclosures(in answers: [Owner: Observation]) -> Set<Disclosure> {
+        guard let nobody = answers[.nobody], let nobodyElse = answers[.nobodyElse],
+            let password = answers[.withPassword], let google = answers[.withGoogle],
+            let disabled = answers[.disabled]
+        else { return [] }
+        let noise = nobody.differences(from: nobodyElse)
+        func differ(_ first: Observation, _ second: Observation) -> Bool {
+            first.masking(noise) != second.masking(noise)
+        }
+        // Between two accounts, other fields are random as well: only their presence and length counts.
+        func differAsAccounts(_ first: Observation, _ second: Observation) -> Bool {
+            first.masking(noise.merging(first.randomFields) { $1 })
+                != second.masking(noise.merging(second.randomFields) { $1 })
+        }
+        var found: Set<Disclosure> = []
+        if differ(password, nobody) || differ(google, nobody) { found.insert(.exists) }
+        if differAsAccounts(password, google) { found.insert(.methods) }
+        if differAsAccounts(password, disabled) { found.insert(.isDisabled) }
+        if password.namesAccount || google.namesAccount || disabled.namesAccount { found.insert(.localID) }
+        return found
+    }
+
+    /// An address and a number, and the account that has them.
+    struct Subject: Sendable {
+        /// The local part of the address. All have the same length.
+        let name: String
+        private let owner: Owner
+        let phoneNumber: String
+
+        fileprivate init(_ probe: Int, _ owner: Owner) {
+            let index = Owner.allCases.firstIndex(of: owner) ?? 0
+            name = "subject\(100 + probe)\(index)"
+            phoneNumber = "+1650555\(1000 + probe * 10 + index)"
+            self.owner = owner
+        }
+
+        var email: String { name + "@example.com" }
+        fileprivate var localID: String { "id-of-" + String(name.reversed()) }
+
+        /// The row that creates the account; `nil` if there is none.
+        fileprivate var account: JSONValue? {
+            var row: [String: JSONValue] = [
+                "localId": .string(localID), "email": .string(email), "phoneNumber": .string(phoneNumber),
+            ]
+            switch owner {
+            case .nobody, .nobodyElse: return nil
+            case .withGoogle:
+                row["emailVerified"] = true
+                row["providerUserInfo"] = [
+                    ["providerId": "google.com", "rawId": .string("google-" + name), "email": .string(email)]
+                ]
+            case .withPassword, .disabled:
+                row["passwordHash"] = "sgq3SqJUn34ToOiGy0RxzC5w/NLOgHXA7mSDq7phMvM="
+                row["salt"] = "TmFDbA=="
+                row["disabled"] = .bool(owner == .disabled)
+            }
+            return .object(row)
+        }
+
+        /// A credential of a provider whose word for the address is no proof.
+        fileprivate var unprovenCredential: JSONValue {
+            let claims: JSONValue = ["sub": .string("github-" + name), "email": .string(email)]
+            return .string("providerId=github.com&access_token=\(claims.text)")
+        }
+    }
+
+    /// Status, headers and body of an answer, by name, with the subject's names replaced.
+    private struct Observation: Equatable {
+        private var fields: [String: String] = [:]
+        let namesAccount: Bool
+
+        init(_ answer: TestAPI.Answer, about subject: Subject) {
+            namesAccount = answer.text.contains(subject.localID)
+            func replaced(_ text: String) -> String {
+                text.replacing(subject.localID, with: "ID").replacing(subject.name, with: "NAME")
+                    .replacing(subject.phoneNumber, with: "NUMBER")
+            }
+            fields["status"] = "\(answer.status)"
+            for header in answer.headers where header.name != .contentLength {
+                fields["header \(header.name.canonicalName)", default: ""] += replaced(header.value) + "\n"
+            }
+            guard answer.json != .null else {
+                fields["body"] = replaced(answer.text)
+                return
+            }
+            add(answer.json, at: "", replaced)
+        }
+
+        private mutating func add(_ value: JSONValue, at path: String, _ replaced: (String) -> String) {
+            switch value {
+            case .object(let members):
+                for (name, member) in members { add(member, at: "\(path).\(name)", replaced) }
+                fields[path + "{}"] = ""
+            case .array(let elements):
+                for (index, element) in elements.enumerated() { add(element, at: "\(path)[\(index)]", replaced) }
+                fields[path + "[]"] = "\(elements.count)"
+            case .string(let text): fields[path] = replaced(text)
+            case .null, .bool, .integer, .double: fields[path] = value.text
+            }
+        }
+
+        /// The fields that both have with different values. `true`: their lengths are the same.
+        func differences(from other: Observation) -> [String: Bool] {
+            fields.reduce(into: [:]) { differences, field in
+                guard let value = other.fields[field.key], value != field.value else { return }
+                differences[field.key] = value.utf8.count == field.value.utf8.count
+            }
+        }
+
+        /// The fields that are random in each answer.
+        var randomFields: [String: Bool] {
+            let random = [
+                ".pendingToken", ".idToken", ".refreshToken", ".sessionId", "header x-request-id",
+                "header concord-decision",
+            ]
+            return Dictionary(uniqueKeysWithValues: random.filter { fields[$0] != nil }.map { ($0, true) })
+        }
+
+        /// The observation without the values of `noise`, but with their lengths if those do not vary.
+        func masking(_ noise: [String: Bool]) -> [String: String] {
+            fields.reduce(into: [:]) { masked, field in
+                switch noise[field.key] {
+                case nil: masked[field.key] = field.value
+                case true?: masked[field.key] = "\(field.value.utf8.count) bytes"
+                case false?: masked[field.key] = "random"
+                }
+            }
+        }
+    }
+
+    /// A request with an address or a number of someone else.
+    struct Probe: Sendable {
+        enum Session: Sendable {
+            case none, anonymous, withAddress
+        }
+
+        /// Method and path.
+        let route: String
+        let summary: String
+        var session = Session.none
+        let body: @Sendable (_ subject: Subject, _ idToken: JSONValue) -> JSONValue
+
+        var path: String { String(route.split(separator: " ").last ?? "") }
+
+        /// Every probe of a route that the service has. The next one goes here.
+        static let all: [Probe] = (compatible + own).filter { probe in
+            API.routes.contains { $0.name == probe.route }
+        }
+
+        private static let compatible: [Probe] = [
+            Probe(route: "POST /v1/accounts:signUp", summary: "a password") { subject, _ in
+                ["email": .string(subject.email), "password": "correct horse"]
+            },
+            Probe(
+                route: "POST /v1/accounts:signUp",
+                summary: "a password, in an anonymous session",
+                session: .anonymous
+            ) { subject, idToken in
+                ["email": .string(subject.email), "password": "correct horse", "idToken": idToken]
+            },
+            Probe(route: "POST /v1/accounts:signInWithPassword", summary: "a wrong password") { subject, _ in
+                ["email": .string(subject.email), "password": "not the password"]
+            },
+            Probe(
+                route: "POST /v1/accounts:signInWithIdp",
+                summary: "a provider's credential with the address, unproven"
+            ) { subject, _ in
+                ["requestUri": "http://localhost", "postBody": subject.unprovenCredential]
+            },
+            Probe(
+                route: "POST /v1/accounts:signInWithIdp",
+                summary: "the same, in an anonymous session",
+                session: .anonymous
+            ) { subject, idToken in
+                ["requestUri": "http://localhost", "postBody": subject.unprovenCredential, "idToken": idToken]
+            },
+            Probe(route: "POST /v1/accounts:createAuthUri", summary: "the address") { subject, _ in
+                ["identifier": .string(subject.email), "continueUri": "http://localhost"]
+            },
+            Probe(route: "POST /v1/accounts:createAuthUri", summary: "the address and a provider") { subject, _ in
+                [
+                    "identifier": .string(subject.email), "providerId": "google.com",
+                    "continueUri": "http://localhost/__/auth/handler",
+                ]
+            },
+            Probe(route: "POST /v1/accounts:lookup", summary: "the address, without a session") { subject, _ in
+                ["email": [.string(subject.email)]]
+            },
+            Probe(
+                route: "POST /v1/accounts:update",
+                summary: "the address as the new one of a session",
+                session: .withAddress
+            ) { subject, idToken in
+                ["email": .string(subject.email), "idToken": idToken]
+            },
+            mail("PASSWORD_RESET"),
+            mail("EMAIL_SIGNIN"),
+            Probe(
+                route: "POST /v1/accounts:sendOobCode",
+                summary: "`VERIFY_AND_CHANGE_EMAIL` in a session",
+                session: .withAddress
+            ) { subject, idToken in
+                [
+                    "requestType": "VERIFY_AND_CHANGE_EMAIL", "newEmail": .string(subject.email), "idToken": idToken,
+                ]
+            },
+            Probe(route: "POST /v1/accounts:resetPassword", summary: "a wrong old password") { subject, _ in
+                [
+                    "email": .string(subject.email), "oldPassword": "not the password",
+                    "newPassword": "correct horse",
+                ]
+            },
+            Probe(route: "POST /v1/accounts:signInWithEmailLink", summary: "a wrong code") { subject, _ in
+                ["email": .string(subject.email), "oobCode": "not-a-code"]
+            },
+            Probe(route: "POST /v1/accounts:sendVerificationCode", summary: "the number") { subject, _ in
+                ["phoneNumber": .string(subject.phoneNumber), "recaptchaToken": "app"]
+            },
+        ]
+
+        private static let own: [Probe] = [
+            shortCode("PASSWORD_RESET"),
+            shortCode("EMAIL_SIGNIN"),
+            Probe(route: "POST /concord/v1/lookup", summary: "the address") { subject, _ in
+                ["email": .string(subject.email), "continueUrl": "http://localhost/"]
+            },
+            Probe(route: "POST /concord/v1/lookup:prove", summary: "a wrong code") { subject, _ in
+                ["email": .string(subject.email), "code": "00000000"]
+            },
+        ]
+
+        private static func mail(_ type: String) -> Probe {
+            Probe(route: "POST /v1/accounts:sendOobCode", summary: "`\(type)`") { subject, _ in
+                ["requestType": .string(type), "email": .string(subject.email)]
+            }
+        }
+
+        private static func shortCode(_ type: String) -> Probe {
+            Probe(route: "POST /concord/v1/shortCode:exchange", summary: "`\(type)`, a wrong code") { subject, _ in
+                ["requestType": .string(type), "email": .string(subject.email), "code": "wrong"]
+            }
+        }
+    }
+}
