@@ -20,6 +20,8 @@ final class HTTPLoad {
     private var connections: [Connection] = []
     /// Called with the number of each request and the body of its answer.
     var onAnswer: ((_ request: Int, _ body: ArraySlice<UInt8>) -> Void)?
+    /// Called before `onAnswer` with the status line and the header fields.
+    var onHead: ((_ request: Int, _ head: ArraySlice<UInt8>) -> Void)?
 
     /// The status that every answer must have.
     var expectedStatus = "200"
@@ -174,7 +176,10 @@ final class HTTPLoad {
         guard isExpected || toleratesRefusals else {
             throw BenchmarkFailure("an unexpected answer: \(String(decoding: received[..<end], as: UTF8.self))")
         }
-        if let onAnswer, let request = connections[index].request { onAnswer(request, received[body]) }
+        if let request = connections[index].request {
+            onHead?(request, received[..<body.lowerBound])
+            onAnswer?(request, received[body])
+        }
         connections[index].request = nil
         return isExpected
     }
@@ -217,9 +222,15 @@ func nanoseconds() -> UInt64 {
 }
 
 /// Returns a request with a JSON body in wire form. `fields`: further header fields, each with its line break.
-func request(_ path: String, _ body: [UInt8], port: UInt16, fields: String = "") -> [UInt8] {
+func request(
+    _ path: String,
+    _ body: [UInt8],
+    method: String = "POST",
+    port: UInt16,
+    fields: String = ""
+) -> [UInt8] {
     let head = """
-        POST \(path) HTTP/1.1\r
+        \(method) \(path) HTTP/1.1\r
         Host: 127.0.0.1:\(port)\r
         Content-Type: application/json\r
         Content-Length: \(body.count)\r
