@@ -23,7 +23,7 @@ struct Benchmark: Sendable {
     static let all: [Benchmark] = [
         .pointLookup, .signUpWrite, .httpFloor, .lookUpCold, .lookUpWarm, .lookUpIssued, .tokenRefresh,
         .serversLookUp, .serversRefresh, .passwords, .passwordsFlooded, .memory, .idpSignIn, .besideHangingProvider,
-        .conflictOpen, .conflictOpenAged, .enumeration, .outboxDrain,
+        .conflictOpen, .conflictOpenAged, .waysIn, .enumeration, .outboxDrain,
         .audit, .simulation, .accountExport, .accountImport,
     ]
 }

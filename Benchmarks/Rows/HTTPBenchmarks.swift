@@ -121,9 +121,11 @@ extension Lab {
         _ server: Server,
         _ requests: [[UInt8]],
         repeats: Bool = false,
-        seconds: Double
+        seconds: Double,
+        status: String = "200"
     ) throws -> Sample {
         let load = try connect(server)
+        load.expectedStatus = status
         return try server.measure { try load.run(requests, repeats: repeats, seconds: seconds) }
     }
 }
@@ -221,7 +223,7 @@ private func providerTokens(for numbers: [Int], of issuer: Issuer, _ kind: Ident
 
 extension HTTPLoad {
     /// Returns one member of each answer, as text; empty if it is missing.
-    fileprivate func answers(to requests: [[UInt8]], _ member: String) throws -> [String] {
+    func answers(to requests: [[UInt8]], _ member: String) throws -> [String] {
         var texts = [String](repeating: "", count: requests.count)
         onAnswer = { index, body in texts[index] = (try? JSONValue(parsing: Array(body)))?[member]?.string ?? "" }
         _ = try run(requests)
