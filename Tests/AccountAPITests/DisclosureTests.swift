@@ -20,7 +20,7 @@ struct DisclosureTests {
                 "POST /concord/v1/account/quarantine/password:restore",
                 "DELETE /concord/v1/account/quarantine/{method}", "GET /concord/v1/account/sessions",
                 "DELETE /concord/v1/account/sessions/{session}", "DELETE /concord/v1/account/sessions",
-                "DELETE /concord/v1/account/devices/{id}", "GET /concord/v1/account/events",
+                "DELETE /concord/v1/account/devices/{device}", "GET /concord/v1/account/events",
                 "GET /concord/v1/account/export", "GET /concord/v1/account/merges",
                 "POST /concord/v1/account/merges/{id}:undo",
             ]
@@ -43,8 +43,14 @@ struct DisclosureTests {
                 "GET /concord/v1/conflict", "POST /concord/v1/conflict/proof",
                 "POST /concord/v1/conflict/proof:complete", "POST /concord/v1/conflict:resolve",
                 "POST /concord/v1/conflict:decline", "POST /concord/v1/conflict/return",
-                "POST /concord/v1/conflict/return:issueCode", "POST /concord/v1/signUp/pending:prove",
-                "POST /concord/v1/signUp/pending:create", "POST /concord/v1/signUp/pending:link",
+                "POST /concord/v1/conflict/return:issueCode",
+            ]
+        ),
+        (
+            "The handle from `signInWithIdp` or a mail names the sign-up. Addresses with an account have one too.",
+            [
+                "POST /concord/v1/signUp/pending:prove", "POST /concord/v1/signUp/pending:create",
+                "POST /concord/v1/signUp/pending:link",
             ]
         ),
         (

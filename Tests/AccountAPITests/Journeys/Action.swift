@@ -10,8 +10,10 @@ enum Action: Sendable, Hashable {
     case signUp(_ email: String)
     case provider(Person.Method, _ email: String)
     case phone
-    /// Asks for the ways in to the account of an address.
+    /// Asks for the ways in to the account of an address. A device with a token gets them at once.
     case lookUp(_ email: String)
+    /// Asks for the ways in by mail.
+    case askForWays(_ email: String)
     /// Presses a button of a mail that lists ways in, or types the code of that mail.
     case takeWay(WayInMail.Way, WayInMail)
     /// Continues with a provider, on the page, which creates no account before it asks.
@@ -24,8 +26,13 @@ enum Action: Sendable, Hashable {
         case .openLink: .emailLink
         case .provider(let provider, _), .providerOnPage(let provider, _): provider
         case .phone: .phone
-        case .askForReset, .openReset, .askForLink, .signUp, .lookUp, .takeWay: nil
+        case .askForReset, .openReset, .askForLink, .signUp, .lookUp, .askForWays, .takeWay: nil
         }
+    }
+
+    /// The page sets a password in this step, and signs in with it.
+    var setsPassword: Bool {
+        if case .takeWay(let way, _) = self { way.setsPassword } else { false }
     }
 }
 

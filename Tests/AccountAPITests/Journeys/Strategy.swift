@@ -99,7 +99,8 @@ struct Today: Strategy {
     }
 }
 
-/// A person who reads the mails that list ways in, and asks for one on the page if none came.
+/// A person who reads the mails that list ways in, and asks for one on the page if none came. The app sends people to
+/// the page for sign-in links, and for providers.
 struct TheWayIn: Strategy {
     static let name = "the way in"
     static let settings =
@@ -111,6 +112,7 @@ struct TheWayIn: Strategy {
     /// The routes that this person needs.
     private static let paths: Set = [
         "/concord/v1/lookup", "/concord/v1/lookup:prove", "/concord/v1/lookup:continue",
+        "/concord/v1/account/devices/{device}", "/concord/v1/signUp/pending:prove",
     ]
 
     /// The service has the routes. The tests of this strategy run from the day on which it has.
@@ -119,17 +121,17 @@ struct TheWayIn: Strategy {
     private let journey: Journey
     private let person: Person
     private var read: Set<WayInMail> = []
-    private var lookedUp: Set<String> = []
+    private var asked: Set<Action> = []
 
     init(_ journey: Journey) {
         self.journey = journey
         person = journey.person
     }
 
-    /// A provider's identity that has no account meets the question of the page.
     func begin() -> Action {
         switch journey.door.action(of: person) {
-        case .provider(let provider, person.otherEmail): .providerOnPage(provider, person.otherEmail)
+        case .provider(let provider, let email): .providerOnPage(provider, email)
+        case .askForLink(let email) where journey.hasLinks: .askForWays(email)
         case let action: action
         }
     }
@@ -138,50 +140,36 @@ struct TheWayIn: Strategy {
         switch reply {
         case .passwordSet(let email): return .password(email, Person.newPassword)
         case .ways(let email, let methods):
-            if let way = preferred(methods) {
-                return action(of: WayInMail.Way(name: way, secret: nil), in: nil)
-            }
-            return lookUp(email)
-        case .entered, .asksFirst: return lookUp(person.email)
+            return methods.compactMap(direct).first ?? once(.askForWays(email))
+        case .entered, .asksFirst: return once(.lookUp(person.email))
         case .enteredElsewhere, .mailed, .noMail, .addressTaken, .refused: break
         }
         for email in [person.email, person.otherEmail] {
-            guard let mail = try await world.wayInMail(of: person, at: email), read.insert(mail).inserted else {
-                continue
-            }
-            if let name = preferred(mail.ways.map(\.name)), let way = mail.ways.first(where: { $0.name == name }),
-                let action = action(of: way, in: mail)
-            {
-                return action
+            guard let mail = try await world.wayInMail(at: email), read.insert(mail).inserted else { continue }
+            if let action = mail.ways.compactMap({ direct($0.name) }).first { return action }
+            let mailed = [Person.Method.emailLink.rawValue, "setPassword", Person.Method.password.rawValue]
+            if let way = mailed.lazy.compactMap({ name in mail.ways.first { $0.name == name } }).first {
+                return .takeWay(way, mail)
             }
             // "There is no account with this address. Try another one."
-            if mail.ways.isEmpty, let action = lookUp(person.email) { return action }
+            if mail.ways.isEmpty, let action = once(.lookUp(person.email)) { return action }
         }
-        if case .passwordOfOtherAddress = journey.door, let action = lookUp(person.otherEmail) { return action }
-        return lookUp(person.email)
+        if case .passwordOfOtherAddress = journey.door, let action = once(.lookUp(person.otherEmail)) {
+            return action
+        }
+        return once(.lookUp(person.email))
     }
 
-    /// The way that takes the fewest steps.
-    private func preferred(_ names: [String]) -> String? {
-        let own: [Person.Method] = [.google, .github, .phone]
-        return own.filter(person.methods.contains).map(\.rawValue).first(where: names.contains)
-            ?? [Person.Method.emailLink, .password].map(\.rawValue).first(where: names.contains)
-    }
-
-    private func action(of way: WayInMail.Way, in mail: WayInMail?) -> Action? {
-        if let mail { return .takeWay(way, mail) }
-        return switch Person.Method(rawValue: way.name) {
-        case .google: .provider(.google, person.email)
-        case .github: .provider(.github, person.email)
+    /// The step to which the name of a method is enough.
+    private func direct(_ name: String) -> Action? {
+        guard let method = Person.Method(rawValue: name), person.methods.contains(method) else { return nil }
+        return switch method {
+        case .google, .github: .provider(method, person.email)
         case .phone: .phone
-        case .emailLink: .askForLink(person.email)
-        case .password where journey.door != .password: .password(person.email, Person.password)
-        case .password, nil: .askForReset(person.email)
+        case .password: journey.door == .password ? nil : .password(person.email, Person.password)
+        case .emailLink: nil
         }
     }
 
-    /// Asks for the ways in to an address once.
-    private mutating func lookUp(_ email: String) -> Action? {
-        lookedUp.insert(email).inserted ? .lookUp(email) : nil
-    }
+    private mutating func once(_ action: Action) -> Action? { asked.insert(action).inserted ? action : nil }
 }

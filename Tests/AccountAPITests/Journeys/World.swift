@@ -139,7 +139,8 @@ struct World: Sendable {
         case .phone:
             let sent = try await api.phoneCode(person.phoneNumber)
             return reply(to: try await api.signInByPhone(sent.sessionInfo, sent.code))
-        case .lookUp(let email): return try await lookUp(email, by: person)
+        case .lookUp(let email): return try await lookUp(email, deviceToken: person.deviceToken)
+        case .askForWays(let email): return try await lookUp(email, deviceToken: nil)
         case .takeWay(let way, let mail): return try await take(way, of: mail, by: person)
         case .providerOnPage(let provider, let email):
             var body = idpRequest(person.identity(provider, of: email))
@@ -156,9 +157,9 @@ struct World: Sendable {
         return answer.status == 200 ? .mailed(email) : reply(to: answer)
     }
 
-    private func lookUp(_ email: String, by person: Person) async throws -> Reply {
+    private func lookUp(_ email: String, deviceToken: String?) async throws -> Reply {
         var body: [String: JSONValue] = ["email": .string(email), "continueUrl": "http://localhost/"]
-        body["deviceToken"] = person.deviceToken.map(JSONValue.string)
+        body["deviceToken"] = deviceToken.map(JSONValue.string)
         let answer = try await api.post("/concord/v1/lookup", .object(body), key: nil)
         switch answer.status {
         case 202: return .mailed(email)
@@ -171,10 +172,6 @@ struct World: Sendable {
 
     /// Presses a button of a mail, or types its code if the mail is on another device.
     private func take(_ way: WayInMail.Way, of mail: WayInMail, by person: Person) async throws -> Reply {
-        if let provider = Person.Method(rawValue: way.name), provider.isProvider {
-            return try await perform(.provider(provider, person.email), by: person)
-        }
-        if way.name == Person.Method.phone.rawValue { return try await perform(.phone, by: person) }
         var proof: [String: JSONValue] = [:]
         if person.device == .mailElsewhere, let code = mail.code {
             proof = ["email": .string(mail.to), "code": .string(code)]
@@ -185,12 +182,12 @@ struct World: Sendable {
         }
         let proven = try await api.post("/concord/v1/lookup:prove", .object(proof), key: nil)
         guard let proofToken = proven.json["proofToken"] else { return reply(to: proven) }
-        let setsPassword = way.name == Person.Method.password.rawValue
-        let body: JSONValue = ["proofToken": proofToken, "way": setsPassword ? "setPassword" : "signIn"]
+        let body: JSONValue = ["proofToken": proofToken, "way": way.setsPassword ? "setPassword" : "signIn"]
         let continued = try await api.post("/concord/v1/lookup:continue", body, key: nil)
-        if setsPassword, let code = continued.json["oobCode"]?.string {
+        if way.setsPassword, let code = continued.json["oobCode"]?.string {
             let answer = try await api.reset(code, to: Person.newPassword)
-            return answer.status == 200 ? .passwordSet(mail.to) : reply(to: answer)
+            guard answer.status == 200 else { return reply(to: answer) }
+            return try await perform(.password(mail.to, Person.newPassword), by: person)
         }
         let entered = reply(to: continued)
         return entered.elsewhere(if: person.device == .mailElsewhere && mail.code == nil)
@@ -235,8 +232,8 @@ struct World: Sendable {
         }.map(String.init)
     }
 
-    /// The newest mail that lists ways in; `nil` if there is none in the person's mailboxes.
-    func wayInMail(of person: Person, at email: String) async throws -> WayInMail? {
+    /// The newest mail that lists ways in; `nil` if the mailbox has none.
+    func wayInMail(at email: String) async throws -> WayInMail? {
         try await mails(to: email).lazy.compactMap(WayInMail.init).first
     }
 }
@@ -245,9 +242,12 @@ struct World: Sendable {
 struct WayInMail: Sendable, Hashable {
     /// A button.
     struct Way: Sendable, Hashable {
-        /// `google.com`, `emailLink`, `password` and so on.
+        /// The name of a method, or `setPassword`.
         let name: String
         let secret: String?
+
+        /// The person who takes the way of the password has forgotten it, or has none.
+        var setsPassword: Bool { name == Person.Method.password.rawValue || name == "setPassword" }
     }
 
     static let types: Set = ["LOOKUP", "WRONG_DOOR", "PASSWORD_RESET", "SIGN_UP_MAILBOX"]
@@ -271,7 +271,7 @@ struct WayInMail: Sendable, Hashable {
             guard let name = items.first(where: { $0.name == "way" })?.value else { return nil }
             return Way(name: name, secret: items.first { $0.name == "lookup" }?.value)
         }
-        if ways.isEmpty, type != "LOOKUP" { return nil }
+        if ways.isEmpty, type != "LOOKUP", type != "WRONG_DOOR" { return nil }
     }
 }
 
