@@ -10,11 +10,11 @@ enum Action: Sendable, Hashable {
     case signUp(_ email: String)
     case provider(Person.Method, _ email: String)
     case phone
-    /// Asks for the ways in to the account of an address. A device with a token gets them at once.
+    /// Asks for the sign-in methods of an address. A device with a token gets them at once.
     case lookUp(_ email: String)
-    /// Asks for the ways in by mail.
+    /// Asks for the sign-in methods by mail.
     case askForWays(_ email: String)
-    /// Presses a button of a mail that lists ways in, or types the code of that mail.
+    /// Presses a button of a mail that lists sign-in methods, or types the code of that mail.
     case takeWay(WayInMail.Way, WayInMail)
     /// Continues with a provider, on the page, which creates no account before it asks.
     case providerOnPage(Person.Method, _ email: String)

@@ -4,7 +4,7 @@ import JSON
 
 @testable import AccountAPI
 
-/// The way in which people act after an answer, and the project in which they do.
+/// Chooses the steps that people take, in a project of its settings.
 protocol Strategy: Sendable {
     static var name: String { get }
     static var settings: JSONValue { get }
@@ -99,10 +99,10 @@ struct Today: Strategy {
     }
 }
 
-/// A person who reads the mails that list ways in, and asks for one on the page if none came. The app sends people to
-/// the page for sign-in links, and for providers.
+/// A person who reads the mails that list sign-in methods, and asks for one on the page if none came. The app sends
+/// people to the page for sign-in links, and for providers.
 struct TheWayIn: Strategy {
-    static let name = "the way in"
+    static let name = "with lookups"
     static let settings =
         protectedSettings
         .setting("mailbox", at: ["concord", "signUp", "requires"])

@@ -232,7 +232,7 @@ struct World: Sendable {
         }.map(String.init)
     }
 
-    /// The newest mail that lists ways in; `nil` if the mailbox has none.
+    /// The newest mail that lists sign-in methods; `nil` if the mailbox has none.
     func wayInMail(at email: String) async throws -> WayInMail? {
         try await mails(to: email).lazy.compactMap(WayInMail.init).first
     }
@@ -258,7 +258,7 @@ struct WayInMail: Sendable, Hashable {
     /// Empty if the address has no account.
     let ways: [Way]
 
-    /// `nil` if the message lists no ways in: a reset's mail before the list existed, or a notice.
+    /// `nil` if the message lists no sign-in methods: a reset's mail before the list existed, or a notice.
     init?(_ message: JSONValue) {
         guard let type = message["type"]?.string, Self.types.contains(type), let to = message["to"]?.string,
             let text = message["text"]?.string
