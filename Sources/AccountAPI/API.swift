@@ -144,6 +144,7 @@ package struct API: Sendable {
             // The next one goes here.
         ] + Route.providerConfigs + Route.projectConfig + Route.webhooks + Route.merges + Route.conflictAdministration
         + Route.accountSessions + Route.accountHistory + Route.branding + Route.devices + Route.lookUps
+        + Route.pendingSignUps
 
     /// The responder of the server: edge, then the endpoint of the route.
     package func responder() -> Edge {

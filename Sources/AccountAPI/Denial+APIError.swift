@@ -12,7 +12,7 @@ extension Denial {
         case .invalidPendingToken, .conflict, .versionMismatch: .code(.invalidPendingToken)
         case .reauthenticationRequired: .code(.credentialTooOldLoginAgain)
         // Only Concord's own routes have these denials, and answer them with problems.
-        case .answeredBefore, .sessionCode, .webhook, .merge: .unexpected
+        case .answeredBefore, .sessionCode, .pendingSignUp, .webhook, .merge: .unexpected
         case .idempotencyKeyReused: .invalidArgument("The Idempotency-Key belongs to another request.")
         case .providerNotRegistered: .code(.configurationNotFound)
         case .usersLockedOut: .code(.lastSignInMethod)
@@ -90,6 +90,8 @@ extension Refusal {
         switch self {
         case .operationNotAllowed: .code(.operationNotAllowed)
         case .signUpDisabled, .anonymousSignUpDisabled, .selfDeletionDisabled: .code(.adminOnlyOperation)
+        case .mailboxUnproven:
+            .code(.operationNotAllowed, "Confirm the email address first. A mail is on its way.")
         case .userDisabled: .code(.userDisabled)
         case .userNotFound: .code(.userNotFound)
         case .accountMerged:

@@ -187,6 +187,7 @@ extension Denial {
         case .idempotencyKeyReused: Problem(.idempotencyKeyReused)
         case .conflict(let refusal): refusal.problem
         case .sessionCode(let refusal): refusal.problem
+        case .pendingSignUp(let refusal): refusal.problem
         case .webhook(let denial): denial.problem
         case .merge(let denial): denial.problem
         case .versionMismatch: Problem(.versionMismatch)
@@ -227,6 +228,19 @@ extension SessionCodeRefusal {
         case .wrongVerifier: Problem(.wrongProof, "`codeVerifier` does not match the challenge.")
         case .tooManyAttempts: Problem(.tooManyAttempts)
         case .userDisabled: Problem(.userDisabled)
+        }
+    }
+}
+
+extension PendingSignUpRefusal {
+    fileprivate var problem: Problem {
+        switch self {
+        case .unusable: Problem(.codeUnusable, "Begin the sign-up again.")
+        case .tooManyAttempts: Problem(.tooManyAttempts, "Open the link in the mail, or begin the sign-up again.")
+        case .wrongAnswer: Problem(.wrongProof)
+        case .unproven: Problem(.proofRequired, "Prove the mailbox first: POST /concord/v1/signUp/pending:prove")
+        case .nothingToLink: Problem(.refused, "There is no account to link to: create one.")
+        case .passwordMissing: Problem(.malformedRequest, "`password` is required.")
         }
     }
 }

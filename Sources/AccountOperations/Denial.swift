@@ -14,6 +14,8 @@ package enum Denial: Error, Sendable, Hashable {
     case conflict(ConflictRefusal)
     /// The code does not hand a session over. Only on Concord's own routes.
     case sessionCode(SessionCodeRefusal)
+    /// The sign-up that waits for its mailbox does not continue. Only on Concord's own routes.
+    case pendingSignUp(PendingSignUpRefusal)
     /// The caller has seen another version of what the request changes.
     case versionMismatch
     /// The session's sign-in is too old for the operation. Only on Concord's own routes.

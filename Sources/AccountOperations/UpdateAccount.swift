@@ -31,6 +31,13 @@ extension AccountOperations {
             guard let address = EmailAddress(raw) else { throw Denial.invalidEmail }
             email = address
         }
+        // Before anything that depends on the address.
+        if let email, request.password != nil, caller.user.email == nil, policy.signUpRequiresMailbox {
+            let isRecent = caller.isRecent(for: .changePassword, policy: policy, now: effects.now())
+            if let rule = ruleRequiringMailbox(email, of: caller.user, isSessionRecent: isRecent) {
+                throw try await mailingMailbox(email, rule, from: client, tenant: tenant, locale: locale)
+            }
+        }
         // Decide before hashing, in the documented order of errors: a refused request costs no hash.
         let start = effects.now()
         let found = try await claim(on: email, tenant: tenant, at: start)

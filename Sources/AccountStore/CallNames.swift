@@ -25,6 +25,7 @@ extension AccountStore {
         "read-kept_answers",
         "read-linked_providers",
         "read-merges", "read-message_counts", "read-one_time_codes", "read-outbox", "read-password_attempts",
+        "read-pending_sign_ups",
         "read-password_credentials", "read-password_sources", "read-phone_verifications", "read-project_config",
         "read-project_config_versions",
         "read-project_images",

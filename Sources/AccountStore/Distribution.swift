@@ -58,6 +58,7 @@ package enum Distribution {
         // Read with the address's own row.
         .byKey("password_sources", "address_digest", with: "one_time_codes"),
         .byKey("provider_flows", "state_digest", with: "one_time_codes"),
+        .byKey("pending_sign_ups", "sign_up_digest", with: "one_time_codes"),
         .byKey("short_codes", "email_key"),
 
         // The images of one change are written and read together. A reference table would deadlock: `INSERT … SELECT` locks

@@ -41,6 +41,8 @@ extension AccountStore {
         case providerFlows = "provider_flows"
         /// Codes that hand a session of the sign-in page over, used or not.
         case signInReturns = "sign_in_returns"
+        /// Sign-ups whose mailbox was not proven in time, and those that continued.
+        case pendingSignUps = "pending_sign_ups"
         /// Uses of ID tokens that have expired.
         case usedIDTokens = "used_id_tokens"
         /// Devices that were not used for long.
@@ -137,6 +139,7 @@ extension AccountStore {
             case .providerFlows: .ending("provider_flows", key: "tenant_id, state_digest", by: "expires_at")
             case .signInReturns:
                 .ending("sign_in_returns", key: "tenant_id, user_id, session_id", by: "code_ends_at")
+            case .pendingSignUps: .ending("pending_sign_ups", key: "tenant_id, sign_up_digest", by: "expires_at")
             case .usedIDTokens: .ending("used_id_tokens", key: "tenant_id, user_id, token_digest", by: "expires_at")
             case .devices: .ending("devices", key: "tenant_id, user_id, device_id", by: "expires_at")
             case .merges:

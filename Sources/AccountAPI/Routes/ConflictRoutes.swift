@@ -159,7 +159,7 @@ extension APIResponse {
 }
 
 extension JSONWriter {
-    fileprivate mutating func fields(of view: ConflictView) {
+    mutating func fields(of view: ConflictView) {
         field("state", view.isExpired ? "expired" : view.state.rawValue)
         field("kind", view.kind.rawValue)
         field("providerId", view.provider.rawValue)

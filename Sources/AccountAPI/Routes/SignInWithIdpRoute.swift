@@ -44,6 +44,11 @@ extension Route {
                 writer.field("localId", account.rawValue)
                 writer.field("verifiedProvider", verifiedProviders.map(\.rawValue))
                 writer.field("pendingToken", pendingToken)
+            case .needsMailbox(let pseudonym, let pendingToken):
+                writer.emails(of: result.credential, account: nil)
+                writer.field("needConfirmation", true)
+                writer.field("localId", pseudonym)
+                writer.field("pendingToken", pendingToken)
             case .refused(let refusal, let pendingToken):
                 writer.emails(of: result.credential, account: nil)
                 writer.field("errorMessage", refusal.apiError.message)
@@ -83,7 +88,8 @@ extension Route {
             source: source,
             idToken: idToken,
             createsUsers: createsUsers,
-            clientAddress: request.subscriber
+            clientAddress: request.subscriber,
+            locale: request.locale
         )
     }
 

@@ -12,7 +12,7 @@ package func decideChangeEmail(
     isSessionRecent: Bool
 ) -> Verdict<UpdateDecision> {
     if account.isDisabled { return Verdict(.changeEmailAccountDisabled, .refuse(.userDisabled)) }
-    if policy.protectsEmailEnumeration {
+    if policy.protectsEmailEnumeration || policy.signUpRequiresMailbox {
         return Verdict(.changeEmailNeedsVerification, .refuse(.emailChangeNeedsVerification))
     }
     if account.email?.address == newAddress { return Verdict(.emailUnchanged, .unchanged(account.id)) }

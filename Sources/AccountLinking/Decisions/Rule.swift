@@ -11,6 +11,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case signInByIdentity = "I2"
     case reauthenticationByUntrustedEmail = "I12"
     case reauthenticationOfUnknownIdentity = "I6"
+    case untrustedEmailConfirmed = "I22"
     case untrustedEmailConflict = "I11"
     case emailOwnerDisabled = "I10"
     case emailOwnerNeedsSecondFactor = "I13"
@@ -107,6 +108,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case anonymousSignUpNotEnabled = "P14"
     case signUpPasswordNotEnabled = "P9"
     case signUpNotAllowed = "P10"
+    case signUpNeedsMailbox = "P19"
     case anonymousSignUp = "P13"
     case signUpEmailOfProviderAccount = "P6"
     case signUpEmailOfBareAccount = "P7"
@@ -115,6 +117,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case signUpByPassword = "P11"
     case passwordLinkAccountDisabled = "P15"
     case passwordLinkNeedsRecentSignIn = "P16"
+    case passwordLinkNeedsMailbox = "P20"
     case passwordLinkEmailInUse = "P3"
     case passwordAddedToOwnEmail = "P2"
     case passwordLinkNeedsVerifiedEmail = "P17"
@@ -122,6 +125,23 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case emailAndPasswordLinked = "P4"
     case adminCreateIdentifierTaken = "P8"
     case accountCreatedByAdmin = "P12"
+
+    // Sign-ups that wait for their mailbox (`decideMailSignUp`, `decideUsePendingSignUp`, `CompleteSignUpQuestion`).
+    case signUpMailsOwner = "P22"
+    case signUpMailed = "P21"
+    case pendingSignUpUnusable = "P23"
+    case pendingSignUpLocked = "P24"
+    case pendingSignUpWrongAnswer = "P25"
+    case pendingSignUpProven = "P26"
+    case pendingSignUpUnproven = "P27"
+    case provenSignUpOfTakenIdentity = "P28"
+    case provenSignUpOfTakenAddress = "P29"
+    case provenSignUpNotEnabled = "P34"
+    case provenSignUpNotAllowed = "P35"
+    case signUpByProvenMailbox = "P30"
+    case signUpByConfirmedCredential = "P31"
+    case confirmedCredentialWithoutAccount = "P33"
+    case confirmedCredentialConflict = "P32"
 
     // Sign-in with a password (`SignInWithPasswordQuestion`).
     case passwordSignInNotEnabled = "S1"
@@ -419,6 +439,11 @@ extension Rule {
         case .reauthenticationByUntrustedEmail:
             RuleText("reauthentication; M exists, untrusted", "refused: user not found; never a conflict")
         case .reauthenticationOfUnknownIdentity: RuleText("reauthentication", "refused: user not found")
+        case .untrustedEmailConfirmed:
+            RuleText(
+                "the address is untrusted, and the project confirms such addresses, whether or not M exists",
+                "conflict: the address must be confirmed; no account is named"
+            )
         case .untrustedEmailConflict:
             RuleText(
                 "M exists, untrusted",
@@ -600,6 +625,8 @@ extension Rule {
         case .anonymousSignUpNotEnabled: RuleText("anonymous, and that is disabled", "refused: admin only")
         case .signUpPasswordNotEnabled: RuleText("password, and that is disabled", "refused: operation not allowed")
         case .signUpNotAllowed: RuleText("a new account, and clients may not sign up", "refused: admin only")
+        case .signUpNeedsMailbox:
+            RuleText("the project requires the mailbox first", "refused: confirm the address; a mail is sent")
         case .anonymousSignUp: RuleText("anonymous", "new anonymous account")
         case .signUpEmailOfProviderAccount:
             RuleText(
@@ -621,6 +648,11 @@ extension Rule {
         case .signUpByPassword: RuleText("free address", "new account, address not proven")
         case .passwordLinkAccountDisabled: RuleText("T is disabled", "refused: user disabled")
         case .passwordLinkNeedsRecentSignIn: RuleText("the session is old", "refused: sign in again")
+        case .passwordLinkNeedsMailbox:
+            RuleText(
+                "the project requires the mailbox first, and the address is not T's own",
+                "refused: confirm the address; a mail is sent"
+            )
         case .passwordLinkEmailInUse:
             RuleText("T exists, the address belongs to another account", "refused: address exists")
         case .passwordAddedToOwnEmail:
@@ -650,6 +682,39 @@ extension Rule {
             )
         case .accountCreatedByAdmin:
             RuleText("by administrator, otherwise", "created, regardless of policy for clients")
+        // Sign-ups that wait for their mailbox.
+        case .signUpMailsOwner:
+            RuleText("a sign-up needs the mailbox; the address belongs to an account", "the account's owner is mailed")
+        case .signUpMailed:
+            RuleText("a sign-up needs the mailbox; free address", "the mailbox gets the link that continues")
+        case .pendingSignUpUnusable:
+            RuleText(
+                "the pending sign-up is unknown, used or expired, or belongs to another tenant",
+                "refused: unknown"
+            )
+        case .pendingSignUpLocked:
+            RuleText("by code, after 5 codes, or a limit on guesses is reached", "refused: too many attempts")
+        case .pendingSignUpWrongAnswer: RuleText("the code or secret is wrong", "refused: wrong proof")
+        case .pendingSignUpProven: RuleText("the code or secret is right", "the mailbox is proven")
+        case .pendingSignUpUnproven:
+            RuleText("to continue, without the token of the proof", "refused: proof required")
+        case .provenSignUpOfTakenIdentity:
+            RuleText("proven; the identity belongs to an account", "refused: identity already linked")
+        case .provenSignUpOfTakenAddress:
+            RuleText("proven; the address belongs to an account", "refused: address exists")
+        case .provenSignUpNotEnabled:
+            RuleText("proven; passwords or the provider are disabled", "refused: operation not allowed")
+        case .provenSignUpNotAllowed: RuleText("proven; clients may not sign up", "refused: admin only")
+        case .signUpByProvenMailbox: RuleText("proven, with a password", "new account, address proven")
+        case .signUpByConfirmedCredential:
+            RuleText("proven, with a provider's credential", "new account with the identity, address proven")
+        case .confirmedCredentialWithoutAccount:
+            RuleText("to link a proven credential; the address is free", "refused: unknown account")
+        case .confirmedCredentialConflict:
+            RuleText(
+                "to link a proven credential; the address belongs to an account",
+                "the credential becomes a conflict of the account, which the mailbox has proven"
+            )
         // Sign-in with a password.
         case .passwordSignInNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .passwordSignInUnknownEmail:

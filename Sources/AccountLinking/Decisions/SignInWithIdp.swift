@@ -67,6 +67,9 @@ package struct SignInWithIdpQuestion {
         case _ where !createsUsers:
             return Verdict(.reauthenticationOfUnknownIdentity, .refuse(.userNotFound))
 
+        case (.unverified(let address), _) where policy.confirmsUnprovenAddresses:
+            // Before the owner, and before a refusal of sign-ups: the answer is the same for every address.
+            return Verdict(.untrustedEmailConfirmed, .conflict(.unprovenAddress(address)))
         case (.unverified, .some(let account)):
             let providers = account.linkedProviders.keys
             return Verdict(

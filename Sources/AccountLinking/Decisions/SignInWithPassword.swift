@@ -137,7 +137,7 @@ extension Refusal {
             .secondFactorExists, .secondFactorLimitExceeded, .secondFactorNotFound, .messageFactorsDisabled,
             .totpFactorsDisabled, .invalidPendingSignIn,
             .duplicateLocalID, .credentialTooOld, .emailChangeNeedsVerification, .tokenExpired, .lastSignInMethod,
-            .methodNotQuarantined, .invalidEmailCode, .tooManyAttempts:
+            .methodNotQuarantined, .invalidEmailCode, .tooManyAttempts, .mailboxUnproven:
             false
         }
     }

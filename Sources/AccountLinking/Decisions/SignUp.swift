@@ -17,7 +17,7 @@ package struct SignUpAnonymouslyQuestion {
 }
 
 /// A client's sign-up with address and password, without a session: rows P. A taken address is reported even with
-/// enumeration protection (P1).
+/// enumeration protection (P1), unless the project requires the mailbox first (P19).
 package struct SignUpQuestion {
     package var email: EmailAddress
     /// The account that owns the address.
@@ -48,6 +48,8 @@ package struct SignUpQuestion {
             return Verdict(.signUpPasswordNotEnabled, .refuse(.operationNotAllowed))
         }
         guard policy.allowsClientSignUp else { return Verdict(.signUpNotAllowed, .refuse(.signUpDisabled)) }
+        // Before the owner: the answer is the same for every address.
+        if policy.signUpRequiresMailbox { return Verdict(.signUpNeedsMailbox, .refuse(.mailboxUnproven)) }
         if let emailOwner {
             // Three rules for one answer, because support needs the reason.
             let isWithoutPassword = !emailOwner.hasPassword && !emailOwner.hasEmailLink
@@ -108,6 +110,9 @@ package struct LinkPasswordQuestion {
         }
         if target.isDisabled { return Verdict(.passwordLinkAccountDisabled, .refuse(.userDisabled)) }
         guard isSessionRecent else { return Verdict(.passwordLinkNeedsRecentSignIn, .refuse(.credentialTooOld)) }
+        if policy.signUpRequiresMailbox, emailOwner?.id != target.id {
+            return Verdict(.passwordLinkNeedsMailbox, .refuse(.mailboxUnproven))
+        }
         var change = AccountChange.naming(displayName)
         change.password = .set
         change.endsSessions = true

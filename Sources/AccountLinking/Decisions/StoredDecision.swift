@@ -38,6 +38,7 @@ extension SignInDecision: StoredDecision {
             StoredAnswer(kind: "conflict", conflict: .credentialAlreadyInUse, account: account)
         case .conflict(.emailAlreadyInUse(let account)):
             StoredAnswer(kind: "conflict", conflict: .emailAlreadyInUse, account: account)
+        case .conflict(.unprovenAddress): StoredAnswer(kind: "confirmAddress")
         case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.rawValue)
         }
     }

@@ -58,6 +58,8 @@ package enum Refusal: String, Sendable, Hashable, CaseIterable {
     /// Too many wrong passwords; this one was not compared.
     case tooManyAttempts
     case selfDeletionDisabled
+    /// The project requires proof of the mailbox first.
+    case mailboxUnproven
     /// The code is unknown or used (M20 and M21), or its account, address or session epoch is no longer current (R5 and
     /// U12).
     case invalidEmailCode
@@ -71,4 +73,6 @@ package enum Conflict: Sendable, Hashable {
     case credentialAlreadyInUse(account: UserID)
     /// L3: the address belongs to another account.
     case emailAlreadyInUse(account: UserID)
+    /// I22: the mailbox must be proven first, whether or not an account has the address.
+    case unprovenAddress(EmailAddress)
 }

@@ -48,6 +48,10 @@ package struct LinkPolicy: Sendable, Hashable {
     /// Counts a sign-in with a provider from the provider's own sign-in (`auth_time`, at most `iat`), and accepts an ID
     /// token once for a reauthentication.
     package var countsProviderAuthTime = true
+    /// Requires proof of the mailbox before a client creates an account with a password, or adds one with a new address.
+    package var signUpRequiresMailbox = false
+    /// Answer to a provider that names an unproven address for an identity without an account.
+    package var unprovenAddress = UnprovenAddress.link
     package var emailTrust = EmailTrust.declared
     /// Issuer of each registered `oidc.*` provider. Used for linked identities without an issuer: imported, set by an
     /// administrator, or unlinked since.

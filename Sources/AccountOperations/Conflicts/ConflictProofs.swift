@@ -294,8 +294,44 @@ extension AccountOperations {
                 token: token,
                 eventID: use.id,
                 idempotent: request.idempotent,
-                sideWrites: [.useUp(lookUp, by: use.id, at: use.now)],
+                sideWrites: { _ in [.useUp(lookUp, by: use.id, at: use.now)] },
                 at: use.now
+            )
+        }
+    }
+
+    /// Proves a conflict by the mailbox of a sign-up, which is the mailbox of the account.
+    ///
+    /// - `token`: the token of the prover.
+    /// - `sideWrites`: further writes of the transaction.
+    func proveBySignUp(
+        _ handle: String,
+        token: String,
+        eventID: AccountEvent.ID,
+        _ rule: Rule,
+        tenant: TenantID,
+        at now: Timestamp,
+        sideWrites: (ProvenConflict) throws -> [AccountWrite.SideWrite]
+    ) async throws -> ProvenConflict {
+        let request = ChangeRequest<ProvenConflict>(tenant: tenant)
+        return try await changeConflict(handle, request) { loaded in
+            guard let user = loaded.user else { throw FactsMoved() }
+            var conflict = loaded.conflict
+            conflict.proof = ConflictRecord.Proof(
+                facts: ConflictProofFacts(
+                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
+                    attempts: 0,
+                    expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
+                )
+            )
+            return try await prove(
+                LoadedConflict(conflict: conflict, user: user, identityOwner: loaded.identityOwner),
+                rule,
+                token: token,
+                eventID: eventID,
+                idempotent: nil,
+                sideWrites: sideWrites,
+                at: now
             )
         }
     }
@@ -307,7 +343,7 @@ extension AccountOperations {
         token: String,
         eventID: AccountEvent.ID,
         idempotent: IdempotentRequest<ProvenConflict>?,
-        sideWrites: [AccountWrite.SideWrite] = [],
+        sideWrites: (ProvenConflict) throws -> [AccountWrite.SideWrite] = { _ in [] },
         at now: Timestamp
     ) async throws -> ProvenConflict {
         var loaded = loaded
@@ -330,7 +366,7 @@ extension AccountOperations {
         )
         let event = AccountEvent(id: eventID, occurredAt: now, kind: .conflictProven, rule: rule)
         let kept = try storeAnswer(proven, to: idempotent, of: conflict.user, tenant: conflict.tenant, at: now)
-        try await store.change(conflict, at: now, event: event, sideWrites: sideWrites + kept).requireApplied()
+        try await store.change(conflict, at: now, event: event, sideWrites: sideWrites(proven) + kept).requireApplied()
         metrics.conflict(.proven, of: conflict.provider, with: conflict.accountMethod)
         return proven
     }

@@ -92,7 +92,7 @@ extension AccountOperations {
     ) async throws -> String {
         let identity = credential.incoming.identity
         let digest = Self.digest(of: credential.incoming)
-        let user = conflict.account
+        guard let user = conflict.account, let kind = conflict.kind else { throw UnexpectedDecision(event.rule) }
         let now = event.occurredAt
         let anew = now.adding(seconds: project.settings.conflictLifetimeSeconds)
         // Bounds the age that a returning caller can claim: the sign-in at the provider is over by now.
@@ -109,7 +109,7 @@ extension AccountOperations {
                 tenant: tenant,
                 user: user,
                 id: newID,
-                kind: conflict.kind,
+                kind: kind,
                 provider: identity.provider,
                 identityDigest: digest,
                 tokenDigests: credential.tokens.digests,
@@ -166,20 +166,23 @@ extension ProviderTokens {
 }
 
 extension Conflict {
-    /// The account that the conflict is about.
-    var account: UserID {
+    /// The account that the conflict is about; `nil` if none is named before the mailbox is proven.
+    var account: UserID? {
         switch self {
         case .accountExistsWithDifferentCredential(let account, _), .credentialAlreadyInUse(let account),
             .emailAlreadyInUse(let account):
             account
+        case .unprovenAddress: nil
         }
     }
 
-    fileprivate var kind: ConflictKind {
+    /// `nil` for a credential that waits without an account.
+    fileprivate var kind: ConflictKind? {
         switch self {
         case .accountExistsWithDifferentCredential: .accountExistsWithDifferentCredential
         case .credentialAlreadyInUse: .credentialAlreadyInUse
         case .emailAlreadyInUse: .emailAlreadyInUse
+        case .unprovenAddress: nil
         }
     }
 }

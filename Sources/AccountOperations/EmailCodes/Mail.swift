@@ -18,11 +18,13 @@ package struct Mail: Sendable, Hashable {
         case accountsMerged
         /// To an account's owner. Without a code.
         case mergeUndone
+        /// To the mailbox of a sign-up: the link and the code that continue it. Names the requester's provider.
+        case signUpMailbox
 
         package static let allCases =
             EmailCodeRecord.Kind.allCases.map(Self.code) + [
                 .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
-                .mergeUndone,
+                .mergeUndone, .signUpMailbox,
             ]
 
         package var name: String {
@@ -34,6 +36,7 @@ package struct Mail: Sendable, Hashable {
             case .signInMethodsChanged: "SIGN_IN_METHODS_CHANGED"
             case .accountsMerged: "ACCOUNTS_MERGED"
             case .mergeUndone: "MERGE_UNDONE"
+            case .signUpMailbox: "SIGN_UP_MAILBOX"
             }
         }
 

@@ -54,6 +54,11 @@ package struct MailLinks: Sendable {
     /// The same page, which offers one of the methods first.
     func lookUpPage(_ page: String, way: String) -> String { page + "&" + formatted([("way", way)]) }
 
+    /// The link that continues a sign-up. What follows the `#` stays in the browser, as in `conflictPage`.
+    func signInPage(signUp handle: String, secret: String) -> String {
+        base + "/signin#" + formatted([("signUp", handle), ("proof", secret)])
+    }
+
     /// To the action page, or to a domain that opens the app with the page's link.
     func link(
         for kind: EmailCodeRecord.Kind,

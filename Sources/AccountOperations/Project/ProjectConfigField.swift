@@ -129,6 +129,12 @@ package struct ProjectConfigField: Sendable, Hashable {
             "A provider sign-in is as old as the sign-in at the provider. An ID token reauthenticates once."
         ),
         .init(
+            "linkPolicy.unprovenAddress",
+            .choice(UnprovenAddress.allCases.map(\.rawValue)),
+            .string(UnprovenAddress.link.rawValue),
+            "Answer if a provider brings an unproven address: `confirm` mails it, whether or not an account has it. A new project has `confirm`."
+        ),
+        .init(
             "linkPolicy.httpContinueURLs",
             .bool,
             .bool(false),
@@ -365,6 +371,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 .integer(Lifetimes.conflictSecondsBounds),
                 .integer(Lifetimes.conflictSeconds),
                 "Lifetime of a conflict."
+            ),
+            .init(
+                "concord.signUp.requires",
+                .choice(SignUpRequirement.allCases.map(\.rawValue)),
+                .string(SignUpRequirement.none.rawValue),
+                "`mailbox`: a sign-up with a password gets one answer for every address, and continues from a mail."
             ),
             .init(
                 "concord.passwordReset.unlinksProviders",

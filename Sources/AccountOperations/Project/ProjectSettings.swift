@@ -126,10 +126,13 @@ package struct ProjectSettings: Sendable, Hashable {
     }
 
     /// Settings of a new production project: every method is off, addresses are protected, no web page may receive codes
-    /// or sessions, and unused sessions end. The preset and the limit are stored, because a project without them is
-    /// older than they are, and keeps what it had.
+    /// or sessions, unused sessions end, and unproven addresses of providers are confirmed. The preset, the limit and
+    /// the confirmation are stored, because a project without them is older than they are, and keeps what it had.
     package static let productionDefaults: JSONValue = .object([
-        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
+        "linkPolicy": .object([
+            "preset": .string(LinkPolicyPreset.strict.rawValue),
+            "unprovenAddress": .string(UnprovenAddress.confirm.rawValue),
+        ]),
         "concord": .object([
             "sessions": .object(["inactivitySeconds": .integer(Lifetimes.newProjectInactivitySeconds)])
         ]),
@@ -191,6 +194,9 @@ extension LinkPolicy {
         linkingNeedsRecentSignIn = settings.isOn("linkPolicy", "linkingNeedsRecentSignIn")
         secondFactorsNeedProvenAddress = settings.isOn("linkPolicy", "secondFactorsNeedProvenAddress")
         firstProofEndsSessions = settings.isOn("linkPolicy", "firstProofEndsSessions")
+        signUpRequiresMailbox =
+            settings.choice("concord", "signUp", "requires", otherwise: SignUpRequirement.none) == .mailbox
+        unprovenAddress = settings.choice("linkPolicy", "unprovenAddress", otherwise: unprovenAddress)
         countsProviderAuthTime = settings.isOn("linkPolicy", "countsProviderAuthTime")
         requiresHTTPSContinueURLs = !settings.isOn("linkPolicy", "httpContinueURLs")
         authorizesSubdomains = settings.isOn("linkPolicy", "authorizesSubdomains")
@@ -209,6 +215,12 @@ extension LinkPolicy {
         enrollableSecondFactors.formUnion(settings.enrollableSecondFactors)
         if let seconds = settings.integer("concord", "recentSignInSeconds") { recentSignInSeconds = seconds }
     }
+}
+
+/// What a client must prove before it gets an account with a password (`concord.signUp.requires`).
+enum SignUpRequirement: String, CaseIterable {
+    case none
+    case mailbox
 }
 
 /// Stored settings. Absent fields have the defaults of the table of fields.

@@ -53,6 +53,14 @@ enum SealingContext {
         "provider_flows/\(Hexadecimal.encode(stateDigest))"
     }
 
+    static func pendingSignUp(tenant: String, digest: [UInt8]) -> String {
+        joined("pending-sign-up", tenant, Hexadecimal.encode(digest))
+    }
+
+    static func signUpCode(tenant: String, digest: [UInt8]) -> String {
+        joined("sign-up-code", tenant, Hexadecimal.encode(digest))
+    }
+
     static func shortCode(tenant: String, kind: String, mailbox: String) -> String {
         joined("short-code", tenant, kind, mailbox)
     }
@@ -89,6 +97,9 @@ extension SealedRow {
         case .phoneCode:
             return bytes(key[1]).map { SealingContext.phoneCode(tenant: tenant, verification: $0) }
         case .providerFlow: return bytes(key[1]).map { SealingContext.providerFlow(stateDigest: $0) }
+        case .pendingSignUp:
+            return bytes(key[1]).map { SealingContext.pendingSignUp(tenant: tenant, digest: $0) }
+        case .signUpCode: return bytes(key[1]).map { SealingContext.signUpCode(tenant: tenant, digest: $0) }
         case .shortCode: return SealingContext.shortCode(tenant: tenant, kind: key[1], mailbox: key[2])
         }
     }

@@ -53,7 +53,7 @@ extension AccountOperations {
         sideWrites += try storeAnswer(
             signedIn,
             to: attempt.idempotent,
-            of: user.id,
+            of: attempt.isOfStranger ? nil : user.id,
             tenant: user.tenant,
             at: attempt.now
         )

@@ -46,6 +46,7 @@ extension AccountOperations {
             for: credential.incoming,
             target: target,
             loadsWaiting: settlesOther,
+            readsAddress: target != nil || !ignoresAddress(of: credential.incoming),
             tenant: attempt.tenant
         )
         attempt.waiting = found.waiting
@@ -66,6 +67,15 @@ extension AccountOperations {
         return found
     }
 
+    /// Returns true if the owner of the credential's address decides nothing, because the address must be confirmed
+    /// first (I22). It is then not read, so that the time of the answer does not say who has an account.
+    private func ignoresAddress(of credential: IncomingCredential) -> Bool {
+        guard policy.confirmsUnprovenAddresses,
+            case .unverified = policy.emailClaim(of: credential, isAddressTaken: false)
+        else { return false }
+        return true
+    }
+
     /// Returns true if the token was used before but must not have been. One round trip, for a reauthentication only.
     private func isRepeated(_ use: IDTokenUse, by owner: UserRecord?) async throws -> Bool {
         guard use.isFirst, let owner else { return false }
@@ -82,15 +92,17 @@ extension AccountOperations {
     /// decision about such a pair is right, so both are read again.
     ///
     /// - `loadsWaiting`: also loads the proven conflict of the account that owns the identity.
+    /// - `readsAddress`: also loads the owner of the address.
     /// - Throws: `Contention` if they keep changing.
     func matchingAccounts(
         for credential: IncomingCredential,
         target: UserID?,
         loadsWaiting: Bool = false,
+        readsAddress: Bool = true,
         tenant: TenantID
     ) async throws -> FoundAccounts {
         let identity = Identifier.federated(credential.identity)
-        let address = credential.email.address
+        let address = readsAddress ? credential.email.address : nil
         let now = effects.now()
         for _ in 1...Self.readsMax {
             let owners = try await store.owners(of: identity, and: address, tenant: tenant, at: now)

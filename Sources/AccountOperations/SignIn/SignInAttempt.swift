@@ -30,6 +30,8 @@ struct SignInAttempt: Sendable {
     var signUpLimits: [CountedLimit] = []
     /// The repeatable request whose answer is stored; `nil` if the request cannot be repeated.
     var idempotent: IdempotentRequest<SignedIn>?
+    /// True if the answer is stored without an account, because a repetition of the request names none.
+    var isOfStranger = false
     private let sampling: FactSampling
     private let eventID: AccountEvent.ID
     private let newUserID: UserID?

@@ -20,8 +20,17 @@ package struct SignInWithIdp: Sendable {
     package var createsUsers: Bool
     /// The network address of the client, if known.
     package var clientAddress: String?
+    /// The language for the mail to a mailbox that must be proven, as sent.
+    package var locale: String?
 
-    package init(source: Source, idToken: String?, createsUsers: Bool, clientAddress: String? = nil) {
+    package init(
+        source: Source,
+        idToken: String?,
+        createsUsers: Bool,
+        clientAddress: String? = nil,
+        locale: String? = nil
+    ) {
+        self.locale = locale
         self.source = source
         self.idToken = idToken
         self.createsUsers = createsUsers
@@ -41,6 +50,8 @@ package struct SignInWithIdp: Sendable {
         case secondFactorRequired(PendingSignIn)
         /// I11: the address belongs to an account, and nothing proves that it is the same person's.
         case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
+        /// I22: the mailbox must be proven first. Whether an account has the address is not said.
+        case needsMailbox(pseudonym: String, pendingToken: String)
         /// A refusal that the client can resolve; with a handle if the credential is pending.
         case refused(Refusal, pendingToken: String?)
     }
@@ -68,7 +79,16 @@ extension AccountOperations {
                 let verdict = try await decide(presented, facts, createsUsers: request.createsUsers, &attempt)
                 let firstFactor = presented.firstFactor(facts, createsUsers: request.createsUsers)
                 let ending =
-                    if case .conflict(let conflict) = verdict.decision {
+                    if case .conflict(.unprovenAddress(let address)) = verdict.decision {
+                        try await confirm(
+                            address,
+                            presented,
+                            by: verdict.rule,
+                            request,
+                            counting: conflictLimits,
+                            attempt
+                        )
+                    } else if case .conflict(let conflict) = verdict.decision {
                         try await keep(
                             presented,
                             as: conflict,
@@ -207,7 +227,38 @@ extension AccountOperations {
             .needsConfirmation(account: account, verifiedProviders: verifiedProviders, pendingToken: handle)
         case .credentialAlreadyInUse: .refused(.federatedIdentityAlreadyLinked, pendingToken: handle)
         case .emailAlreadyInUse: .refused(.emailExists, pendingToken: handle)
+        case .unprovenAddress: throw UnexpectedDecision(rule)
         }
+    }
+
+    /// Stores the credential until the mailbox is proven. Nothing is written about an account.
+    private func confirm(
+        _ address: EmailAddress,
+        _ presented: PresentedIdp,
+        by rule: Rule,
+        _ request: SignInWithIdp,
+        counting limits: [CountedLimit],
+        _ attempt: SignInAttempt
+    ) async throws -> SignInWithIdp.Ending {
+        try await requireRoom(for: .conflicts, within: limits, tenant: attempt.tenant, at: attempt.now)
+        let handle = try await beginSignUp(
+            of: address,
+            bringing: presented.credential,
+            counting: limits,
+            from: request.clientAddress,
+            locale: request.locale,
+            tenant: attempt.tenant
+        )
+        metrics.decided(rule)
+        return .needsMailbox(pseudonym: pseudonym(of: address, tenant: attempt.tenant), pendingToken: handle)
+    }
+
+    /// A name of the form of account ids, the same for every request with the address. SDKs require `localId` in the
+    /// answer; an account's would say that it exists.
+    private func pseudonym(of address: EmailAddress, tenant: TenantID) -> String {
+        let digest = sealer.digest("\(tenant.rawValue) \(address.canonical)", context: "unproven-address")
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+        return String(digest.prefix(28).map { letters[Int($0) % letters.count] })
     }
 }
 
@@ -236,6 +287,8 @@ extension SignInWithIdp.Ending {
         case .secondFactorRequired: false
         case .refused(_, let pendingToken): pendingToken != nil || !isStranger
         case .signedIn, .needsConfirmation: true
+        // Nothing is recorded about an account.
+        case .needsMailbox: false
         }
     }
 }

@@ -13,7 +13,7 @@ extension AccountOperations {
     /// Creates an account with a password or an anonymous one, or adds a password to the account of a session.
     ///
     /// - `displayName`: the name of the account, at most `Profile.displayNameLengthMax` characters.
-    /// - `locale`: the language for the mail to a replaced address, as sent.
+    /// - `locale`: the language for the mail to a replaced address or to a mailbox that must be proven, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signUp(
         _ request: SignUp,
@@ -34,7 +34,8 @@ extension AccountOperations {
                     password: password,
                     displayName: displayName,
                     client: client,
-                    tenant: tenant
+                    tenant: tenant,
+                    locale: locale
                 )
             }
         case .link(let email, let password, let idToken):
@@ -75,8 +76,14 @@ extension AccountOperations {
         password: String,
         displayName: String?,
         client: PasswordClient,
-        tenant: TenantID
+        tenant: TenantID,
+        locale: String?
     ) async throws -> SignedIn {
+        // Before anything that depends on the address.
+        let blind = SignUpQuestion(email: email, emailOwner: nil).decide(policy)
+        if case .refuse(.mailboxUnproven) = blind.decision {
+            throw try await mailingMailbox(email, blind.rule, from: client, tenant: tenant, locale: locale)
+        }
         // Before hashing, which would be wasted on a taken address.
         let preview = try await preview(with: email, tenant: tenant)
         if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
@@ -135,6 +142,14 @@ extension AccountOperations {
         } catch let denial as Denial {
             session = .failure(denial)
         }
+        if policy.signUpRequiresMailbox {
+            let caller = try session.get()
+            let target = try await account(of: caller, asItIs: store.user(caller.user.id, tenant: tenant))
+            let isRecent = caller.isRecent(for: .changePassword, policy: policy, now: effects.now())
+            if let rule = ruleRequiringMailbox(email, of: target, isSessionRecent: isRecent) {
+                throw try await mailingMailbox(email, rule, from: client, tenant: tenant, locale: locale)
+            }
+        }
         // The order of refusals: the address is taken, the password is bad, the token is bad.
         if let refusal = try await refusal(of: email, to: try? session.get(), tenant: tenant) { throw refused(refusal) }
         if let objection = objection(toNew: password, for: email) { throw objection }
@@ -167,6 +182,32 @@ extension AccountOperations {
             attempt.sideWrites = claim.clearing
             return try await applySignIn(verdict, loaded: [target], attempt)
         }
+    }
+
+    /// The rule that requires the mailbox before the account of a session gets `email` and a password; `nil` if none
+    /// does. Asked before the owner of the address is read.
+    func ruleRequiringMailbox(_ email: EmailAddress, of target: UserRecord, isSessionRecent: Bool) -> Rule? {
+        let verdict = LinkPasswordQuestion(
+            email: email,
+            target: target.account,
+            isSessionRecent: isSessionRecent,
+            emailOwner: target.email?.address == email ? target.account : nil
+        ).decide(policy)
+        guard case .refuse(.mailboxUnproven) = verdict.decision else { return nil }
+        return verdict.rule
+    }
+
+    /// Mails the address of a sign-up, and returns the refusal, which is the same for every address. The password in
+    /// the request is not stored: a stranger would choose the owner's.
+    func mailingMailbox(
+        _ email: EmailAddress,
+        _ rule: Rule,
+        from client: PasswordClient,
+        tenant: TenantID,
+        locale: String?
+    ) async throws -> Denial {
+        _ = try await beginSignUp(of: email, from: client.address, locale: locale, tenant: tenant)
+        return refused(.refusal(.mailboxUnproven), by: rule)
     }
 
     /// The refusal of the address if another account has it. Without a session the answer reveals no more than that of

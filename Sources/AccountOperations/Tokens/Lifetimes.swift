@@ -37,6 +37,9 @@ package enum Lifetimes {
 
     /// Time from a click on one of Concord's pages until the app's page has exchanged the code.
     static let sessionCodeSeconds: Int64 = 60
+    /// Time to continue a sign-up from its mail, and to choose a password after the mailbox is proven.
+    static let pendingSignUpSeconds: Int64 = 6 * 3600
+    static let signUpProofSeconds: Int64 = 900
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
     /// 0 deletes suspended methods at once.

@@ -220,8 +220,8 @@ package struct Purge: Sendable {
             now.adding(seconds: -keepSeconds)
         // An expired row counts as absent. An unpublished signing key is only a risk.
         case .passwordAttempts, .passwordSources, .signingKeys, .storedResponses, .quarantinedMethods, .proofMails,
-            .providerFlows, .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps, .auditPlans,
-            .usedIDTokens, .devices:
+            .providerFlows, .pendingSignUps, .messageCounts, .shortCodes, .reservedAddresses, .journal, .auditSteps,
+            .auditPlans, .usedIDTokens, .devices:
             now
         case .signInRefusals: now.adding(seconds: -Lifetimes.signInRefusalSeconds)
         case .events, .eventsOutsideMonths: project.settings.eventRetentionSeconds.map { now.adding(seconds: -$0) }

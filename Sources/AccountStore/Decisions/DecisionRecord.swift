@@ -128,6 +128,8 @@ extension LinkPolicy {
         policy.version = version
         for (_, path) in Self.switches { policy[keyPath: path] = self[keyPath: path] }
         policy.subjectChange = subjectChange
+        policy.signUpRequiresMailbox = signUpRequiresMailbox
+        policy.unprovenAddress = unprovenAddress
         policy.emailTrust = .seen(
             by: question,
             ofCredential: question.presentedCredential.flatMap(emailTrust),
@@ -142,6 +144,9 @@ extension LinkPolicy {
     fileprivate func write(to writer: inout JSONWriter, _ question: any Question) {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
+        // Most projects have the defaults, which are omitted.
+        if signUpRequiresMailbox { writer.field("signUpNeedsMailbox", true) }
+        if unprovenAddress != .link { writer.field("unprovenAddress", unprovenAddress.rawValue) }
         writer.field("emailTrust", question.presentedCredential.flatMap(emailTrust)?.rawValue)
         writer.field("waitingEmailTrust", question.waitingCredential.flatMap(emailTrust)?.rawValue)
         let formerHolders = formerHolders(in: question)
@@ -196,6 +201,11 @@ extension LinkPolicy {
         guard let change = SubjectChange(rawValue: value["subjectChange"]?.string ?? SubjectChange.replace.rawValue)
         else { return nil }
         subjectChange = change
+        signUpRequiresMailbox = value["signUpNeedsMailbox"]?.bool ?? false
+        guard
+            let treatment = UnprovenAddress(rawValue: value["unprovenAddress"]?.string ?? UnprovenAddress.link.rawValue)
+        else { return nil }
+        unprovenAddress = treatment
         let ofCredential = value["emailTrust"]?.string.map(EmailTrustClass.init(rawValue:))
         let ofWaiting = value["waitingEmailTrust"]?.string.map(EmailTrustClass.init(rawValue:))
         if ofCredential == .some(.none) || ofWaiting == .some(.none) { return nil }

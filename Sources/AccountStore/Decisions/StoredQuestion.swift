@@ -19,6 +19,7 @@ struct StoredQuestion: Encodable {
         SignUpAnonymouslyQuestion.self,
         SignUpQuestion.self,
         LinkPasswordQuestion.self,
+        CompleteSignUpQuestion.self,
         SignInWithCustomTokenQuestion.self,
         UnlinkQuestion.self,
         RemoveMethodQuestion.self,

@@ -18,6 +18,8 @@ package enum SealedColumn: String, Sendable, Hashable, CaseIterable {
     case phoneCode = "phone_verifications.sealed_code"
     case providerFlow = "provider_flows.sealed_flow"
     case shortCode = "short_codes.sealed_code"
+    case pendingSignUp = "pending_sign_ups.sealed_credential"
+    case signUpCode = "pending_sign_ups.sealed_code"
     // The undo of an administrator's change restores second factors from these images.
     case journaledSecretBefore = "account_journal.before"
     case journaledSecretAfter = "account_journal.after"
@@ -69,6 +71,7 @@ package enum SealedColumn: String, Sendable, Hashable, CaseIterable {
         case .phoneCode: "\(table: "phone_verifications")"
         case .providerFlow: "\(table: "provider_flows")"
         case .shortCode: "\(table: "short_codes")"
+        case .pendingSignUp, .signUpCode: "\(table: "pending_sign_ups")"
         case .journaledSecretBefore, .journaledSecretAfter: "\(table: "account_journal")"
         }
     }
@@ -81,12 +84,12 @@ package enum SealedColumn: String, Sendable, Hashable, CaseIterable {
         case .appleKey: "sealed_apple_key"
         case .webhookSecret, .totpSecret: "sealed_secret"
         case .olderWebhookSecret: "sealed_older_secret"
-        case .pendingCredential: "sealed_credential"
+        case .pendingCredential, .pendingSignUp: "sealed_credential"
         case .proofCode: "proof_sealed_code"
         case .factorChallenge: "sealed_content"
         case .storedAnswer: "sealed_answer"
         case .message: "sealed_payload"
-        case .phoneCode, .shortCode: "sealed_code"
+        case .phoneCode, .shortCode, .signUpCode: "sealed_code"
         case .providerFlow: "sealed_flow"
         case .journaledSecretBefore: "before"
         case .journaledSecretAfter: "after"
@@ -128,6 +131,7 @@ package enum SealedColumn: String, Sendable, Hashable, CaseIterable {
         case .phoneCode: [Part("tenant_id"), Part("verification_id", .hexadecimal)]
         case .providerFlow: [Part("tenant_id"), Part("state_digest", .hexadecimal)]
         case .shortCode: [Part("tenant_id"), Part("kind"), Part("email_key")]
+        case .pendingSignUp, .signUpCode: [Part("tenant_id"), Part("sign_up_digest", .hexadecimal)]
         case .journaledSecretBefore, .journaledSecretAfter:
             [
                 Part("tenant_id"), Part("change_id", .uuid), Part("step", .integer), Part("table_name"),

@@ -1,0 +1,423 @@
+package import AccountLinking
+import AccountStore
+import Crypto
+import IdentityProviders
+import JSON
+import Postgres
+
+// Sign-ups that wait until the owner of the mailbox continues them (ADR 0119). Free addresses and those of accounts get
+// the same rows after the same reads, so neither the answer nor its time says who has an account.
+
+/// The secrets of a pending sign-up, made once for each request.
+struct SignUpSecrets: Sendable {
+    /// 43 characters of base64url: 256 random bits. Names the sign-up.
+    let handle: String
+    /// 43 characters of base64url: 256 random bits. Only the mail has it.
+    let link: String
+    /// Eight digits, to type where the sign-up began.
+    let code: String
+    let messageID: OutboxMessage.ID
+
+    init(effects: Effects) {
+        handle = Base64URL.encode(effects.randomBytes(32))
+        link = Base64URL.encode(effects.randomBytes(32))
+        code = ShortCode.new(effects)
+        messageID = effects.newEventID()
+    }
+
+    /// The stored hash of a secret with too much entropy to guess.
+    static func hash(of secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+}
+
+/// A pending sign-up whose mailbox the caller has proven.
+package struct ProvenSignUp: Sendable {
+    package let email: EmailAddress
+    /// The provider whose credential waits; `nil` for a sign-up with a password.
+    package let provider: ProviderID?
+    /// True if an account has the address: the credential can be linked to it, and no account can be created.
+    package let accountExists: Bool
+    /// Presented to continue. Valid for this sign-up only.
+    package let proofToken: String
+    package let expiresAt: Timestamp
+}
+
+/// A confirmed credential that became a conflict, which the mailbox has proven.
+package struct LinkableSignUp: Sendable {
+    package let conflict: ProvenConflict
+    /// The handle of the conflict.
+    package let pendingToken: String
+}
+
+/// The proof of the mailbox of a pending sign-up, sealed: nothing is stored for it.
+private struct SignUpProof: Sendable {
+    let digest: [UInt8]
+    let expiresAt: Timestamp
+
+    private static let context = "sign-up-proof/1"
+    private static let bytesMax = 512
+
+    init(digest: [UInt8], expiresAt: Timestamp) {
+        (self.digest, self.expiresAt) = (digest, expiresAt)
+    }
+
+    /// `nil` for text that this service did not seal.
+    init?(_ text: String, sealer: Sealer) {
+        guard text.utf8.count <= Self.bytesMax, let sealed = Base64URL.decode(text),
+            let content = try? sealer.open(sealed, context: Self.context),
+            let parts = (try? JSONValue(parsing: content))?.array, parts.count == 2,
+            let digest = parts[0].string.flatMap({ Base64URL.decode($0) }), let end = parts[1].integer
+        else { return nil }
+        self.init(digest: digest, expiresAt: Timestamp(microsecondsSinceEpoch: end))
+    }
+
+    func sealed(by sealer: Sealer) throws -> String {
+        let content: JSONValue = .array([
+            .string(Base64URL.encode(digest)), .integer(expiresAt.microsecondsSinceEpoch),
+        ])
+        return Base64URL.encode(try sealer.seal(Array(content.text.utf8), context: Self.context))
+    }
+}
+
+extension AccountOperations {
+    /// Stores a sign-up that waits for its mailbox, and mails it.
+    ///
+    /// Makes the same reads and writes for every address. The mail to the owner of an account is withheld if
+    /// `decideMailSignUp` names a mail that Concord does not have.
+    ///
+    /// - `credential`: the provider's credential that waits; `nil` for a sign-up with a password.
+    /// - `others`: further limits that count the row.
+    /// - Returns: the handle of the sign-up.
+    /// - Throws: `Denial` if a limit is reached, `Contention`, or a failure of the database.
+    func beginSignUp(
+        of email: EmailAddress,
+        bringing credential: VerifiedCredential? = nil,
+        counting others: [CountedLimit] = [],
+        from clientAddress: String?,
+        locale: String?,
+        tenant: TenantID
+    ) async throws -> String {
+        let now = effects.now()
+        let secrets = SignUpSecrets(effects: effects)
+        let recipient = try await store.recipient(of: email, tenant: tenant, at: now)
+        let digest = SignUpSecrets.hash(of: secrets.handle)
+        var signUp = PendingSignUpRecord(
+            tenant: tenant,
+            digest: digest,
+            email: recipient.spelling ?? email,
+            linkHash: SignUpSecrets.hash(of: secrets.link),
+            sealedCode: try sealer.seal(
+                Array(secrets.code.utf8),
+                context: SealingContext.signUpCode(tenant: tenant.rawValue, digest: digest)
+            ),
+            sealedCredential: try credential.map { credential in
+                // Bounds the age that a returning caller can claim: the sign-in at the provider is over by now.
+                var credential = credential
+                credential.signedInAt = min(credential.signedInAt ?? now, now)
+                return try sealer.seal(
+                    Array(credential.stored.text.utf8),
+                    context: SealingContext.pendingSignUp(tenant: tenant.rawValue, digest: digest)
+                )
+            },
+            createdAt: now,
+            expiresAt: now.adding(
+                seconds: credential == nil
+                    ? Lifetimes.pendingSignUpSeconds : project.settings.conflictLifetimeSeconds
+            )
+        )
+        let mail = Mail(
+            template: .signUpMailbox,
+            to: signUp.email.raw,
+            email: signUp.email.lowercased,
+            // Without a credential nobody asks for the code: the client has no handle.
+            shortCode: credential == nil ? nil : secrets.code,
+            link: mailLinks.signInPage(signUp: secrets.handle, secret: secrets.link),
+            locale: mailLocale(locale),
+            requester: (credential?.incoming).map {
+                Mail.Requester(provider: $0.identity.provider.rawValue, name: $0.profile.displayName)
+            }
+        )
+        let verdict = decideMailSignUp(
+            hasOwner: credential == nil && (recipient.owner != nil || recipient.reservation?.wasProven ?? false)
+        )
+        let isWithheld =
+            switch verdict.decision {
+            case .confirmation: false
+            case .rightDoor: true
+            }
+        if isWithheld { signUp.consumedAt = now }
+        let message = try mail.message(
+            id: secrets.messageID,
+            tenant: tenant,
+            createdAt: now,
+            expiresAt: signUp.expiresAt,
+            isWithheld: isWithheld,
+            sealer: sealer
+        )
+        let limits =
+            others
+            + project.settings.mailLimits.limiting(
+                .message(.mail),
+                to: "\(mail.template.name) \(email.canonical)",
+                from: clientAddress
+            )
+        try await retrying(effects) { [signUp] in
+            if let reached = try await store.reached(limits, tenant: tenant, at: now).first {
+                throw Denial.emailCode(reached.scope == .project ? .quotaExceeded : .tooManyMails(forReset: false))
+            }
+            try await store.begin(signUp, message: message, counting: limits).requireApplied()
+        }
+        metrics.decided(verdict.rule)
+        return secrets.handle
+    }
+
+    /// Checks an answer to the mail of a pending sign-up.
+    ///
+    /// A code is counted before it is answered, right or wrong, so that concurrent guesses cannot exceed the limit.
+    /// After five codes only the link is accepted.
+    ///
+    /// - `clientAddress`: the address that limits on guesses count.
+    package func proveSignUp(
+        _ handle: String,
+        _ answer: ConflictProofAnswer,
+        from clientAddress: String?,
+        tenant: TenantID
+    ) async throws -> ProvenSignUp {
+        let now = effects.now()
+        let digest = SignUpSecrets.hash(of: handle)
+        return try await retrying(effects) {
+            let signUp = try await store.pendingSignUp(digest, tenant: tenant)
+            let limits = signUp.map { answer.limits(of: $0, project.settings.guessLimits, from: clientAddress) } ?? []
+            let isLimitReached = try await !store.reached(limits, tenant: tenant, at: now).isEmpty
+            let verdict = decideProveSignUp(
+                signUp?.facts,
+                handleTenant: tenant,
+                by: answer.kind,
+                isRight: signUp.map { answer.isRight(for: $0, sealer: sealer) } ?? false,
+                isLimitReached: isLimitReached,
+                now: now
+            )
+            if case .refuse(let refusal) = verdict.decision { throw refused(.pendingSignUp(refusal), by: verdict.rule) }
+            guard let signUp else { throw UnexpectedDecision(verdict.rule) }
+            if answer.kind == .code {
+                guard try await store.countGuess(at: signUp, counting: limits, at: now) else { throw FactsMoved() }
+            }
+            if verdict.decision == .wrong { throw refused(.pendingSignUp(.wrongAnswer), by: verdict.rule) }
+            metrics.decided(verdict.rule)
+            let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
+            let end = min(now.adding(seconds: Lifetimes.signUpProofSeconds), signUp.expiresAt)
+            return ProvenSignUp(
+                email: signUp.email,
+                provider: try credential(of: signUp)?.incoming.identity.provider,
+                accountExists: claim.owner != nil,
+                proofToken: try SignUpProof(digest: digest, expiresAt: end).sealed(by: sealer),
+                expiresAt: end
+            )
+        }
+    }
+
+    /// Creates the account of a proven sign-up, and signs in. Of concurrent requests one creates an account.
+    ///
+    /// - `password`: the password of the new account. Required unless a provider's credential waits, which needs none.
+    /// - `displayName`: at most `Profile.displayNameLengthMax` characters.
+    package func createAccount(
+        ofSignUp handle: String,
+        proofToken: String?,
+        password: String?,
+        displayName: String?,
+        from client: PasswordClient,
+        _ request: ChangeRequest<SignedIn>
+    ) async throws -> SignedIn {
+        let (tenant, now) = (request.tenant, effects.now())
+        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
+            throw answer
+        }
+        let first = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
+        let credential = try credential(of: first)
+        var hash: String?
+        if credential == nil {
+            guard let password else { throw Denial.pendingSignUp(.passwordMissing) }
+            if let objection = objection(toNew: password, for: first.email) { throw objection }
+            hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
+        }
+        let provider = credential?.incoming.identity.provider
+        var attempt = SignInAttempt(
+            effects: effects,
+            sampling: project.settings.factSampling,
+            tenant: tenant,
+            session: NewSession(
+                effects: effects,
+                signInProvider: provider?.rawValue ?? "password",
+                signInAttributes: credential?.signInAttributes
+            ),
+            methodProof: credential == nil ? .signUp : .providerCredential,
+            passwordHash: hash
+        )
+        attempt.signUpLimits = limits(on: .signUps, from: client.address)
+        attempt.context.linkedProvider = credential.map { .init($0.incoming, at: attempt.now) }
+        attempt.idempotent = request.idempotent
+        attempt.isOfStranger = true
+        let use = effects.newEventID()
+        return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [attempt] in
+            try await retrying(effects) {
+                var attempt = attempt
+                do {
+                    let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
+                    let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
+                    let identityOwner =
+                        if let credential {
+                            try await matchingAccounts(for: credential.incoming, target: nil, tenant: tenant)
+                                .identityOwner
+                        } else {
+                            UserRecord?.none
+                        }
+                    let question = CompleteSignUpQuestion(
+                        email: signUp.email,
+                        emailOwner: claim.owner?.account,
+                        credential: credential?.incoming,
+                        identityOwner: identityOwner?.account,
+                        isProviderEnabled: credential.map { isAccepted($0.incoming) } ?? false,
+                        displayName: displayName,
+                        reservation: claim.reservation
+                    )
+                    let verdict = attempt.ask(question, policy)
+                    attempt.sideWrites = [.useUp(signUp, by: use, at: now)] + claim.clearing
+                    return try await applySignIn(verdict, loaded: [], attempt)
+                } catch let denial as Denial where request.idempotent != nil {
+                    // A concurrent attempt of the same request may have been applied, and cause the refusal.
+                    throw try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) ?? denial
+                }
+            }
+        }
+    }
+
+    /// Turns the credential of a proven sign-up into a conflict of the account that has the address. The mailbox has
+    /// proven the conflict, so the caller can resolve it. The sign-up is used.
+    package func linkSignUp(
+        _ handle: String,
+        proofToken: String?,
+        _ request: ChangeRequest<LinkableSignUp>
+    ) async throws -> LinkableSignUp {
+        let (tenant, now) = (request.tenant, effects.now())
+        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
+            throw answer
+        }
+        let (openID, provenID, use) = (effects.newEventID(), effects.newEventID(), effects.newEventID())
+        let token = Base64URL.encode(effects.randomBytes(32))
+        return try await retrying(effects) {
+            do {
+                let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
+                let credential = try credential(of: signUp)
+                let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
+                let verdict = decideLinkConfirmed(owner: claim.owner?.id, hasCredential: credential != nil)
+                if case .refuse(let refusal) = verdict.decision {
+                    throw refused(.pendingSignUp(refusal), by: verdict.rule)
+                }
+                guard let credential, let owner = claim.owner else { throw UnexpectedDecision(verdict.rule) }
+                // An attempt that repeats this joins the conflict.
+                let pendingToken = try await keep(
+                    credential,
+                    because: .accountExistsWithDifferentCredential(account: owner.id, verifiedProviders: []),
+                    event: AccountEvent(id: openID, occurredAt: now, kind: .conflictOpened, rule: verdict.rule),
+                    among: [owner],
+                    until: signUp.expiresAt,
+                    counting: [],
+                    tenant: tenant
+                )
+                let proven = try await proveBySignUp(
+                    pendingToken,
+                    token: token,
+                    eventID: provenID,
+                    verdict.rule,
+                    tenant: tenant,
+                    at: now
+                ) { conflict in
+                    try [.useUp(signUp, by: use, at: now)]
+                        + storeAnswer(
+                            LinkableSignUp(conflict: conflict, pendingToken: pendingToken),
+                            to: request.idempotent,
+                            of: nil,
+                            tenant: tenant,
+                            at: now
+                        )
+                }
+                metrics.decided(verdict.rule)
+                return LinkableSignUp(conflict: proven, pendingToken: pendingToken)
+            } catch let denial as Denial where request.idempotent != nil {
+                throw try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) ?? denial
+            }
+        }
+    }
+
+    /// The sign-up of the handle, if the caller can continue it. One round trip.
+    private func usableSignUp(
+        _ handle: String,
+        proofToken: String?,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> PendingSignUpRecord {
+        let digest = SignUpSecrets.hash(of: handle)
+        let proof = proofToken.flatMap { SignUpProof($0, sealer: sealer) }
+        let signUp = try await store.pendingSignUp(digest, tenant: tenant)
+        let refusal = refusalOfContinuing(
+            signUp?.facts,
+            handleTenant: tenant,
+            isProver: proof.map { $0.digest == digest && now < $0.expiresAt } ?? false,
+            now: now
+        )
+        if let refusal { throw refused(.pendingSignUp(refusal.decision), by: refusal.rule) }
+        guard let signUp else { throw UnexpectedDecision(.pendingSignUpUnusable) }
+        return signUp
+    }
+
+    /// The provider's credential that waits; `nil` for a sign-up with a password.
+    /// - Throws: the sealer's error, or `UnreadablePendingCredential`.
+    func credential(of signUp: PendingSignUpRecord) throws -> VerifiedCredential? {
+        guard let sealed = signUp.sealedCredential else { return nil }
+        let context = SealingContext.pendingSignUp(tenant: signUp.tenant.rawValue, digest: signUp.digest)
+        // Allows more depth than parsing of a provider's response, because that is nested inside.
+        guard let value = try? JSONValue(parsing: sealer.open(sealed, context: context), depthMax: 128),
+            let credential = VerifiedCredential(stored: value)
+        else { throw UnreadablePendingCredential() }
+        return credential
+    }
+}
+
+extension ConflictProofAnswer {
+    fileprivate var kind: SignUpAnswerKind {
+        switch self {
+        case .code: .code
+        case .linkSecret: .link
+        }
+    }
+
+    /// Returns true if this is the mailed secret. Takes constant time.
+    fileprivate func isRight(for signUp: PendingSignUpRecord, sealer: Sealer) -> Bool {
+        switch self {
+        case .linkSecret(let secret): SHA256.hash(data: Array(secret.utf8)).equals(signUp.linkHash)
+        case .code(let typed):
+            ShortCode.isRight(
+                typed,
+                signUp.sealedCode,
+                context: SealingContext.signUpCode(tenant: signUp.tenant.rawValue, digest: signUp.digest),
+                sealer: sealer
+            )
+        }
+    }
+
+    /// The limits that a code counts against. The secret of the link cannot be guessed.
+    fileprivate func limits(
+        of signUp: PendingSignUpRecord,
+        _ guesses: [MessageLimit],
+        from clientAddress: String?
+    ) -> [CountedLimit] {
+        switch self {
+        case .linkSecret: []
+        case .code:
+            guesses.limiting(
+                .guess,
+                to: "\(Mail.Template.signUpMailbox.name) \(signUp.email.canonical)",
+                from: clientAddress
+            )
+        }
+    }
+}
