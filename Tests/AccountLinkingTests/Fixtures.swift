@@ -121,6 +121,7 @@ extension LinkPolicy {
         $0.linkingNeedsRecentSignIn = false
         $0.secondFactorsNeedProvenAddress = false
         $0.firstProofEndsSessions = false
+        $0.showsDisabledAccounts = true
     }
 }
 

@@ -550,7 +550,8 @@ struct PasswordLaws {
             checkLaw(
                 PasswordCase.all.filter {
                     $0.policy.protectsEmailEnumeration && $0.policy.allowsPasswordSignIn && !$0.passwordMatches
-                        && $0.isLocked == isLocked && $0.owner?.isDisabled != true
+                        && $0.isLocked == isLocked
+                        && ($0.owner?.isDisabled != true || !$0.policy.showsDisabledAccounts)
                 }
             ) { $0.verdict.decision == unknown }
         }

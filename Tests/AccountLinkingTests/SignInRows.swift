@@ -29,10 +29,37 @@ struct PasswordRows {
         #expect(decide(nil, policy: .enumerable) == Verdict(.passwordSignInUnknownEmail, .refuse(.emailNotFound)))
     }
 
-    @Test func `S3: a disabled account is refused before its password is checked`() {
+    @Test(arguments: [LinkPolicy.enumerable, .firebase])
+    func `S3: a disabled account is refused before its password is checked, unless it is hidden`(policy: LinkPolicy) {
         let owner = Account.fixture("o", email: ann, password: true, disabled: true)
-        #expect(decide(owner, matches: false) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
-        #expect(decide(owner, policy: .enumerable) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
+        for matches in [true, false] {
+            for locked in [true, false] {
+                #expect(
+                    decide(owner, matches: matches, locked: locked, policy: policy)
+                        == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled))
+                )
+            }
+        }
+    }
+
+    @Test func `S8: only the right password learns that a protected account is disabled`() {
+        let owner = Account.fixture("o", email: ann, password: true, disabled: true)
+        #expect(decide(owner) == Verdict(.passwordOfDisabledAccount, .refuse(.userDisabled)))
+        let bare = Account.fixture("o", email: ann, disabled: true)
+        #expect(decide(bare) == Verdict(.wrongPassword, .refuse(.invalidLoginCredentials)))
+        #expect(decide(owner, locked: true) == decide(nil, locked: true))
+    }
+
+    @Test func `a wrong password for a protected address gets one refusal, whatever account has the address`() {
+        checkLaw(PasswordCase.all) { point in
+            guard point.policy.hidesDisabledAccounts, !(point.passwordMatches && point.owner?.hasPassword ?? false)
+            else {
+                return true
+            }
+            var stranger = point
+            stranger.owner = nil
+            return point.verdict.decision == stranger.verdict.decision
+        }
     }
 
     @Test func `S4: a wrong password is refused, as is any for an account without one`() {
@@ -99,7 +126,7 @@ struct PasswordRows {
                 == Verdict(.passwordSignInUnknownEmail, .refuse(.emailNotFound))
         )
         let disabled = Account.fixture("o", email: ann, password: true, disabled: true)
-        #expect(decide(disabled, locked: true) == Verdict(.passwordSignInAccountDisabled, .refuse(.userDisabled)))
+        #expect(decide(disabled, locked: true) == refused)
     }
 
     @Test func `exactly the refusals about a wrong password are counted`() {

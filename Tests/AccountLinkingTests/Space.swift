@@ -407,6 +407,7 @@ struct PasswordCase {
         if choices.chooseBool() { point.owner = .choose(&choices, id: "O", email: ann) }
         point.policy.allowsPasswordSignIn = choices.chooseBool()
         point.policy.protectsEmailEnumeration = choices.chooseBool()
+        point.policy.showsDisabledAccounts = choices.chooseBool()
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, point.owner?.id]) }
         return point

@@ -23,6 +23,21 @@ struct SessionTests {
         }
     }
 
+    @Test func `with enumeration protection, only the right password learns that the account is disabled`() async throws
+    {
+        let settings: JSONValue = ["linkPolicy": ["preset": "strict"], "signIn": ["email": ["enabled": true]]]
+        try await TestService.with(settings: settings) { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            try await service.edit(account.user.id) { $0.isDisabled = true }
+            #expect(try await service.signIn(email, password: "wrong").denial == .refusal(.invalidLoginCredentials))
+            #expect(
+                try await service.signIn(service.newAddress()).denial == .refusal(.invalidLoginCredentials)
+            )
+            #expect(try await service.signIn(email).denial == .refusal(.userDisabled))
+        }
+    }
+
     @Test func `without enumeration protection, a wrong password, an unknown address and a disabled account differ`()
         async throws
     {

@@ -134,9 +134,9 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case pendingSignUpWrongAnswer = "P25"
     case pendingSignUpProven = "P26"
     case pendingSignUpUnproven = "P27"
+    case provenSignUpNotEnabled = "P34"
     case provenSignUpOfTakenIdentity = "P28"
     case provenSignUpOfTakenAddress = "P29"
-    case provenSignUpNotEnabled = "P34"
     case provenSignUpNotAllowed = "P35"
     case signUpByProvenMailbox = "P30"
     case signUpByConfirmedCredential = "P31"
@@ -148,6 +148,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case passwordSignInUnknownEmail = "S2"
     case passwordSignInAccountDisabled = "S3"
     case wrongPassword = "S4"
+    case passwordOfDisabledAccount = "S8"
     case passwordSignInNeedsSecondFactor = "S5"
     case signInByPassword = "S6"
     case tooManyWrongPasswords = "S7"
@@ -722,12 +723,17 @@ extension Rule {
                 "O does not exist",
                 "refused: address not found; with enumeration protection: invalid login credentials"
             )
-        case .passwordSignInAccountDisabled: RuleText("O is disabled", "refused: user disabled")
+        case .passwordSignInAccountDisabled:
+            RuleText(
+                "O is disabled, and the preset is `firebase` or addresses are not protected",
+                "refused: user disabled"
+            )
         case .wrongPassword:
             RuleText(
                 "O has no password, or another",
                 "refused: invalid password; with enumeration protection: invalid login credentials"
             )
+        case .passwordOfDisabledAccount: RuleText("O is disabled, the password is right", "refused: user disabled")
         case .passwordSignInNeedsSecondFactor:
             RuleText(
                 "O needs its second factor",

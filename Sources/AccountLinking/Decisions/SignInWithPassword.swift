@@ -1,7 +1,8 @@
 /// A sign-in with address and password: rows S.
 ///
-/// With enumeration protection an unknown address and a wrong password get the same answer. A disabled account is
-/// refused as disabled in both modes before the password is compared, as in production.
+/// With enumeration protection an unknown address and a wrong password get the same answer. Production refuses a disabled
+/// account as disabled before the password is compared, also with protection. The preset `strict` then says so only to
+/// a caller who knows the password.
 package struct SignInWithPasswordQuestion {
     /// The account that owns the address.
     package var owner: Account?
@@ -79,7 +80,9 @@ package struct SignInWithPasswordQuestion {
                 )
             )
         }
-        if owner.isDisabled { return .refused(Verdict(.passwordSignInAccountDisabled, .userDisabled)) }
+        if owner.isDisabled, !policy.hidesDisabledAccounts {
+            return .refused(Verdict(.passwordSignInAccountDisabled, .userDisabled))
+        }
         if isLocked { return .refused(Verdict(.tooManyWrongPasswords, .tooManyAttempts)) }
         guard owner.hasPassword, passwordMatches else {
             return .refused(
@@ -89,6 +92,7 @@ package struct SignInWithPasswordQuestion {
                 )
             )
         }
+        if owner.isDisabled { return .refused(Verdict(.passwordOfDisabledAccount, .userDisabled)) }
         return .found(owner)
     }
 }

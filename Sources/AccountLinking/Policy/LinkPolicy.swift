@@ -52,6 +52,9 @@ package struct LinkPolicy: Sendable, Hashable {
     package var signUpRequiresMailbox = false
     /// Answer to a provider that names an unproven address for an identity without an account.
     package var unprovenAddress = UnprovenAddress.link
+    /// Says that an account is disabled only to a caller who knows its password, if addresses are protected. `false`: to
+    /// everyone, as in production.
+    package var showsDisabledAccounts = false
     package var emailTrust = EmailTrust.declared
     /// Issuer of each registered `oidc.*` provider. Used for linked identities without an issuer: imported, set by an
     /// administrator, or unlinked since.
@@ -60,4 +63,7 @@ package struct LinkPolicy: Sendable, Hashable {
     package var conflictProofRules: [ConflictProofRule] = []
 
     package init() {}
+
+    /// Returns true if a wrong password for a disabled account is refused like one for any other address.
+    package var hidesDisabledAccounts: Bool { protectsEmailEnumeration && !showsDisabledAccounts }
 }

@@ -56,6 +56,8 @@ extension AccountOperations {
                 throw FactsMoved()
             }
         }
+        // The answer to the right password of a disabled account writes nothing that would check the lock.
+        if matches, verdict.decision == .refuse(.userDisabled) { try await requireStillUnlocked(attempt) }
         return JudgedPassword(
             user: facts.user,
             verdict: verdict,

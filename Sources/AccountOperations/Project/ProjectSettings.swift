@@ -196,6 +196,7 @@ extension LinkPolicy {
         firstProofEndsSessions = settings.isOn("linkPolicy", "firstProofEndsSessions")
         signUpRequiresMailbox =
             settings.choice("concord", "signUp", "requires", otherwise: SignUpRequirement.none) == .mailbox
+        showsDisabledAccounts = preset == .firebase
         unprovenAddress = settings.choice("linkPolicy", "unprovenAddress", otherwise: unprovenAddress)
         countsProviderAuthTime = settings.isOn("linkPolicy", "countsProviderAuthTime")
         requiresHTTPSContinueURLs = !settings.isOn("linkPolicy", "httpContinueURLs")

@@ -130,6 +130,7 @@ extension LinkPolicy {
         policy.subjectChange = subjectChange
         policy.signUpRequiresMailbox = signUpRequiresMailbox
         policy.unprovenAddress = unprovenAddress
+        policy.showsDisabledAccounts = showsDisabledAccounts
         policy.emailTrust = .seen(
             by: question,
             ofCredential: question.presentedCredential.flatMap(emailTrust),
@@ -144,6 +145,9 @@ extension LinkPolicy {
     fileprivate func write(to writer: inout JSONWriter, _ question: any Question) {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
+        if hidesDisabledAccounts, question.accounts.contains(where: \.isDisabled) {
+            writer.field("hidesDisabledAccounts", true)
+        }
         // Most projects have the defaults, which are omitted.
         if signUpRequiresMailbox { writer.field("signUpNeedsMailbox", true) }
         if unprovenAddress != .link { writer.field("unprovenAddress", unprovenAddress.rawValue) }
@@ -201,6 +205,8 @@ extension LinkPolicy {
         guard let change = SubjectChange(rawValue: value["subjectChange"]?.string ?? SubjectChange.replace.rawValue)
         else { return nil }
         subjectChange = change
+        // Older versions showed every disabled account.
+        showsDisabledAccounts = !(value["hidesDisabledAccounts"]?.bool ?? false)
         signUpRequiresMailbox = value["signUpNeedsMailbox"]?.bool ?? false
         guard
             let treatment = UnprovenAddress(rawValue: value["unprovenAddress"]?.string ?? UnprovenAddress.link.rawValue)
