@@ -413,6 +413,27 @@ CREATE TABLE public.password_sources (
     CONSTRAINT password_sources_times_check CHECK ((locked_until <= forgotten_at))
 );
 
+CREATE TABLE public.pending_sign_ups (
+    tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    sign_up_digest bytea NOT NULL,
+    email text NOT NULL,
+    link_hash bytea NOT NULL,
+    sealed_code bytea NOT NULL,
+    sealed_credential bytea,
+    attempts integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    consumed_at timestamp with time zone,
+    consumed_by uuid,
+    CONSTRAINT pending_sign_ups_attempts_check CHECK (((attempts >= 0) AND (attempts <= 5))),
+    CONSTRAINT pending_sign_ups_check CHECK ((expires_at > created_at)),
+    CONSTRAINT pending_sign_ups_check1 CHECK ((consumed_at >= created_at)),
+    CONSTRAINT pending_sign_ups_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
+    CONSTRAINT pending_sign_ups_link_hash_check CHECK ((length(link_hash) = 32)),
+    CONSTRAINT pending_sign_ups_sealed_code_check CHECK ((length(sealed_code) <= 512)),
+    CONSTRAINT pending_sign_ups_sign_up_digest_check CHECK ((length(sign_up_digest) = 32))
+);
+
 CREATE TABLE public.phone_verifications (
     tenant_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     verification_id bytea NOT NULL,
@@ -874,6 +895,9 @@ ALTER TABLE ONLY public.password_credentials
 ALTER TABLE ONLY public.password_sources
     ADD CONSTRAINT password_sources_pkey PRIMARY KEY (tenant_id, address_digest, source_digest);
 
+ALTER TABLE ONLY public.pending_sign_ups
+    ADD CONSTRAINT pending_sign_ups_pkey PRIMARY KEY (tenant_id, sign_up_digest);
+
 ALTER TABLE ONLY public.phone_verifications
     ADD CONSTRAINT phone_verifications_pkey PRIMARY KEY (tenant_id, verification_id);
 
@@ -1031,6 +1055,8 @@ CREATE INDEX password_attempts_by_end ON public.password_attempts USING btree (G
 CREATE INDEX password_attempts_of_address ON public.password_attempts USING btree (tenant_id, of_address) WHERE (of_address IS NOT NULL);
 
 CREATE INDEX password_sources_by_end ON public.password_sources USING btree (GREATEST(forgotten_at, known_until));
+
+CREATE INDEX pending_sign_ups_by_expiry ON public.pending_sign_ups USING btree (expires_at);
 
 CREATE INDEX phone_verifications_by_expiry ON public.phone_verifications USING btree (expires_at);
 

@@ -76,6 +76,7 @@ extension Conflict {
             "account exists: \(account.rawValue) [\(providers.map(\.rawValue).joined(separator: " "))]"
         case .credentialAlreadyInUse(let account): "credential in use: \(account.rawValue)"
         case .emailAlreadyInUse(let account): "e-mail in use: \(account.rawValue)"
+        case .unprovenAddress: "unproven address"
         }
     }
 }

@@ -43,6 +43,7 @@ struct SignInWithIdpLaws {
             case .conflict(.accountExistsWithDifferentCredential(let id, _)):
                 point.policy.isOneAccountPerEmail && id == point.accounts.emailOwner?.id
             case .conflict(.credentialAlreadyInUse), .conflict(.emailAlreadyInUse): false
+            case .conflict(.unprovenAddress(let address)): address == point.credential.email.address
             case .createUser, .refuse: true
             }
         }
@@ -192,6 +193,17 @@ struct SignInWithIdpLaws {
         }
     }
 
+    @Test func `a project that confirms unproven addresses gives one answer with and without an account`() {
+        checkLaw(SignInWithIdpCase.all) { point in
+            guard point.policy.confirmsUnprovenAddresses, case .unverified = point.claim, point.f == nil else {
+                return nil
+            }
+            var stranger = point
+            stranger.accounts.emailOwner = nil
+            return point.verdict.decision == stranger.verdict.decision
+        }
+    }
+
     /// The same rules as a flat table, each with its whole condition. An error would have to occur in both.
     @Test func `the flat table gives the same answer`() {
         let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
@@ -201,6 +213,10 @@ struct SignInWithIdpLaws {
             (.signInByIdentity, { $0.f != nil }),
             (.reauthenticationByUntrustedEmail, { $0.m != nil && !$0.claim.isVerified && !$0.createsUsers }),
             (.reauthenticationOfUnknownIdentity, { !$0.createsUsers }),
+            (
+                .untrustedEmailConfirmed,
+                { $0.credential.email.address != nil && !$0.claim.isVerified && $0.policy.confirmsUnprovenAddresses }
+            ),
             (.untrustedEmailConflict, { $0.m != nil && !$0.claim.isVerified }),
             (.emailOwnerDisabled, { $0.m?.isDisabled == true }),
             (.emailOwnerNeedsSecondFactor, { $0.m?.hasSecondFactor == true && $0.asksSecondFactor }),

@@ -105,6 +105,7 @@ struct OutcomeCoverage {
         all += MailedCodeRows.rules.map { ($0, nil) }
         all += LookUpRows.rules.map { ($0, nil) }
         all += SessionCodeRows.rules.map { ($0, nil) }
+        all += PendingSignUpRows.rules.map { ($0, nil) }
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)
         all.append((given.rule, given.decision))
         all += SecondFactorCase.all.map { ($0.verdict.rule, $0.verdict.decision.refusal) }
@@ -180,9 +181,10 @@ struct OutcomeCoverage {
             case .accountExistsWithDifferentCredential: kinds.insert("account exists")
             case .credentialAlreadyInUse: kinds.insert("credential in use")
             case .emailAlreadyInUse: kinds.insert("e-mail in use")
+            case .unprovenAddress: kinds.insert("unproven address")
             }
         }
-        #expect(kinds == ["account exists", "credential in use", "e-mail in use"])
+        #expect(kinds == ["account exists", "credential in use", "e-mail in use", "unproven address"])
     }
 
     /// The document names the first and the last rule of each table.

@@ -117,6 +117,9 @@ struct SignInWithIdpCase {
         point.createsUsers = choices.chooseBool()
         point.policy.isOneAccountPerEmail = choices.chooseBool()
         point.policy.allowsClientSignUp = choices.chooseBool()
+        if case .unverified = point.claim {
+            point.policy.unprovenAddress = choices.choose(from: UnprovenAddress.allCases)
+        }
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors {
             point.proven = choices.choose(from: [nil, (accounts.identityOwner ?? accounts.emailOwner)?.id])
@@ -380,6 +383,7 @@ struct SignUpCase {
         point.policy.isOneAccountPerEmail = choices.chooseBool()
         point.policy.allowsPasswordSignIn = choices.chooseBool()
         point.policy.allowsAnonymousSignUp = choices.chooseBool()
+        point.policy.signUpRequiresMailbox = choices.chooseBool()
         point.policy.allowsClientSignUp = choices.chooseBool()
         point.policy.protectsEmailEnumeration = choices.chooseBool()
         return point

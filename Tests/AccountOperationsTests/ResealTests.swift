@@ -41,6 +41,8 @@ struct ResealTests {
         .message: SealingContext.message(tenant: "", id: uuid),
         .phoneCode: SealingContext.phoneCode(tenant: "", verification: bytes),
         .providerFlow: SealingContext.providerFlow(stateDigest: digest),
+        .pendingSignUp: SealingContext.pendingSignUp(tenant: "", digest: digest),
+        .signUpCode: SealingContext.signUpCode(tenant: "", digest: digest),
         .shortCode: SealingContext.shortCode(tenant: "", kind: "VERIFY_EMAIL", mailbox: "ada@example.com"),
         .journaledSecretBefore: SealingContext.totpSecret(tenant: "", user: "bob", factor: "app"),
         .journaledSecretAfter: SealingContext.totpSecret(tenant: "", user: "ada", factor: "app"),
@@ -98,6 +100,10 @@ struct ResealTests {
             INSERT INTO short_codes (kind, email_key, code_hash, sealed_code, expires_at)
                 VALUES ('VERIFY_EMAIL', 'ada@example.com', decode(repeat('14', 32), 'hex'), \(try sealed(.shortCode)),
                     \(end));
+            INSERT INTO pending_sign_ups (sign_up_digest, email, link_hash, sealed_code, sealed_credential, created_at,
+                    expires_at)
+                VALUES (decode(repeat('14', 32), 'hex'), 'ada@example.com', decode(repeat('14', 32), 'hex'),
+                    \(try sealed(.signUpCode)), \(try sealed(.pendingSignUp)), now(), \(end));
             INSERT INTO account_journal (change_id, step, table_name, row_key, before, after, kept_until)
                 VALUES ('\(uuid.text)', 0, 'second_factors', 'k', \(try image("bob", .journaledSecretBefore)),
                     \(try image("ada", .journaledSecretAfter)), \(end)),

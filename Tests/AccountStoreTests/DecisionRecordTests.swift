@@ -332,8 +332,18 @@ private struct Chance {
             )
         case 5:
             let name = pick([nil, "Ann Example"])
-            switch next() % 3 {
+            switch next() % 4 {
             case 0: return SignUpAnonymouslyQuestion(displayName: name)
+            case 3:
+                return CompleteSignUpQuestion(
+                    email: email(),
+                    emailOwner: perhaps { $0.account("M") },
+                    credential: perhaps { $0.credential() },
+                    identityOwner: perhaps { $0.account("F") },
+                    isProviderEnabled: !isLucky(oneIn: 4),
+                    displayName: name,
+                    reservation: reservation()
+                )
             case 1:
                 return SignUpQuestion(
                     email: email(),

@@ -214,6 +214,16 @@ private let statementsOfDecisions: [Statement] = {
         sealedCode: [2],
         expiresAt: later
     )
+    let pendingSignUp = PendingSignUpRecord(
+        tenant: tenant,
+        digest: Array(repeating: 1, count: 32),
+        email: mailbox,
+        linkHash: Array(repeating: 2, count: 32),
+        sealedCode: [3],
+        sealedCredential: [4],
+        createdAt: origin,
+        expiresAt: later
+    )
     let flow = ProviderFlowRecord(
         tenant: tenant,
         stateDigest: Array(repeating: 1, count: 32),
@@ -901,6 +911,17 @@ private let statementsOfDecisions: [Statement] = {
         Statement(
             name: "QuarantinedMethodRow.insertPassword",
             sql: QuarantinedMethodRow.insertPassword(of: user, by: event, until: later)
+        ),
+        Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(pendingSignUp).assertUsed(by: use)),
+        Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.codeOf(pendingSignUp).countAttempt()),
+        Statement(
+            name: "OneTimeSecret.use",
+            sql: OneTimeSecret.of(pendingSignUp).use(by: use, at: "greatest(created_at, \(origin))")
+        ),
+        Statement(name: "PendingSignUpRow.insert", sql: PendingSignUpRow.insert(pendingSignUp)),
+        Statement(
+            name: "PendingSignUpRow.withDigest",
+            sql: PendingSignUpRow.withDigest(pendingSignUp.digest, tenant: tenant).sql
         ),
         Statement(name: "ProviderFlowRow.insert", sql: ProviderFlowRow.insert(flow)),
         Statement(
@@ -1638,6 +1659,9 @@ struct PlanTests {
         INSERT INTO provider_flows (state_digest, session_digest, provider_id, sealed_flow, expires_at)
             SELECT sha256(n::text::bytea), sha256(n::text::bytea), 'google.com', 'x', now() + interval '1 hour'
             FROM generate_series(1, 1000) AS n;
+        INSERT INTO pending_sign_ups (sign_up_digest, email, link_hash, sealed_code, created_at, expires_at)
+            SELECT sha256(n::text::bytea), 'user' || n || '@example.com', sha256(n::text::bytea), 'x', now(),
+                now() + interval '1 hour' FROM generate_series(1, 1000) AS n;
         INSERT INTO phone_verifications (verification_id, session_digests, purpose, number, sealed_code, is_current,
                 created_at, expires_at)
             SELECT decode(md5(n::text), 'hex'), ARRAY[sha256(n::text::bytea)], 'sign-in', '+1650555' || (1000 + n), 'x',

@@ -513,6 +513,13 @@ SHAPES = {
     f"POST {CONCORD}session:exchange": lambda world: Shape(
         {"code": world.one("concordCode", "x" * 43), "codeVerifier": world.pick(VERIFIER, "v" * 43)}, fields=idempotency(world)
     ),
+    f"POST {CONCORD}signUp/pending:prove": of_conflict(lambda world: world.pick(
+        {"code": world.one("shortCode", "1234 5678")}, {"linkSecret": world.one("linkSecret")}
+    )),
+    f"POST {CONCORD}signUp/pending:create": of_conflict(lambda world: {
+        "proofToken": world.one("proofToken"), "password": "correct horse", "displayName": "Ann",
+    }),
+    f"POST {CONCORD}signUp/pending:link": of_conflict(lambda world: {"proofToken": world.one("proofToken")}),
     f"POST {CONCORD}emailCode:disown": lambda world: Shape({"oobCode": world.one("oobCode")}),
     f"POST {CONCORD}shortCode:exchange": lambda world: Shape({
         "requestType": world.pick("PASSWORD_RESET", "EMAIL_SIGNIN"), "email": world.email(), "code": world.one("shortCode", "12345678"),

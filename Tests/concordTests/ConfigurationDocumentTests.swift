@@ -60,6 +60,7 @@ extension AccountStore.Purgeable {
         case .providerFlows: ("sign-ins on providers' pages", "once they expired")
         case .signInReturns:
             ("codes that hand a session of the sign-in page over, used or not", "`purge.keep` after they expired")
+        case .pendingSignUps: ("sign-ups that waited for their mailbox", "once they expired")
         case .usedIDTokens: ("digests of providers' ID tokens that opened a session", "once the token has ended")
         case .devices:
             ("devices that accounts know", "`concord.devices.seconds` after their last use, 90 days by default")

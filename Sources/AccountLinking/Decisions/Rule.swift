@@ -766,7 +766,10 @@ extension Rule {
         // Changing the address.
         case .changeEmailAccountDisabled: RuleText("the account is disabled", "refused: user disabled")
         case .changeEmailNeedsVerification:
-            RuleText("by client, enumeration protection", "refused: verify the new address first")
+            RuleText(
+                "by client, enumeration protection, or the project requires the mailbox first",
+                "refused: verify the new address first"
+            )
         case .emailUnchanged: RuleText("by client, the current address", "nothing changes")
         case .changeEmailNeedsRecentSignIn: RuleText("by client, the session is old", "refused: sign in again")
         case .secondFactorNeedsProvenAddress:

@@ -369,6 +369,22 @@ extension AccountOperations {
         return signUp
     }
 
+    /// The sign-up of the handle with its credential, for a session that links it. The session is the proof. One round
+    /// trip.
+    /// - Throws: `Denial.invalidPendingToken` if there is none.
+    func waitingSignUp(
+        _ handle: String,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws -> (signUp: PendingSignUpRecord, credential: VerifiedCredential) {
+        let signUp = try await store.pendingSignUp(SignUpSecrets.hash(of: handle), tenant: tenant)
+        let refusal = refusalOfContinuing(signUp?.facts, handleTenant: tenant, isProver: true, now: now)
+        guard refusal == nil, let signUp, let credential = try credential(of: signUp) else {
+            throw refused(.invalidPendingToken, by: refusal?.rule ?? .pendingSignUpUnusable)
+        }
+        return (signUp, credential)
+    }
+
     /// The provider's credential that waits; `nil` for a sign-up with a password.
     /// - Throws: the sealer's error, or `UnreadablePendingCredential`.
     func credential(of signUp: PendingSignUpRecord) throws -> VerifiedCredential? {

@@ -59,6 +59,9 @@ struct SignInAttempt: Sendable {
         self.newEpoch = effects.newSessionEpoch()
     }
 
+    /// Marks what the sign-in uses up.
+    var use: PostgresUUID { eventID }
+
     /// The name of the result, for operators.
     var decision: DecisionID { DecisionID(eventID) }
 

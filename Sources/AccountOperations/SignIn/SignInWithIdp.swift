@@ -143,6 +143,11 @@ extension AccountOperations {
             target: presented.caller?.user.id,
             &attempt
         )
+        if let handle = presented.signUp {
+            // Read with every attempt: of two callers with one handle, the second must find it used.
+            let signUp = try await waitingSignUp(handle, tenant: attempt.tenant, at: attempt.now).signUp
+            attempt.sideWrites.append(.useUp(signUp, by: attempt.use, at: attempt.now))
+        }
         guard let caller = presented.caller else { return IdpFacts(found: found) }
         let target = try await account(of: caller, asItIs: found.target)
         let isRecent = caller.isRecent(onAccount: target.account, policy: policy, now: attempt.now)

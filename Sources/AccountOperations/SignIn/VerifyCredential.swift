@@ -12,6 +12,8 @@ struct PresentedIdp: Sendable {
     let credential: VerifiedCredential
     /// The conflict that holds the credential; `nil` if the provider has just issued it.
     var conflict: ConflictRecord?
+    /// The handle of the pending sign-up that holds the credential; `nil` for other credentials.
+    var signUp: String?
 
     var sourceConflict: FirstFactor.SourceConflict? {
         conflict.map { FirstFactor.SourceConflict(id: $0.id, user: $0.user) }
@@ -25,6 +27,9 @@ extension AccountOperations {
         let now = effects.now()
         let caller = try await caller(request.idToken, tenant: tenant)
         switch request.source {
+        case .pendingToken(let handle) where caller != nil && ConflictHandle(handle, sealer: sealer) == nil:
+            let credential = try await waitingSignUp(handle, tenant: tenant, at: now).credential
+            return PresentedIdp(caller: caller, credential: credential, signUp: handle)
         case .pendingToken(let handle):
             let target = caller?.user.id
             let pending = try usable(await pendingCredential(handle, target: target, tenant: tenant, now: now))

@@ -130,7 +130,7 @@ extension LinkPolicy {
         policy.subjectChange = subjectChange
         policy.signUpRequiresMailbox = signUpRequiresMailbox
         policy.unprovenAddress = unprovenAddress
-        policy.showsDisabledAccounts = showsDisabledAccounts
+        policy.showsDisabledAccounts = !hidesDisabledAccounts(in: question)
         policy.emailTrust = .seen(
             by: question,
             ofCredential: question.presentedCredential.flatMap(emailTrust),
@@ -145,9 +145,7 @@ extension LinkPolicy {
     fileprivate func write(to writer: inout JSONWriter, _ question: any Question) {
         for (name, path) in Self.switches { writer.field(name, self[keyPath: path]) }
         writer.field("subjectChange", subjectChange.rawValue)
-        if hidesDisabledAccounts, question.accounts.contains(where: \.isDisabled) {
-            writer.field("hidesDisabledAccounts", true)
-        }
+        if hidesDisabledAccounts(in: question) { writer.field("hidesDisabledAccounts", true) }
         // Most projects have the defaults, which are omitted.
         if signUpRequiresMailbox { writer.field("signUpNeedsMailbox", true) }
         if unprovenAddress != .link { writer.field("unprovenAddress", unprovenAddress.rawValue) }
@@ -169,6 +167,11 @@ extension LinkPolicy {
             }
         }
         if let proofs = question.proofs(self) { writer.field("conflictProofs", proofs.map(\.rawValue).sorted()) }
+    }
+
+    /// True if the rules of `question` hide a disabled account. Only those of passwords do.
+    private func hidesDisabledAccounts(in question: any Question) -> Bool {
+        hidesDisabledAccounts && question is SignInWithPasswordQuestion
     }
 
     /// The proofs of addresses in `question` that do not identify the owner (`isProven`).
