@@ -294,6 +294,39 @@ struct PendingSignUpRoutesTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `the routes of conflicts continue a confirmation, with and without an account`(hasAccount: Bool) async throws {
+        try await Self.with { api in
+            if hasAccount { _ = try await register(api, "ann@example.com") }
+            let begun = try await signIn(api, "ann@example.com", subject: "81")
+            let handle = try #require(begun.json["pendingToken"]?.string)
+            func call(_ what: String, _ body: JSONValue? = nil) async throws -> Wire.Answer {
+                let path = "/concord/v1/conflict" + what
+                let answer = try await api.send(
+                    body == nil ? .get : .post,
+                    path,
+                    body.map { Array($0.text.utf8) } ?? [],
+                    key: nil,
+                    bearer: handle
+                )
+                #expect(try OpenAPIDocument().defects(of: answer, to: body == nil ? .get : .post, at: path) == [])
+                return answer
+            }
+            let view = try await call("")
+            #expect(view.json["state"] == "open" && view.json["email"] == "a***@e***.com", "\(view.text)")
+            #expect(view.json["signInMethods"] == nil)
+            #expect(try await call("/proof", ["kind": "mailbox"]).status == 202)
+            let code = try #require(try await mail(api, to: "ann@example.com").code)
+            let proven = try await call("/proof:complete", ["code": .string(code)])
+            #expect(proven.json["conflict"]?["state"] == "proven", "\(proven.text)")
+            let resolved = try await call(":resolve", ["proofToken": proven.json["proofToken"] ?? .null])
+            #expect(resolved.status == 200, "\(resolved.text)")
+            #expect(try await call("").json["state"] == "resolved")
+            let signedIn = try await signIn(api, "ann@example.com", subject: "81")
+            #expect(signedIn.json["localId"] == resolved.json["localId"])
+        }
+    }
+
     @Test func `a session links the waiting credential by its handle, once, as SDKs do`() async throws {
         try await Self.with { api in
             let owner = try await register(api, "ann@example.com")

@@ -287,4 +287,13 @@ struct PolicyFileTests {
         #expect(judging(.requests).contains("linkPolicy.linkingNeedsRecentSignIn"), "\(changes.map(\.name))")
         #expect(judging(.nothing).contains("linkPolicy.httpContinueURLs"))
     }
+
+    @Test func `what a sign-up must prove is judged by recorded requests`() throws {
+        let open = Self.state(["linkPolicy": ["preset": "strict"]])
+        let file = "linkPolicy: {unprovenAddress: confirm}\nconcord: {signUp: {requires: mailbox}}"
+        let closed = try open.after(Self.read(file).proposal).get()
+        let changes = open.changes(to: closed)
+        #expect(changes.map(\.name).sorted() == ["concord.signUp.requires", "linkPolicy.unprovenAddress"])
+        #expect(changes.allSatisfy { $0.judges == .requests })
+    }
 }

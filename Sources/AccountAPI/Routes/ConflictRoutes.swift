@@ -58,6 +58,7 @@ extension Route {
             try await request.operations.completeMailboxProof(
                 handle,
                 answer,
+                from: request.subscriber,
                 request.change(idempotent)
             )
         }
@@ -71,6 +72,7 @@ extension Route {
             var signedIn = try await request.operations.resolveConflict(
                 handle,
                 proofToken: request.body.nonEmptyString("proofToken"),
+                from: request.passwordClient(),
                 request.change(idempotent)
             )
             signedIn.deviceToken = try await request.deviceToken(deviceRequest, of: signedIn)

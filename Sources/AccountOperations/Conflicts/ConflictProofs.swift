@@ -86,6 +86,8 @@ extension AccountOperations {
         requestedFrom: String?
     ) async throws -> ConflictView {
         let (tenant, now) = (request.tenant, effects.now())
+        // The mail of a pending sign-up was sent when it began.
+        if let view = try await signUpView(handle, tenant: tenant) { return view }
         let secrets = ConflictProofSecrets(effects: effects)
         let eventID = effects.newEventID()
         return try await changeConflict(handle, request) { loaded in
@@ -166,9 +168,15 @@ extension AccountOperations {
     package func completeMailboxProof(
         _ handle: String,
         _ answer: ConflictProofAnswer,
+        from clientAddress: String? = nil,
         _ request: ChangeRequest<ProvenConflict>
     ) async throws -> ProvenConflict {
         let now = effects.now()
+        if var view = try await signUpView(handle, tenant: request.tenant) {
+            let proven = try await proveSignUp(handle, answer, from: clientAddress, tenant: request.tenant)
+            view.state = .proven
+            return ProvenConflict(view: view, proofToken: proven.proofToken)
+        }
         let token = Base64URL.encode(effects.randomBytes(32))
         let eventID = effects.newEventID()
         return try await changeConflict(handle, request) { loaded in

@@ -14,7 +14,7 @@ package struct ConflictView: Sendable {
         package let expiresAt: Timestamp
     }
 
-    package let state: ConflictFacts.State
+    package var state: ConflictFacts.State
     /// True if the conflict expired while it was open or proven.
     package let isExpired: Bool
     package let version: Int64
@@ -55,7 +55,10 @@ extension AccountOperations {
         proofToken: String?,
         tenant: TenantID
     ) async throws -> ConflictView {
-        guard let loaded = try await load(handle, tenant: tenant) else { throw Denial.conflict(.unknown) }
+        guard let loaded = try await load(handle, tenant: tenant) else {
+            guard let view = try await signUpView(handle, tenant: tenant) else { throw Denial.conflict(.unknown) }
+            return view
+        }
         let now = effects.now()
         let stranger = refusalOfProver(
             conflict: loaded.conflict.facts,

@@ -12,9 +12,13 @@ extension AccountOperations {
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
+        from client: PasswordClient = .unknown,
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
         let (tenant, now) = (request.tenant, effects.now())
+        if try await signUpView(handle, tenant: tenant) != nil {
+            return try await continueSignUp(handle, proofToken: proofToken, from: client, request)
+        }
         let eventID = effects.newEventID()
         return try await changeConflict(handle, request) { loaded in
             let pending = try open(loaded.conflict)

@@ -348,6 +348,66 @@ extension AccountOperations {
         }
     }
 
+    /// The pending sign-up of the handle as a conflict, so that the page of conflicts shows it; `nil` for handles of
+    /// conflicts, and unless a provider's credential waits. Says nothing about an account.
+    func signUpView(_ handle: String, tenant: TenantID) async throws -> ConflictView? {
+        guard ConflictHandle(handle, sealer: sealer) == nil,
+            let signUp = try await store.pendingSignUp(SignUpSecrets.hash(of: handle), tenant: tenant),
+            let credential = try credential(of: signUp)
+        else { return nil }
+        let isExpired = signUp.consumedAt == nil && signUp.expiresAt <= effects.now()
+        return ConflictView(
+            state: signUp.consumedAt == nil ? .open : .resolved,
+            isExpired: isExpired,
+            version: 1,
+            kind: .accountExistsWithDifferentCredential,
+            provider: credential.incoming.identity.provider,
+            maskedEmail: signUp.email.masked,
+            openedAt: signUp.createdAt,
+            expiresAt: signUp.expiresAt,
+            proof: signUp.consumedAt == nil && !isExpired
+                ? ConflictView.Proof(
+                    kind: .mailbox,
+                    attemptsLeft: max(0, PendingSignUpFacts.attemptsMax - Int(signUp.attempts)),
+                    expiresAt: signUp.expiresAt
+                ) : nil,
+            signInMethods: nil,
+            suspended: nil,
+            replaced: nil
+        )
+    }
+
+    /// Continues a proven sign-up as the page of conflicts does: links the credential to the account that has the
+    /// address, or creates one.
+    func continueSignUp(
+        _ handle: String,
+        proofToken: String?,
+        from client: PasswordClient,
+        _ request: ChangeRequest<SignedIn>
+    ) async throws -> SignedIn {
+        let (tenant, now) = (request.tenant, effects.now())
+        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
+            throw answer
+        }
+        let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
+        guard try await store.claim(on: signUp.email, tenant: tenant, at: now).owner != nil else {
+            return try await createAccount(
+                ofSignUp: handle,
+                proofToken: proofToken,
+                password: nil,
+                displayName: nil,
+                from: client,
+                request
+            )
+        }
+        let linkable = try await linkSignUp(handle, proofToken: proofToken, ChangeRequest(tenant: tenant))
+        return try await resolveConflict(
+            linkable.pendingToken,
+            proofToken: linkable.conflict.proofToken,
+            ChangeRequest(tenant: tenant, idempotent: request.idempotent)
+        )
+    }
+
     /// The sign-up of the handle, if the caller can continue it. One round trip.
     private func usableSignUp(
         _ handle: String,

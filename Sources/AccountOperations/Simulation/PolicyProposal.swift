@@ -111,6 +111,9 @@ package struct PolicyState: Sendable {
             policy.secondFactorsNeedProvenAddress = true
             policy.firstProofEndsSessions = true
             policy.passwordResetUnlinksProviders = true
+            policy.signUpRequiresMailbox = false
+            policy.unprovenAddress = .link
+            policy.showsDisabledAccounts = false
             return policy
         }
         return aboutAccounts[0] == aboutAccounts[1] ? .requests : .accounts
