@@ -39,21 +39,24 @@ struct PendingSignUpTests {
         return try await mailed(service)
     }
 
-    private func proof(_ service: TestService, _ mail: Mailed) async throws -> String {
+    private func prove(_ service: TestService, _ mail: Mailed) async throws -> String {
         try await service.operations
             .proveSignUp(mail.handle, .linkSecret(mail.secret), from: nil, tenant: .project).proofToken
     }
 
-    private func create(_ service: TestService, _ mail: Mailed, _ token: String) async throws -> Outcome<SignedIn> {
-        try await outcome(
-            await service.operations.createAccount(
-                ofSignUp: mail.handle,
-                proofToken: token,
-                password: TestService.password,
-                displayName: nil,
-                from: .unknown,
-                ChangeRequest(tenant: .project)
-            )
+    /// Proves the mailbox and continues.
+    private func create(_ service: TestService, _ mail: Mailed) async throws -> Outcome<SignedIn> {
+        try await outcome(await proveAndCreate(service, mail))
+    }
+
+    private func proveAndCreate(_ service: TestService, _ mail: Mailed) async throws -> SignedIn {
+        try await service.operations.createAccount(
+            ofSignUp: mail.handle,
+            proofToken: prove(service, mail),
+            password: TestService.password,
+            displayName: nil,
+            from: .unknown,
+            ChangeRequest(tenant: .project)
         )
     }
 
@@ -65,7 +68,7 @@ struct PendingSignUpTests {
         try await TestService.withTwo(settings: Self.settings) { first, second in
             let mail = try await begin(first, first.newAddress())
             let outcomes = try await first.race(with: second) { service, _ in
-                try await create(service, mail, try await proof(service, mail))
+                try await create(service, mail)
             }
             #expect(outcomes.count { $0.denial == nil } == 1)
             #expect(outcomes.allSatisfy { $0.denial == nil || $0.denial == .pendingSignUp(.unusable) })
@@ -114,7 +117,7 @@ struct PendingSignUpTests {
             #expect(Set(mails.map(\.handle)).count == 16)
             let sent = mails
             let outcomes = try await first.race(with: second, count: 16) { service, caller in
-                try await create(service, sent[caller], try await proof(service, sent[caller]))
+                try await create(service, sent[caller])
             }
             #expect(outcomes.count { $0.denial == nil } == 1)
             #expect(outcomes.allSatisfy { $0.denial == nil || $0.denial == .refusal(.emailExists) })
@@ -140,7 +143,7 @@ struct PendingSignUpTests {
             #expect(provider.handle != password.handle)
             let outcomes = try await first.race(with: second, count: 32) { service, caller in
                 let mail = caller % 4 < 2 ? password : provider
-                return try await create(service, mail, try await proof(service, mail))
+                return try await create(service, mail)
             }
             #expect(outcomes.count { $0.denial == nil } == 1)
             #expect(try await accounts(first) == 1)
@@ -155,11 +158,11 @@ struct PendingSignUpTests {
         try await TestService.withTwo(settings: Self.settings) { first, second in
             let email = try #require(EmailAddress("ann@example.com"))
             let mail = try await begin(first, email)
-            _ = try await create(first, mail, try await proof(first, mail)).value
+            _ = try await create(first, mail).value
             first.clock.advance(seconds: 1)
             _ = try await first.signIn(first.credential(.gitHub, subject: "1", email: email.raw))
             let waiting = try await mailed(first)
-            let token = try await proof(first, waiting)
+            let token = try await prove(first, waiting)
             let outcomes = try await first.race(with: second) { service, _ in
                 try await outcome(
                     await service.operations.linkSignUp(

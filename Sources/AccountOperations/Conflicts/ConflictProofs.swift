@@ -311,6 +311,7 @@ extension AccountOperations {
     /// Proves a conflict by the mailbox of a sign-up, which is the mailbox of the account.
     ///
     /// - `token`: the token of the prover.
+    /// - `check`: throws if the sign-up can no longer be used. Called before each attempt.
     /// - `sideWrites`: further writes of the transaction.
     func proveBySignUp(
         _ handle: String,
@@ -319,10 +320,12 @@ extension AccountOperations {
         _ rule: Rule,
         tenant: TenantID,
         at now: Timestamp,
+        while check: () async throws -> Void,
         sideWrites: (ProvenConflict) throws -> [AccountWrite.SideWrite]
     ) async throws -> ProvenConflict {
         let request = ChangeRequest<ProvenConflict>(tenant: tenant)
         return try await changeConflict(handle, request) { loaded in
+            try await check()
             guard let user = loaded.user else { throw FactsMoved() }
             var conflict = loaded.conflict
             conflict.proof = ConflictRecord.Proof(

@@ -9,10 +9,13 @@ extension AccountOperations {
     /// Decides by the account's current state. Of concurrent callers exactly one is signed in.
     ///
     /// - `proofToken`: the token of the given proof.
+    /// - `client`: counted if a pending sign-up creates an account.
+    /// - `isOfStranger`: the answer is stored without an account (`SignInAttempt.isOfStranger`).
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
         from client: PasswordClient = .unknown,
+        isOfStranger: Bool = false,
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
         let (tenant, now) = (request.tenant, effects.now())
@@ -66,6 +69,7 @@ extension AccountOperations {
                 attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.sideWrites.append(.handOver(attempt.session.id, from: loaded.conflict))
                 attempt.idempotent = request.idempotent
+                attempt.isOfStranger = isOfStranger
                 let signedIn = try await applySignIn(
                     Verdict(verdict.rule, .signIn(user, change, emailWasRecycled: false)),
                     loaded: [loaded.user],

@@ -301,7 +301,7 @@ extension AccountOperations {
         if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
             throw answer
         }
-        let (openID, provenID, use) = (effects.newEventID(), effects.newEventID(), effects.newEventID())
+        let (provenID, use) = (effects.newEventID(), effects.newEventID())
         let token = Base64URL.encode(effects.randomBytes(32))
         return try await retrying(effects) {
             do {
@@ -317,7 +317,12 @@ extension AccountOperations {
                 let pendingToken = try await keep(
                     credential,
                     because: .accountExistsWithDifferentCredential(account: owner.id, verifiedProviders: []),
-                    event: AccountEvent(id: openID, occurredAt: now, kind: .conflictOpened, rule: verdict.rule),
+                    event: AccountEvent(
+                        id: effects.newEventID(),
+                        occurredAt: now,
+                        kind: .conflictOpened,
+                        rule: verdict.rule
+                    ),
                     among: [owner],
                     until: signUp.expiresAt,
                     counting: [],
@@ -329,7 +334,9 @@ extension AccountOperations {
                     eventID: provenID,
                     verdict.rule,
                     tenant: tenant,
-                    at: now
+                    at: now,
+                    // Of two callers with one handle, the second must find it used.
+                    while: { _ = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now) }
                 ) { conflict in
                     try [.useUp(signUp, by: use, at: now)]
                         + storeAnswer(
@@ -404,6 +411,7 @@ extension AccountOperations {
         return try await resolveConflict(
             linkable.pendingToken,
             proofToken: linkable.conflict.proofToken,
+            isOfStranger: true,
             ChangeRequest(tenant: tenant, idempotent: request.idempotent)
         )
     }
