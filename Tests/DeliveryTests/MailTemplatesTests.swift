@@ -96,10 +96,13 @@ struct MailTemplatesTests {
             var recovered = plain
             recovered.text["AFTER_PROOF"] = nil
             recovered.text["AFTER_RECOVERY"] = "true"
+            var ofPassword = plain
+            (ofPassword.text["PROVIDER"], ofPassword.text["CODE"]) = (nil, nil)
             let variants =
                 switch type {
                 case "CONFLICT_PROOF": [Self.everything, plain]
                 case "METHODS_QUARANTINED": [Self.everything, plain, recovered, audited]
+                case "SIGN_UP_MAILBOX": [Self.everything, plain, ofPassword]
                 case "ACCOUNTS_MERGED": [Self.everything, plain]
                 case "LOOKUP": [plain, Self.ofDisabledAccount, Self.withoutAccount]
                 default: [plain]
