@@ -99,6 +99,11 @@ import Testing
                 #expect(message.text.contains("2026-12-22 05:04 UTC") && message.text.contains("ada@example.com"))
             case .mergeUndone:
                 #expect(message.text.contains("ada@example.com") && message.html.contains("ada@example.com"))
+            case .signUpMailbox:
+                for said in ["Google", "Ada L.", "87654321", "https://example.com/link"] {
+                    #expect(message.text.contains(said) && message.html.contains(said))
+                }
+                #expect(!message.text.contains("12345678"))
             case .addressInUse:
                 #expect(message.text.contains("ada@example.com"))
             }
