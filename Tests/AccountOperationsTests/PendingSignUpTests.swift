@@ -186,7 +186,7 @@ struct PendingSignUpTests {
         }
     }
 
-    @Test func `the purge deletes expired sign-ups, and no secret of one is stored in the clear`() async throws {
+    @Test func `no secret of a sign-up is stored in the clear, and the password not at all`() async throws {
         try await TestService.with(settings: Self.settings) { service in
             let mail = try await begin(service, service.newAddress())
             let stored = try await service.database.rows(
