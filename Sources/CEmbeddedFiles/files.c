@@ -632,10 +632,10 @@ static const unsigned char file209[] = {
 #embed "../../migrations/0054_password_sources_by_address.up.sql"
 };
 static const unsigned char file210[] = {
-#embed "../../migrations/0059_sign_in_returns.down.sql"
+#embed "../../migrations/0058_sign_in_returns.down.sql"
 };
 static const unsigned char file211[] = {
-#embed "../../migrations/0059_sign_in_returns.up.sql"
+#embed "../../migrations/0058_sign_in_returns.up.sql"
 };
 
 static const CEmbeddedFile files[] = {
@@ -849,8 +849,8 @@ static const CEmbeddedFile files[] = {
     {"migrations/0053_conflict_returns_without_unique_code.up.sql", file207, sizeof file207},
     {"migrations/0054_password_sources_by_address.down.sql", file208, sizeof file208},
     {"migrations/0054_password_sources_by_address.up.sql", file209, sizeof file209},
-    {"migrations/0059_sign_in_returns.down.sql", file210, sizeof file210},
-    {"migrations/0059_sign_in_returns.up.sql", file211, sizeof file211},
+    {"migrations/0058_sign_in_returns.down.sql", file210, sizeof file210},
+    {"migrations/0058_sign_in_returns.up.sql", file211, sizeof file211},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }
