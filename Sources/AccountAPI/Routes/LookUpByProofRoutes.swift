@@ -10,12 +10,14 @@ extension Route {
 
     static let lookUps = [requestLookUp, proveLookUp, continueLookUp]
 
-    /// `POST /concord/v1/lookup`: mails the owner of an address how to sign in. Every address gets the same answer.
+    /// `POST /concord/v1/lookup`: mails the owner of an address how to sign in. Every address gets the same answer, but
+    /// a device that the account knows gets the methods at once.
     private static let requestLookUp = Route(.post, lookUpPath, access: .anyone) { request in
         let body = request.body
         guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
             throw Problem(.malformedRequest, "`email` must be an email address.")
         }
+        if let answer = try await request.answerToKnownDevice(asking: email) { return answer }
         let continueURL = try body.nonEmptyString("continueUrl")
         try await lookUp {
             try await request.operations.requestLookUp(
