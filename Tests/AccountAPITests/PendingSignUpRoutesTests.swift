@@ -3,6 +3,7 @@ import AccountOperations
 import AccountTestSupport
 import HTTPTypes
 import JSON
+import Postgres
 import Testing
 
 @testable import AccountAPI
@@ -118,7 +119,7 @@ struct PendingSignUpRoutesTests {
                 answer.errorMessage
                     == "OPERATION_NOT_ALLOWED : Confirm the email address first. A mail is on its way."
             )
-            #expect(try await api.user(owning: "ann@example.com") == nil)
+            #expect(try await api.service.user(owning: "ann@example.com") == nil)
             let (handle, secret, code) = try await mail(api, to: "ann@example.com")
             #expect(code == nil, "no client has the handle")
 
@@ -138,7 +139,7 @@ struct PendingSignUpRoutesTests {
             expect(.codeUnusable, try await post(api, ":create", body, handle))
             expect(.codeUnusable, try await post(api, ":prove", ["linkSecret": .string(secret)], handle))
 
-            let user = try #require(try await api.user(owning: "ann@example.com"))
+            let user = try #require(try await api.service.user(owning: "ann@example.com"))
             #expect(user.email?.isVerified == true && user.profile.displayName == "Ann")
             #expect(try await api.signIn("ann@example.com", password: "another horse").status == 200)
             let first = try await api.signIn("ann@example.com", password: "correct horse")
@@ -242,7 +243,7 @@ struct PendingSignUpRoutesTests {
             #expect(shapes[0] == shapes[1])
             #expect(answers[0].text.utf8.count == answers[1].text.utf8.count)
             #expect(answers[0].headers == answers[1].headers)
-            #expect(try await api.user(owning: "free@example.com") == nil)
+            #expect(try await api.service.user(owning: "free@example.com") == nil)
         }
     }
 
@@ -261,7 +262,7 @@ struct PendingSignUpRoutesTests {
             #expect(created.status == 200, "\(created.text)")
             let signedIn = try await signIn(api, "ann@example.com", subject: "41")
             #expect(signedIn.json["localId"] == created.json["localId"])
-            #expect(try await api.user(owning: "ann@example.com")?.email?.isVerified == true)
+            #expect(try await api.service.user(owning: "ann@example.com")?.email?.isVerified == true)
         }
     }
 
