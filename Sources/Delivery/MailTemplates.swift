@@ -17,7 +17,7 @@ package struct MailTemplates: Sendable {
 
     /// The types that a language of an operator may lack, because they are newer than its templates. They are rendered in
     /// English.
-    static let optionalTypes: Set<String> = ["LOOKUP"]
+    static let optionalTypes: Set<String> = ["LOOKUP", "SIGN_UP_MAILBOX"]
 
     /// The files in `Templates`.
     static let builtIn = EmbeddedFile.all(in: "Sources/Delivery/Templates")
