@@ -21,7 +21,7 @@ extension Route {
         let deviceToken: String? =
             switch result.ending {
             case .signedIn(let signedIn): try await request.deviceToken(deviceRequest, of: signedIn)
-            case .secondFactorRequired, .needsConfirmation, .refused: nil
+            case .secondFactorRequired, .needsConfirmation, .needsMailbox, .refused: nil
             }
         return .object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyAssertionResponse")

@@ -12,7 +12,7 @@ extension AccountOperations {
         switch mail.template {
         case .code(.lookUp): try await resolveLookUp(mail, tenant: tenant)
         case .code, .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
-            .mergeUndone:
+            .mergeUndone, .signUpMailbox:
             mail
         // The next one goes here.
         }
