@@ -45,6 +45,18 @@ struct DeviceRoutesTests {
         return try await api.send(.post, "/v1/accounts:createAuthUri", Array(body.text.utf8), headers: headers)
     }
 
+    /// The lookup of an address, with fixed ids as above.
+    private func lookUp(_ api: TestAPI, _ email: String, _ token: JSONValue?) async throws -> Wire.Answer {
+        var body: JSONValue = ["email": .string(email), "continueUrl": "http://localhost/"]
+        if let token { body = body.with("deviceToken", token) }
+        var headers: HTTPFields = [:]
+        if let field = HTTPField.Name("X-Request-Id") { headers[field] = "same" }
+        let path = "/concord/v1/lookup"
+        let answer = try await api.send(.post, path, Array(body.text.utf8), key: nil, headers: headers)
+        #expect(try OpenAPIDocument().defects(of: answer, to: .post, at: path) == [], "\(answer.text)")
+        return answer
+    }
+
     private func revoke(
         _ api: TestAPI,
         _ id: String,
@@ -90,10 +102,15 @@ struct DeviceRoutesTests {
             let ada = try await api.signUp("ada@example.com")
             _ = try await api.signUp("eve@example.com")
             let ordinary = try await ask(api, "ada@example.com", nil)
+            let mailed = try await lookUp(api, "ada@example.com", nil)
+            #expect(mailed.status == 202)
             func expectOrdinary(_ email: String, _ token: JSONValue?, _ why: String) async throws {
-                let answer = try await ask(api, email, token)
-                #expect(answer.status == ordinary.status && answer.text == ordinary.text, "\(why)")
-                #expect(answer.headers == ordinary.headers, "\(why)")
+                for (answer, stranger) in [
+                    (try await ask(api, email, token), ordinary), (try await lookUp(api, email, token), mailed),
+                ] {
+                    #expect(answer.status == stranger.status && answer.text == stranger.text, "\(why)")
+                    #expect(answer.headers == stranger.headers, "\(why)")
+                }
             }
             let first = try await signIn(api, "ada@example.com")
             let token = try #require(first["deviceToken"])
@@ -140,6 +157,7 @@ struct DeviceRoutesTests {
         try await TestAPI.with(settings: protectedSettings) { api in
             _ = try await api.signUp("ada@example.com")
             #expect(try await ask(api, "ada@example.com", 7).status == 400)
+            #expect(try await lookUp(api, "ada@example.com", 7).status == 400)
             let body: JSONValue = [
                 "email": "ada@example.com", "password": .string(TestService.password), "returnDeviceToken": "perhaps",
             ]
@@ -148,15 +166,72 @@ struct DeviceRoutesTests {
         }
     }
 
-    @Test func `the lookup's answer for a known device has each method, and whether it works`() async throws {
+    @Test func `a lookup by a known device is answered as the proof of a mailbox, without a mail or a proof`()
+        async throws
+    {
         try await TestAPI.with(settings: protectedSettings) { api in
             _ = try await api.signUp("ada@example.com")
-            let token = try #require(try await signIn(api, "ada@example.com")["deviceToken"]?.string)
-            let email = try #require(EmailAddress("ada@example.com"))
-            let known = try #require(
-                try await api.service.operations.knownDevice(token, asking: email, tenant: .project)
+            try await api.service.prove("ada@example.com")
+            try await api.service.link("google.com", subject: "g", to: "ada@example.com")
+            try await api.service.link("oidc.gone", subject: "o", to: "ada@example.com")
+            let token = try #require(try await signIn(api, "ada@example.com")["deviceToken"])
+            let known = try await lookUp(api, "Ada@Example.com", token)
+            #expect(known.status == 200, "\(known.text)")
+            #expect(try await api.service.operations.mailsWithUsableCodes(tenant: .project) == [])
+            #expect(
+                known.json["methods"]?.array == [
+                    ["method": "password", "works": true], ["method": "google.com", "works": true],
+                    ["method": "oidc.gone", "works": false, "obstacle": "not-enabled"],
+                    ["method": "emailLink", "works": true],
+                ]
             )
-            #expect(known.methods.map(\.method) == [.password] && known.methods.allSatisfy(\.works))
+            #expect(known.json["lastUsed"] == "password" && known.json["email"] == "ada@example.com")
+            #expect(try await lookUp(api, "ada@example.com", nil).status == 202)
+            let mail = try await api.service.operations.mailsWithUsableCodes(tenant: .project).last
+            let body: JSONValue = ["linkSecret": .string(try #require(mail?.code))]
+            let proven = try await api.post("/concord/v1/lookup:prove", body, key: nil)
+            let ofProof: Set = ["signsIn", "suspended", "proofToken", "expireTime"]
+            #expect(proven.json.object?.filter { !ofProof.contains($0.key) } == known.json.object, "\(proven.text)")
+        }
+    }
+
+    @Test func `a known device sees the suspended methods that the owner can restore, and the last method`()
+        async throws
+    {
+        try await TestAPI.with(settings: protectedSettings) { api in
+            _ = try await api.signUp("ada@example.com")
+            try await api.service.link("google.com", subject: "g", to: "ada@example.com")
+            let before = try #require(try await signIn(api, "ada@example.com")["deviceToken"])
+            // A first proof of the mailbox: what was added before is suspended.
+            _ = try await lookUp(api, "ada@example.com", nil)
+            let mail = try await api.service.operations.mailsWithUsableCodes(tenant: .project).last
+            let secret: JSONValue = ["linkSecret": .string(try #require(mail?.code))]
+            let proof = try #require(
+                try await api.post("/concord/v1/lookup:prove", secret, key: nil).json["proofToken"]
+            )
+            let step: JSONValue = ["proofToken": proof, "way": "signIn"]
+            let session = try await api.post("/concord/v1/lookup:continue", step, key: nil)
+            #expect(session.status == 200, "\(session.text)")
+            #expect(try await lookUp(api, "ada@example.com", before).status == 202, "the takeover ended it")
+            let refreshed = try await api.post(
+                "/v1/token",
+                [
+                    "grant_type": "refresh_token", "refresh_token": session.json["refreshToken"] ?? .null,
+                    "return_device_token": "true",
+                ]
+            )
+            let token = try #require(refreshed.json["device_token"], "\(refreshed.text)")
+            let known = try await lookUp(api, "ada@example.com", token)
+            let methods = known.json["methods"]?.array ?? []
+            #expect(methods.map { $0["method"]?.string } == ["emailLink", "google.com", "password"])
+            #expect(methods.map { $0["works"]?.bool } == [true, false, false])
+            #expect(methods.dropFirst().allSatisfy { $0["restorableUntil"]?.string != nil })
+            #expect(known.json["lastUsed"] == "emailLink" && known.json["offersPassword"] == true)
+            let found = try await ask(api, "ada@example.com", token)
+            #expect(found.json["signinMethods"]?.texts == ["emailLink"], "createAuthUri lists what works")
+            api.service.clock.advance(seconds: 30 * 86_400)
+            let later = try await lookUp(api, "ada@example.com", token)
+            #expect(later.json["methods"]?.array?.count == 1, "\(later.text)")
         }
     }
 
@@ -278,6 +353,7 @@ struct DeviceRoutesTests {
             _ = try await api.signUp("ada@example.com")
             let token = try #require(try await signIn(api, "ada@example.com")["deviceToken"]?.string)
             _ = try await ask(api, "ada@example.com", .string(token))
+            _ = try await lookUp(api, "ada@example.com", .string(token))
             #expect(!api.log.lines.isEmpty && !api.log.lines.contains { $0.contains(token) })
         }
     }

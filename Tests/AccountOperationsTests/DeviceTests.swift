@@ -358,6 +358,40 @@ struct DeviceTests {
         }
     }
 
+    @Test func `a registration that races with a merge leaves the absorbed account no device`() async throws {
+        try await TestService.withTwo(settings: protected()) { first, second in
+            let email = first.newAddress()
+            let kept = try await first.signUp(email).value
+            let gone = try await first.signUp(first.newAddress()).value
+            for account in [kept, gone] { try await first.edit(account.user.id) { $0.prove(.emailCode) } }
+            _ = try await first.race(with: second, count: 24) { service, caller in
+                if caller == 7 {
+                    _ = try await service.merge(
+                        kept.user.id,
+                        gone.user.id,
+                        [.email: .survivor, .password: .survivor]
+                    )
+                } else {
+                    _ = try await service.token(gone)
+                }
+            }
+            #expect(try await first.deviceCount() == 0)
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `an audit reads an account with devices, and finds nothing wrong`() async throws {
+        try await TestService.with(settings: protected()) { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            try await service.edit(account.user.id) { $0.prove(.emailCode) }
+            let token = try await service.token(account)
+            #expect(try await service.deviceCount() == 1)
+            #expect(try await service.database.inconsistencies() == [])
+            #expect(try await service.methods(token, email) != nil, "the audit changed nothing")
+        }
+    }
+
     @Test func `a wrong password on a known device counts for the device, until it is revoked`() async throws {
         try await TestService.with(settings: protected()) { service in
             let email = service.newAddress()

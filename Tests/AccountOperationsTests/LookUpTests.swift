@@ -104,8 +104,10 @@ struct LookUpTests {
             ] {
                 for service in [first, second, first] {
                     let proven = try await service.proveLookUp(answer).success()
-                    #expect(proven.ways.methods == [WayIn(.password, .works)] && proven.lastUsed == .password)
-                    #expect(proven.signsIn && !proven.ways.offersPassword && proven.email.raw == Self.email)
+                    #expect(proven.account.ways.methods == [WayIn(.password, .works)])
+                    #expect(proven.account.lastUsed == .password)
+                    #expect(proven.signsIn && !proven.account.ways.offersPassword)
+                    #expect(proven.account.email.raw == Self.email)
                     // The address was never proven, so the password may be an intruder's.
                     #expect(proven.suspended.map(\.method) == [.password])
                 }

@@ -928,6 +928,10 @@ private let statementsOfDecisions: [Statement] = {
             name: "ProviderFlowRow.take",
             sql: ProviderFlowRow.take(flow.stateDigest, session: flow.sessionDigest, tenant: tenant, at: origin)
         ),
+        Statement(
+            name: "QuarantinedMethodRow.lookup",
+            sql: QuarantinedMethodRow.lookup(fixed, tenant: tenant).sql
+        ),
         Statement(name: "QuarantinedMethodRow.of", sql: QuarantinedMethodRow.of(fixed, tenant: tenant, at: origin).sql),
         Statement(
             name: "QuarantinedMethodRow.password",
@@ -997,9 +1001,8 @@ private let statementsOfDecisions: [Statement] = {
             isHot: false
         ),
         Statement(
-            name: "SessionRow.newestSignInProvider",
-            sql: SessionRow.newestSignInProvider(of: fixed, epoch: 1, tenant: tenant).sql,
-            isHot: false
+            name: "SessionRow.newestSignIn",
+            sql: SessionRow.newestSignIn(of: fixed, tenant: tenant).sql
         ),
         Statement(name: "SessionRow.insert", sql: SessionRow.insert(user.session())),
         Statement(

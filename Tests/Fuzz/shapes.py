@@ -526,6 +526,7 @@ SHAPES = {
     }),
     f"POST {CONCORD}lookup": lambda world: Shape({
         "email": world.email(), "continueUrl": world.pick("http://localhost/welcome", "https://evil.example/x"),
+        "deviceToken": world.one("deviceToken"),
     }),
     f"POST {CONCORD}lookup:prove": lambda world: Shape(world.pick(
         {"email": world.email(), "code": world.one("shortCode", "12345678")}, {"linkSecret": world.one("linkSecret")}

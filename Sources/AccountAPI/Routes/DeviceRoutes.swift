@@ -42,26 +42,11 @@ extension APIRequest {
     func knownDevice(asking address: EmailAddress) async throws -> KnownAccount? {
         try await operations.knownDevice(body.nonEmptyString("deviceToken"), asking: address, tenant: tenant)
     }
-
-    /// The answer of a lookup to a device that the account of `address` knows; `nil` to answer as to a stranger.
-    func answerToKnownDevice(asking address: EmailAddress) async throws -> APIResponse? {
-        try await knownDevice(asking: address).map(APIResponse.methods)
-    }
 }
 
 extension APIResponse {
     @Sendable fileprivate static func revoked(_ wasKnown: Bool) -> APIResponse {
         .object { writer in writer.field("revoked", wasKnown) }
-    }
-
-    /// The methods of an account, for a device that it knows.
-    fileprivate static func methods(_ account: KnownAccount) -> APIResponse {
-        .object { writer in
-            writer.field("methods", objects: account.methods) { writer, known in
-                writer.field("method", known.method.name)
-                writer.field("works", known.works)
-            }
-        }
     }
 }
 

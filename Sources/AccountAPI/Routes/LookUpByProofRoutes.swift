@@ -17,8 +17,10 @@ extension Route {
         guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
             throw Problem(.malformedRequest, "`email` must be an email address.")
         }
-        if let answer = try await request.answerToKnownDevice(asking: email) { return answer }
         let continueURL = try body.nonEmptyString("continueUrl")
+        if let account = try await request.knownDevice(asking: email) {
+            return .object { writer in writer.fields(of: account) }
+        }
         try await lookUp {
             try await request.operations.requestLookUp(
                 of: email,
@@ -131,22 +133,29 @@ extension APIRequest {
     }
 }
 
+extension JSONWriter {
+    /// Writes an account as its owner sees it before signing in.
+    fileprivate mutating func fields(of account: KnownAccount) {
+        field("email", account.email.lowercased)
+        field("methods", objects: account.ways.methods) { writer, way in
+            writer.field("method", way.method.name)
+            writer.field("works", way.works)
+            switch way.state {
+            case .works: break
+            case .obstructed(let obstacle): writer.field("obstacle", obstacle.rawValue)
+            case .suspended(let until): writer.field("restorableUntil", RFC3339.text(until))
+            }
+        }
+        field("lastUsed", account.lastUsed?.name)
+        field("offersPassword", account.ways.offersPassword)
+    }
+}
+
 extension APIResponse {
     @Sendable fileprivate static func proven(_ lookUp: ProvenLookUp) -> APIResponse {
         .object { writer in
-            writer.field("email", lookUp.email.lowercased)
-            writer.field("methods", objects: lookUp.ways.methods) { writer, way in
-                writer.field("method", way.method.name)
-                writer.field("works", way.works)
-                switch way.state {
-                case .works: break
-                case .obstructed(let obstacle): writer.field("obstacle", obstacle.rawValue)
-                case .suspended(let until): writer.field("restorableUntil", RFC3339.text(until))
-                }
-            }
-            writer.field("lastUsed", lookUp.lastUsed?.name)
+            writer.fields(of: lookUp.account)
             writer.field("signsIn", lookUp.signsIn)
-            writer.field("offersPassword", lookUp.ways.offersPassword)
             if !lookUp.suspended.isEmpty { writer.suspensions(lookUp.suspended) }
             writer.field("proofToken", lookUp.proofToken)
             writer.field("expireTime", RFC3339.text(lookUp.expiresAt))

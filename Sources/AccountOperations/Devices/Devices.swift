@@ -45,36 +45,8 @@ package enum DeviceRequest: Sendable, Hashable {
     case token(presenting: String?)
 }
 
-/// A way to sign in, for a device that the account knows.
-package struct KnownMethod: Sendable, Hashable {
-    package let method: SignInMethod
-    /// False if the method does not work now.
-    package let works: Bool
-}
-
-/// The account that a known device asks about.
-package struct KnownAccount: Sendable {
-    /// In the order of `createAuthUri`.
-    package let methods: [KnownMethod]
-
-    /// The methods that work now, as `createAuthUri` names them: without the phone, which no address finds.
-    package var found: FoundSignInMethods {
-        var found = FoundSignInMethods(isRegistered: true, providers: [], methods: [])
-        for known in methods where known.works {
-            switch known.method {
-            case .password, .emailLink:
-                if !found.providers.contains(.password) { found.providers.append(.password) }
-            case .provider(let provider): found.providers.append(provider)
-            case .phone: continue
-            }
-            found.methods.append(known.method.name)
-        }
-        return found
-    }
-}
-
 extension AccountOperations {
-    /// The methods of the account of a device token, for a request about `address`.
+    /// The account of a device token, for a request about `address`.
     ///
     /// `nil` without a token, and for a token of another account or project, or of a device that the account does not
     /// know: the caller then answers as if there were no token. The owner of `address` is not read. One round trip for a
@@ -85,29 +57,17 @@ extension AccountOperations {
         tenant: TenantID
     ) async throws -> KnownAccount? {
         guard let presented = openDeviceToken(token, tenant: tenant) else { return nil }
-        let (device, user) = try await store.device(presented.device.id, of: presented.user, tenant: tenant)
+        let now = effects.now()
+        let read = try await store.deviceAndWaysIn(presented.device.id, of: presented.user, tenant: tenant, at: now)
         let obstacle = obstacleToMethods(
-            of: user?.account,
+            of: read.user?.account,
             for: presented.device,
-            device: device,
+            device: read.device,
             about: address,
-            now: effects.now()
+            now: now
         )
-        guard obstacle == nil, let user else { return nil }
-        return KnownAccount(methods: methodsForKnownDevice(user))
-    }
-
-    /// The methods of the account, and a mailed link if it would sign in although none was ever followed.
-    private func methodsForKnownDevice(_ user: UserRecord) -> [KnownMethod] {
-        let account = user.account
-        let enabled = enabledProviders(of: account)
-        var methods = methodStatuses(of: account, policy: policy, enabledProviders: enabled)
-            .map { KnownMethod(method: $0.method, works: $0.obstacle == nil) }
-        for method in reauthenticationMethods(of: account, policy: policy, enabledProviders: enabled) {
-            guard case .signIn(let method) = method, !methods.contains(where: { $0.method == method }) else { continue }
-            methods.append(KnownMethod(method: method, works: true))
-        }
-        return methods
+        guard obstacle == nil, let user = read.user else { return nil }
+        return known(user, at: address, read.facts)
     }
 
     /// The device of a token, for counting wrong passwords; `nil` if its account does not know it.

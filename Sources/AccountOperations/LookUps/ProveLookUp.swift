@@ -9,12 +9,9 @@ package enum LookUpAnswer: Sendable {
     case linkSecret(String)
 }
 
-/// The sign-in methods of an account, for someone who has proven its mailbox.
+/// An account for someone who has proven its mailbox, with the proof for the next step.
 package struct ProvenLookUp: Sendable {
-    package let email: EmailAddress
-    package let ways: WaysIn
-    /// The method of the newest sign-in; `nil` if unknown, or if it does not work now.
-    package let lastUsed: SignInMethod?
+    package let account: KnownAccount
     /// True if the proof signs in, unless the account requires its second factor.
     package let signsIn: Bool
     /// The methods that signing in by the proof suspends.
@@ -64,8 +61,7 @@ extension AccountOperations {
         _ reservation: AddressReservation?,
         at now: Timestamp
     ) async throws -> ProvenLookUp {
-        let ways = try await waysIn(to: owner, at: now)
-        let provider = try await store.newestSignInProvider(of: owner)
+        let facts = try await store.waysInFacts(of: owner.id, tenant: owner.tenant, at: now)
         let proof = LookUpProof(
             tenant: code.tenant,
             hash: code.hash,
@@ -90,9 +86,7 @@ extension AccountOperations {
             suspended = suspensions(by: change, of: owner.account, signIn.rule, at: now)
         }
         return ProvenLookUp(
-            email: owner.email?.address ?? code.email,
-            ways: ways,
-            lastUsed: provider.flatMap { usedMethod(signInProvider: $0, ways: ways) },
+            account: known(owner, at: code.email, facts),
             signsIn: signsIn,
             suspended: suspended,
             proofToken: try proof.sealed(by: sealer),

@@ -17,19 +17,4 @@ extension AccountOperations {
         // The next one goes here.
         }
     }
-
-    /// The sign-in methods of an account as they are now. One round trip.
-    func waysIn(to user: UserRecord, at now: Timestamp) async throws -> WaysIn {
-        ways(to: user, try await store.quarantinedMethods(of: user.id, tenant: user.tenant, at: now))
-    }
-
-    /// The sign-in methods of an account whose suspended methods were read.
-    func ways(to user: UserRecord, _ suspended: [QuarantinedMethod]) -> WaysIn {
-        AccountLinking.waysIn(
-            to: user.account,
-            policy: policy,
-            enabledProviders: enabledProviders(of: user.account),
-            suspended: suspended.map { ($0.method, $0.expiresAt) }
-        )
-    }
 }

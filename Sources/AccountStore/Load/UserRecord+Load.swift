@@ -215,6 +215,59 @@ extension AccountStore {
         let (devices, users) = try await client.read(lookup, UserRow.lookup(user, tenant: tenant))
         return (devices.first?.device, remembered(users))
     }
+
+    /// A device, its user, and the rest of what the user's sign-in methods are listed from. One round trip; two if the
+    /// user changed since it was last read.
+    package func deviceAndWaysIn(
+        _ id: [UInt8],
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> (device: Device?, user: UserRecord?, facts: WaysInFacts) {
+        let device = DeviceRow.lookup(id, of: user, tenant: tenant)
+        let suspended = QuarantinedMethodRow.lookup(user, tenant: tenant)
+        let newest = SessionRow.newestSignIn(of: user, tenant: tenant)
+        if let known = userCache.user(user, tenant: tenant) {
+            let version = UserVersionRow.lookup(user, tenant: tenant)
+            let rows = try await client.read(device, version, suspended, newest)
+            let current = try await self.user(known, asOf: rows.1.first)
+            return (rows.0.first?.device, current, WaysInFacts(rows.2, rows.3, at: now))
+        }
+        let rows = try await client.read(device, UserRow.lookup(user, tenant: tenant), suspended, newest)
+        return (rows.0.first?.device, remembered(rows.1), WaysInFacts(rows.2, rows.3, at: now))
+    }
+
+    /// What the sign-in methods of an account are listed from, beside its record. One round trip.
+    package func waysInFacts(
+        of user: UserID,
+        tenant: TenantID,
+        at now: Timestamp
+    ) async throws(PostgresError) -> WaysInFacts {
+        let (suspended, newest) = try await client.read(
+            QuarantinedMethodRow.lookup(user, tenant: tenant),
+            SessionRow.newestSignIn(of: user, tenant: tenant)
+        )
+        return WaysInFacts(suspended, newest, at: now)
+    }
+}
+
+/// What the sign-in methods of an account are listed from, beside its record.
+package struct WaysInFacts: Sendable {
+    /// The suspended methods that have not expired, by name.
+    package let suspended: [QuarantinedMethod]
+    private let newestSignIn: NewestSignInRow?
+
+    fileprivate init(_ suspended: [FoundQuarantinedMethodRow], _ newest: [NewestSignInRow], at now: Timestamp) {
+        self.suspended = suspended.map(\.method).filter { now < $0.expiresAt }.sorted {
+            $0.method.name < $1.method.name
+        }
+        newestSignIn = newest.first
+    }
+
+    /// `sign_in_provider` of the newest sign-in to the account whose session could still be live; `nil` if there is none.
+    package func newestSignInProvider(of user: UserRecord) -> String? {
+        newestSignIn.flatMap { $0.sessionEpoch == user.sessionEpoch ? $0.provider : nil }
+    }
 }
 
 extension AccountStore {

@@ -51,6 +51,18 @@ struct ListedSessionRow: RowDecodable {
     }
 }
 
+/// The newest sign-in of the latest epoch that has sessions, behind its key.
+struct NewestSignInRow: RowDecodable {
+    let sessionEpoch: Int64
+    let provider: String
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(String.self)
+        sessionEpoch = try row.next()
+        provider = try row.next()
+    }
+}
+
 extension AccountWrite.SideWrite {
     /// Deletes one session. `AccountWrite.raisesVersion` must be set, so that only one of many callers succeeds.
     package static func endSession(_ id: [UInt8], of user: UserID, tenant: TenantID) -> Self {
@@ -69,14 +81,6 @@ extension AccountWrite.SideWrite {
 }
 
 extension AccountStore {
-    /// `sign_in_provider` of the newest sign-in to an account whose session could still be live; `nil` if there is none.
-    /// One round trip.
-    package func newestSignInProvider(of user: UserRecord) async throws(PostgresError) -> String? {
-        try await client.read(
-            SessionRow.newestSignInProvider(of: user.id, epoch: user.sessionEpoch, tenant: user.tenant)
-        ).first
-    }
-
     /// The sessions of `user` in its current epoch, in the order of their ids, at most `countMax`, after `after`. One
     /// round trip.
     package func sessions(

@@ -59,6 +59,18 @@ struct QuarantinedMethodRow {
         """
     }
 
+    /// The suspended methods of a user, those that have expired included, as a lookup: one statement answers many
+    /// callers at once.
+    static func lookup(_ id: UserID, tenant: TenantID) -> Query<FoundQuarantinedMethodRow> {
+        Query(
+            keyColumn: 0,
+            """
+            SELECT user_id, \(columns.names) FROM \(table: "quarantined_methods")
+            WHERE tenant_id = \(tenant) AND user_id = ANY(\([id.rawValue]))
+            """
+        )
+    }
+
     /// The hash of the suspended password, unless it has expired at `now`.
     static func password(of id: UserID, tenant: TenantID, at now: Timestamp) -> Query<String> {
         """
@@ -113,6 +125,16 @@ struct QuarantinedMethodRow {
         DELETE FROM quarantined_methods
         WHERE tenant_id = \(tenant) AND user_id = ANY(\(ids))
         """
+    }
+}
+
+/// A suspended method that a lookup found, behind its key.
+struct FoundQuarantinedMethodRow: RowDecodable {
+    let method: QuarantinedMethod
+
+    init(row: inout RowDecoder) throws(PostgresError) {
+        _ = try row.next(String.self)
+        method = try QuarantinedMethod(row: &row)
     }
 }
 

@@ -135,13 +135,26 @@ struct SessionRow: RowDecodable {
         )
     }
 
-    /// `sign_in_provider` of the newest sign-in to an account, in the current epoch.
-    static func newestSignInProvider(of user: UserID, epoch: Int64, tenant: TenantID) -> Query<String> {
-        """
-        SELECT sign_in_provider FROM \(table: "sessions")
-        WHERE tenant_id = \(tenant) AND user_id = \(user) AND session_epoch = \(epoch)
-        ORDER BY auth_time DESC LIMIT 1
-        """
+    /// The newest sign-in of the latest epoch of an account, as a lookup: one statement answers many callers at once.
+    static func newestSignIn(of user: UserID, tenant: TenantID) -> Query<NewestSignInRow> {
+        Query(
+            keyColumn: 0,
+            """
+            SELECT keys.key, session_epoch, sign_in_provider
+            FROM (SELECT \(tenant)::text AS id) AS project
+            CROSS JOIN unnest(\([user.rawValue])) AS keys (key)
+            CROSS JOIN LATERAL (
+                SELECT session_epoch, sign_in_provider FROM \(table: "sessions")
+                WHERE tenant_id = project.id AND user_id = keys.key
+                ORDER BY session_epoch DESC, auth_time DESC LIMIT 1
+            ) AS newest
+            """,
+            onCitus: """
+                SELECT user_id, session_epoch, sign_in_provider FROM \(table: "sessions")
+                WHERE tenant_id = \(tenant) AND user_id = \(user)
+                ORDER BY session_epoch DESC, auth_time DESC LIMIT 1
+                """
+        )
     }
 
     /// Raises 23503 if the user was deleted.
