@@ -11,6 +11,8 @@ package struct OwnData: Sendable {
     /// At most `sessionsMax`.
     package let sessions: [AccountSessions.Session]
     package let refusals: [AccountSessions.Refusals]
+    /// Without their tokens.
+    package let devices: [ListedDevice]
     /// The newest `eventsMax` events. `history.next` continues the list.
     package let history: AccountHistory
     package let merges: [OwnMerge]
@@ -20,13 +22,14 @@ package struct OwnData: Sendable {
 }
 
 extension AccountOperations {
-    /// The data of a session's account. Up to 25 round trips.
+    /// The data of a session's account. Up to 26 round trips.
     ///
     /// The lists are read one after another: a change meanwhile may be in some of them.
     package func ownData(idToken: String, tenant: TenantID) async throws -> OwnData {
         let session = try await authenticate(idToken: idToken, tenant: tenant)
         let user = session.user
-        var (sessions, refusals) = ([AccountSessions.Session](), [AccountSessions.Refusals]())
+        var sessions: [AccountSessions.Session] = []
+        var (refusals, devices) = ([AccountSessions.Refusals](), [ListedDevice]())
         var place: SessionID?
         repeat {
             let page = try await self.sessions(
@@ -37,6 +40,7 @@ extension AccountOperations {
             )
             sessions += page.sessions
             refusals += page.refusals
+            devices += page.devices
             place = page.next
         } while place != nil && sessions.count < OwnData.sessionsMax
         return OwnData(
@@ -46,6 +50,7 @@ extension AccountOperations {
             suspendedMethods: try await quarantine(of: user).methods,
             sessions: sessions,
             refusals: refusals,
+            devices: devices,
             history: try await history(of: user, countMax: OwnData.eventsMax),
             merges: try await merges(of: user)
         )

@@ -86,6 +86,31 @@ struct OwnAccountRoutesTests {
         }
     }
 
+    @Test func `the export has the devices that the account knows, without their tokens`() async throws {
+        let api = try TestAPI.shared
+        let address = api.service.newAddress().raw
+        let account = try await api.signUp(address)
+        #expect(try await send(.get, Self.export, bearer: try token(account)).json["devices"] == [])
+        let signedIn = try await api.post(
+            "/v1/accounts:signInWithPassword",
+            [
+                "email": .string(address), "password": .string(TestService.password), "returnSecureToken": true,
+                "returnDeviceToken": true,
+            ]
+        )
+        let deviceToken = try #require(signedIn.json["deviceToken"]?.string, "\(signedIn.text)")
+        let answer = try await send(.get, Self.export, bearer: try token(signedIn.json))
+        let listed = try await api.send(
+            .get,
+            "/concord/v1/account/sessions",
+            key: nil,
+            bearer: try token(signedIn.json)
+        )
+        #expect(answer.json["devices"]?.array?.count == 1, "\(answer.text)")
+        #expect(answer.json["devices"] == listed.json["devices"])
+        #expect(!answer.text.contains(deviceToken))
+    }
+
     @Test func `an owner lists and undoes a merge, and each refusal has its problem type`() async throws {
         let api = try TestAPI.shared
         let ada = try await api.signUp(api.service.newAddress().raw)

@@ -79,6 +79,7 @@ extension JSONWriter {
             writer.field("firstTime", RFC3339.text(refusals.firstAt))
             writer.field("lastTime", RFC3339.text(refusals.lastAt))
         }
+        devices(data.devices)
         field("history") { writer in writer.fields(of: data.history) }
         field("merges", objects: data.merges) { $0.fields(of: $1) }
     }
