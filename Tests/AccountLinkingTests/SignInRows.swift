@@ -45,6 +45,14 @@ struct PasswordRows {
     @Test func `S8: only the right password learns that a protected account is disabled`() {
         let owner = Account.fixture("o", email: ann, password: true, disabled: true)
         #expect(decide(owner) == Verdict(.passwordOfDisabledAccount, .refuse(.userDisabled)))
+        #expect(
+            SignInWithPasswordQuestion(
+                owner: owner,
+                isLocked: false,
+                passwordMatches: true,
+                secondFactorProvenBy: nil
+            ).decideReplacement(LinkPolicy()) == Verdict(.passwordOfDisabledAccount, .refuse(.userDisabled))
+        )
         let bare = Account.fixture("o", email: ann, disabled: true)
         #expect(decide(bare) == Verdict(.wrongPassword, .refuse(.invalidLoginCredentials)))
         #expect(decide(owner, locked: true) == decide(nil, locked: true))

@@ -5,6 +5,20 @@ import AccountTestSupport
 import JSON
 import Testing
 
+extension TestService {
+    /// `accounts:resetPassword` with the old password.
+    fileprivate func replacePassword(of email: EmailAddress, old: String) async throws -> Outcome<UserRecord> {
+        try await outcome(
+            await operations.replacePassword(
+                of: email,
+                oldPassword: old,
+                newPassword: "another horse",
+                tenant: .project
+            )
+        )
+    }
+}
+
 /// Sign-in, refresh and deletion over a session's life. The clock moves, so each test has a separate service.
 struct SessionTests {
     @Test func `a sign-in opens another session and does not change the account's version`() async throws {
@@ -35,6 +49,13 @@ struct SessionTests {
                 try await service.signIn(service.newAddress()).denial == .refusal(.invalidLoginCredentials)
             )
             #expect(try await service.signIn(email).denial == .refusal(.userDisabled))
+            for (old, refusal) in [("wrong", Refusal.invalidLoginCredentials), (TestService.password, .userDisabled)] {
+                #expect(try await service.replacePassword(of: email, old: old).denial == .refusal(refusal))
+            }
+            #expect(
+                try await service.replacePassword(of: service.newAddress(), old: "wrong").denial
+                    == .refusal(.invalidLoginCredentials)
+            )
         }
     }
 
@@ -50,6 +71,7 @@ struct SessionTests {
             try await service.edit(account.user.id) { $0.isDisabled = true }
             #expect(try await service.signIn(email, password: "wrong").denial == .refusal(.userDisabled))
             #expect(try await service.signIn(email).denial == .refusal(.userDisabled))
+            #expect(try await service.replacePassword(of: email, old: "wrong").denial == .refusal(.userDisabled))
         }
     }
 

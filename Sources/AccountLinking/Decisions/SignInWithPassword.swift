@@ -39,7 +39,7 @@ package struct SignInWithPasswordQuestion {
         policy.allowsPasswordSignIn ? nil : Verdict(.passwordSignInNotEnabled, .operationNotAllowed)
     }
 
-    /// Decides about a new password in place of the one that was presented, without a session: rows S1 to S5 and S7,
+    /// Decides about a new password in place of the one that was presented, without a session: rows S1 to S5, S7 and S8,
     /// then rows W.
     ///
     /// No second factor can be presented here. An account that needs one signs in, then changes its password.
