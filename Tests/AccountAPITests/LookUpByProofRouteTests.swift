@@ -97,8 +97,16 @@ struct LookUpByProofRouteTests {
             #expect(byCode.json["lastUsed"] == "password" && byCode.json["signsIn"] == true)
             #expect(byCode.json["offersPassword"] == false && byCode.json["suspended"] == nil)
             let proof = try #require(byCode.json["proofToken"])
-            let session = try await post(api, ":continue", ["proofToken": proof, "way": "signIn"])
+            let session = try await post(
+                api,
+                ":continue",
+                ["proofToken": proof, "way": "signIn", "returnDeviceToken": true]
+            )
             #expect(session.status == 200 && session.json["localId"] == account["localId"], "\(session.text)")
+            let device: JSONValue = [
+                "email": "ada@example.com", "deviceToken": try #require(session.json["deviceToken"]),
+            ]
+            #expect(try await post(api, "", device).status == 200)
             #expect(session.json["refreshToken"]?.string != nil)
             let again = try await post(api, ":continue", ["proofToken": proof, "way": "signIn"])
             #expect(again.status == 400 && problem(again) == "code-unusable")

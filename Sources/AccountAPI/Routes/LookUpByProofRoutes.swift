@@ -60,6 +60,7 @@ extension Route {
         let pendingToken = try body.nonEmptyString("pendingToken")
         switch way {
         case .signIn:
+            let deviceRequest = try request.deviceRequest()
             let result = try await lookUp {
                 try await request.operations.signInByLookUp(
                     proof,
@@ -69,7 +70,8 @@ extension Route {
                     clientAddress: request.subscriber
                 )
             }
-            return .signedIn(result)
+            let deviceToken = try await request.deviceToken(deviceRequest, of: result.signedIn)
+            return .signedIn(result, deviceToken)
         case .setPassword:
             let continueURL = try body.nonEmptyString("continueUrl")
             let code = try await lookUp {
@@ -162,10 +164,11 @@ extension APIResponse {
         }
     }
 
-    @Sendable fileprivate static func signedIn(_ result: SignInOutcome) -> APIResponse {
+    fileprivate static func signedIn(_ result: SignInOutcome, _ deviceToken: String?) -> APIResponse {
         .object(after: result.signedIn?.decision) { writer in
             writer.field("localId", result.user.id.rawValue)
             writer.ending(result)
+            writer.field("deviceToken", deviceToken)
             if let suspended = result.signedIn?.suspended, !suspended.isEmpty { writer.suspensions(suspended) }
         }
     }

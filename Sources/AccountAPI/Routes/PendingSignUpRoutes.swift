@@ -42,8 +42,9 @@ extension Route {
             let password = try body.nonEmptyString("password")
             let proofToken = try body.nonEmptyString("proofToken")
             let client = try request.passwordClient()
+            let deviceRequest = try request.deviceRequest()
             return try await request.answer(boundTo: handle, as: APIResponse.signedUp) { idempotent in
-                try await request.operations
+                var signedIn = try await request.operations
                     .createAccount(
                         ofSignUp: handle,
                         proofToken: proofToken,
@@ -52,6 +53,8 @@ extension Route {
                         from: client,
                         request.change(idempotent)
                     )
+                signedIn.deviceToken = try await request.deviceToken(deviceRequest, of: signedIn)
+                return signedIn
             }
         },
         // The credential becomes a conflict of the account with the address, which its mailbox has proven.
@@ -81,6 +84,7 @@ extension APIResponse {
             writer.field("localId", signedIn.user.id.rawValue)
             writer.field("email", signedIn.user.email?.address.lowercased)
             writer.tokens(signedIn.tokens)
+            writer.field("deviceToken", signedIn.deviceToken)
         }
     }
 
