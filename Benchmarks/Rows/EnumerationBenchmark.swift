@@ -53,8 +53,7 @@ extension Benchmark {
             }
         }
         let load = try HTTPLoad(port: server.port, connections: 1)
-        load.expectedStatus = probe.status ?? "200"
-        load.toleratesRefusals = probe.status == nil
+        load.expectedStatus = probe.status
         var heads = AnswerHeads()
         load.onHead = { request, head in heads.add(head, ofKnown: isKnown[request]) }
         var times: (known: [UInt64], unknown: [UInt64]) = ([], [])
@@ -88,9 +87,8 @@ extension Benchmark {
 
     private static func protect(_ server: Server) throws {
         try configure(#"{"emailPrivacyConfig":{"enableImprovedEmailPrivacy":true}}"#, "emailPrivacyConfig", server)
-        // A server without a setting refuses it, and its row shows what that costs.
-        try? configure(#"{"concord":{"signUp":{"requires":"mailbox"}}}"#, "concord.signUp.requires", server)
-        try? configure(#"{"linkPolicy":{"unprovenAddress":"confirm"}}"#, "linkPolicy.unprovenAddress", server)
+        try configure(#"{"concord":{"signUp":{"requires":"mailbox"}}}"#, "concord.signUp.requires", server)
+        try configure(#"{"linkPolicy":{"unprovenAddress":"confirm"}}"#, "linkPolicy.unprovenAddress", server)
     }
 
     private static func configure(_ body: String, _ mask: String, _ server: Server) throws {
@@ -105,8 +103,7 @@ extension Benchmark {
 private struct Probe {
     let name: String
     let summary: String
-    /// `nil` if the status differs until the project's settings hide it.
-    var status: String? = "200"
+    var status = "200"
     var method = "POST"
     let path: String
     /// First letter of the addresses without an account. A probe that creates accounts has its own.
@@ -127,7 +124,7 @@ private struct Probe {
 
     static let names = [
         "password", "methods", "reset", "link", "change", "short-code", "sign-up", "provider", "update",
-        "old-password", "link-code", "lookup", "page",
+        "old-password", "link-code", "lookup", "ways", "ways-code", "page",
     ]
 
     /// All probes.
@@ -184,7 +181,7 @@ private struct Probe {
             Probe(
                 name: "sign-up",
                 summary: "signUp with a password",
-                status: nil,
+                status: "400",
                 path: "/v1/accounts:signUp",
                 letter: "s"
             ) { email in
@@ -196,7 +193,6 @@ private struct Probe {
             Probe(
                 name: "provider",
                 summary: "signInWithIdp with an address that the provider does not prove",
-                status: nil,
                 path: "/v1/accounts:signInWithIdp",
                 letter: "p"
             ) { email in
@@ -254,6 +250,28 @@ private struct Probe {
                 path: "/v1/accounts:lookup"
             ) { email in
                 JSONWriter.object { writer in writer.field("email", [email]) }
+            },
+            Probe(
+                name: "ways",
+                summary: "lookup of the sign-in methods of an address by mail",
+                status: "202",
+                path: "/concord/v1/lookup"
+            ) { email in
+                JSONWriter.object { writer in
+                    writer.field("email", email)
+                    writer.field("continueUrl", "http://localhost/")
+                }
+            },
+            Probe(
+                name: "ways-code",
+                summary: "lookup:prove with a wrong code",
+                status: "403",
+                path: "/concord/v1/lookup:prove"
+            ) { email in
+                JSONWriter.object { writer in
+                    writer.field("email", email)
+                    writer.field("code", "wrong")
+                }
             },
             Probe(
                 name: "page",

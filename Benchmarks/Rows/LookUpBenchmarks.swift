@@ -11,10 +11,6 @@ extension Benchmark {
         lab.note("ways-in: lookups by mail beside sign-in links, and by known devices beside warm lookups of accounts")
         let server = try await lab.developmentServer()
         defer { server.process.stop() }
-        guard try lab.servesLookUps(server) else {
-            lab.note("  not measured: the server has no \(Lab.lookUpPath)")
-            return []
-        }
         let numbers = Accounts.numbers(10_000, upTo: lab.plan.users)
         let byProof = try lab.compareLookUps(
             "lookup-by-proof",
@@ -34,15 +30,6 @@ extension Benchmark {
 
 extension Lab {
     fileprivate static let lookUpPath = "/concord/v1/lookup"
-
-    fileprivate func servesLookUps(_ server: Server) throws -> Bool {
-        let load = try HTTPLoad(port: server.port, connections: 1)
-        load.toleratesRefusals = true
-        var isServed = false
-        load.onHead = { _, head in isServed = !head.dropFirst(9).starts(with: "404".utf8) }
-        _ = try load.run([request(Self.lookUpPath, Array("{}".utf8), port: server.port)])
-        return isServed
-    }
 
     /// Measures two lists of requests in turn.
     fileprivate func compareLookUps(
