@@ -115,8 +115,12 @@ struct TheWayIn: Strategy {
         "/concord/v1/account/devices/{device}", "/concord/v1/signUp/pending:prove",
     ]
 
-    /// The service has the routes. The tests of this strategy run from the day on which it has.
-    static let isServed = paths.isSubset(of: API.routes.map(\.path))
+    /// The mails that this person needs.
+    private static let mails: Set = ["LOOKUP", "WRONG_DOOR", "SIGN_UP_MAILBOX"]
+
+    /// The service has the routes and the mails. The tests of this strategy run as soon as it has.
+    static let isServed =
+        paths.isSubset(of: API.routes.map(\.path)) && mails.isSubset(of: Mail.Template.allCases.map(\.name))
 
     private let journey: Journey
     private let person: Person

@@ -144,10 +144,10 @@ struct World: Sendable {
         case .takeWay(let way, let mail): return try await take(way, of: mail, by: person)
         case .providerOnPage(let provider, let email):
             var body = idpRequest(person.identity(provider, of: email))
-            body["asksFirst"] = true
+            body["autoCreate"] = false
             let answer = try await api.post(TestAPI.signInWithIdp, .object(body))
-            let isWaiting = answer.json["idToken"] == nil && answer.json["pendingToken"] != nil
-            return isWaiting && answer.json["needConfirmation"] != true ? .asksFirst : reply(to: answer, email)
+            let reason = answer.errorMessage ?? answer.json["errorMessage"]?.string
+            return reason == "USER_NOT_FOUND" ? .asksFirst : reply(to: answer, email)
         }
     }
 
