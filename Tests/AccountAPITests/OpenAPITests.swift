@@ -120,6 +120,20 @@ struct OpenAPIDocument {
 }
 
 struct OpenAPITests {
+    @Test func `no path and no schema is described twice`() {
+        let text = String(
+            decoding: EmbeddedFile.bytes(of: "Sources/AccountAPI/OpenAPI/openapi.json"),
+            as: UTF8.self
+        )
+        // Of two members with one name, a parser keeps one.
+        let lines = text.split(separator: "\n")
+        let paths = lines.filter { $0.hasPrefix(#"    "/"#) }
+        #expect(!paths.isEmpty && Set(paths).count == paths.count)
+        let schemas = lines.drop { $0 != #"    "schemas": {"# }.dropFirst().prefix { $0 != "    }" && $0 != "    }," }
+            .filter { $0.hasPrefix(#"      ""#) }
+        #expect(!schemas.isEmpty && Set(schemas).count == schemas.count)
+    }
+
     @Test func `the document describes every Concord route and no other`() throws {
         let routes = API.routes.filter { $0.service == .concord }.map { "\($0.method.rawValue) \($0.path)" }
         #expect(!routes.isEmpty)
