@@ -243,8 +243,9 @@ struct MailTemplatesTests {
     }
 
     @Test func `an operator's language must be complete`() throws {
+        let body = "{{LINK}} {{CODE}}{{#WAYS}} {{URL}}{{/WAYS}}"
         let files = MailTemplates.types.flatMap { type in
-            [("\(type).de.txt", "Subject: Betreff\n\n{{LINK}} {{CODE}}"), ("\(type).de.html", "{{LINK}} {{CODE}}")]
+            [("\(type).de.txt", "Subject: Betreff\n\n\(body)"), ("\(type).de.html", body)]
         }
         let templates = try MailTemplates(files: files)
         #expect(templates.language(for: ["de-AT"]) == "de")
