@@ -48,7 +48,7 @@ struct DisclosureMatrix {
         case nobodyElse
         case withPassword
         case withGoogle
-        case disabled
+        case disabledAccount
     }
 
     /// What is found for each probe, in the order of `Probe.all`.
@@ -106,7 +106,7 @@ struct DisclosureMatrix {
     private static func disclosures(in answers: [Owner: Observation]) -> Set<Disclosure> {
         guard let nobody = answers[.nobody], let nobodyElse = answers[.nobodyElse],
             let password = answers[.withPassword], let google = answers[.withGoogle],
-            let disabled = answers[.disabled]
+            let disabled = answers[.disabledAccount]
         else { return [] }
         let noise = nobody.differences(from: nobodyElse)
         func differ(_ first: Observation, _ second: Observation) -> Bool {
@@ -159,9 +159,9 @@ struct DisclosureMatrix {
                 row["providerUserInfo"] = [
                     ["providerId": "google.com", "rawId": .string("google-" + name), "email": .string(email)]
                 ]
-            case .withPassword, .disabled:
+            case .withPassword, .disabledAccount:
                 row.merge(Self.passwordHash) { $1 }
-                row["disabled"] = .bool(owner == .disabled)
+                row["disabled"] = .bool(owner == .disabledAccount)
             }
             return .object(row)
         }

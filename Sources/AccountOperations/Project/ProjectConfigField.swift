@@ -132,6 +132,7 @@ package struct ProjectConfigField: Sendable, Hashable {
             "linkPolicy.unprovenAddress",
             .choice(UnprovenAddress.allCases.map(\.rawValue)),
             .string(UnprovenAddress.link.rawValue),
+            firebase: .string(UnprovenAddress.link.rawValue),
             "Answer if a provider brings an unproven address: `confirm` mails it, whether or not an account has it. A new project has `confirm`."
         ),
         .init(
