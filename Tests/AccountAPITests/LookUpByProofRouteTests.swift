@@ -65,7 +65,8 @@ struct LookUpByProofRouteTests {
                 #expect(known.status == (number <= 5 ? 202 : 429), "\(known.text)")
                 for email in ["nobody@example.com", "eve@example.com"] {
                     let other = try await post(api, "", body(email))
-                    #expect(other.status == known.status && other.text == known.text && other.headers == known.headers)
+                    #expect(other.status == known.status && other.text == known.text)
+                    #expect(other.equalHeaders == known.equalHeaders)
                 }
                 guard number > 5 else { continue }
                 #expect(problem(known) == "too-many-mails" && known.headers[.retryAfter] == "3600")

@@ -153,6 +153,13 @@ struct Wire: Sendable {
         /// `null` when the body is no JSON.
         let json: JSONValue
 
+        /// `headers` without the id of the request, which is random.
+        var equalHeaders: HTTPFields {
+            var fields = headers
+            if let id = HTTPField.Name("X-Request-Id") { fields[id] = nil }
+            return fields
+        }
+
         /// `error.message` of an envelope.
         var errorMessage: String? { json["error"]?["message"]?.string }
     }

@@ -58,7 +58,7 @@ struct PasswordRows {
         #expect(decide(owner, locked: true) == decide(nil, locked: true))
     }
 
-    @Test func `a wrong password for a protected address gets one refusal, whatever account has the address`() {
+    @Test func `a wrong password for a protected address gets one refusal, with and without an account`() {
         checkLaw(PasswordCase.all) { point in
             guard point.policy.hidesDisabledAccounts, !(point.passwordMatches && point.owner?.hasPassword ?? false)
             else {

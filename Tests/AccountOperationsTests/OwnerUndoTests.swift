@@ -23,9 +23,15 @@ struct OwnerUndoTests {
         return signedIn
     }
 
-    private func merged(_ service: TestService, _ name: String = "ada") async throws -> Merged {
+    /// - `displayName`: of the absorbed account; the survivor has none, and gets it.
+    private func merged(
+        _ service: TestService,
+        _ name: String = "ada",
+        displayName: String? = nil
+    ) async throws -> Merged {
         let survivor = try await person(service, "\(name)@example.com")
         let absorbed = try await person(service, "\(name).second@example.com")
+        if let displayName { try await service.edit(absorbed.user.id) { $0.profile.displayName = displayName } }
         let merge = try await service.operations.mergeAccounts(
             by: .owners(survivor: survivor.tokens.idToken, absorbed: absorbed.tokens.idToken),
             choices: [.email: .survivor, .password: .survivor],
@@ -129,7 +135,7 @@ struct OwnerUndoTests {
 
     @Test func `a later change is neither overwritten nor left`() async throws {
         try await TestService.with { service in
-            let merged = try await merged(service)
+            let merged = try await merged(service, displayName: "Ada")
             try await service.edit(merged.survivor.user.id) { $0.profile.displayName = "Ada L." }
             let before = try await service.database.count("SELECT count(*) FROM account_journal")
             let denial = try await service.undo(merged.merge.id, by: merged.survivor).denial

@@ -126,13 +126,10 @@ package struct ProjectSettings: Sendable, Hashable {
     }
 
     /// Settings of a new production project: every method is off, addresses are protected, no web page may receive codes
-    /// or sessions, unused sessions end, and unproven addresses of providers are confirmed. The preset, the limit and
-    /// the confirmation are stored, because a project without them is older than they are, and keeps what it had.
+    /// or sessions, and unused sessions end. The preset and the limit are stored, because a project without them is older
+    /// than they are, and keeps what it had.
     package static let productionDefaults: JSONValue = .object([
-        "linkPolicy": .object([
-            "preset": .string(LinkPolicyPreset.strict.rawValue),
-            "unprovenAddress": .string(UnprovenAddress.confirm.rawValue),
-        ]),
+        "linkPolicy": .object(["preset": .string(LinkPolicyPreset.strict.rawValue)]),
         "concord": .object([
             "sessions": .object(["inactivitySeconds": .integer(Lifetimes.newProjectInactivitySeconds)])
         ]),

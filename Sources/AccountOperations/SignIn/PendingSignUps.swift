@@ -128,7 +128,7 @@ extension AccountOperations {
             template: .signUpMailbox,
             to: signUp.email.raw,
             email: signUp.email.lowercased,
-            // Without a credential nobody asks for the code: the client has no handle.
+            // Without a credential the client has no handle, so it cannot send the code.
             shortCode: credential == nil ? nil : secrets.code,
             link: mailLinks.signInPage(signUp: secrets.handle, secret: secrets.link),
             locale: mailLocale(locale),
