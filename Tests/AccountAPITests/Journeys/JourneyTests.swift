@@ -4,12 +4,12 @@ import Testing
 
 /// People at wrong doors: how many reach their own account, and how many steps it takes them.
 ///
-/// Each run takes the first 500 journeys of the seed. `JOURNEYS=10000` takes all.
+/// Each run takes the first 200 journeys of the seed. `JOURNEYS=10000` takes all.
 struct JourneyTests {
     private static let seed: UInt64 = 28
 
     private static var count: Int {
-        ProcessInfo.processInfo.environment["JOURNEYS"].flatMap { Int($0) } ?? 500
+        ProcessInfo.processInfo.environment["JOURNEYS"].flatMap { Int($0) } ?? 200
     }
 
     @Test func `a seed gives the same journeys, and they meet every door with every set of methods on every device`() {
