@@ -2,7 +2,7 @@ package import AccountLinking
 import AccountStore
 import JSON
 
-/// What happened to an account, for its user. Holds no rule, network or fact of a decision.
+/// The history of an account, for its user: without rules, networks or facts of decisions.
 package struct AccountHistory: Sendable {
     package struct Entry: Sendable {
         /// The name of the decision, for operators.

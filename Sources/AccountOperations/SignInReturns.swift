@@ -12,9 +12,9 @@ struct SignInCode: Sendable {
 
     private static let context = "sign-in-code/1"
     private static let bytesMax = 2048
-    private static let secretBytes = 32
+    static let secretBytes = 32
 
-    /// - `secret`: 32 random bytes, so that two codes of a session differ.
+    /// - `secret`: `secretBytes` random bytes, so that two codes of a session differ.
     func sealed(by sealer: Sealer, secret: [UInt8]) throws -> String {
         let content: JSONValue = .array([
             .string(tenant.rawValue), .string(user.rawValue), .string(Base64URL.encode(session)),
@@ -60,7 +60,7 @@ extension AccountOperations {
         }
         let now = effects.now()
         let code = try SignInCode(tenant: tenant, user: presented.user, session: presented.session)
-            .sealed(by: sealer, secret: effects.randomBytes(32))
+            .sealed(by: sealer, secret: effects.randomBytes(SignInCode.secretBytes))
         return try await retrying(effects) {
             let (session, user) = try await session(of: presented)
             // After the secret is compared: the answer has a code.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountAPI
 
-/// What the answers of each endpoint disclose about an address or a number, to a client that does not own it.
+/// The facts about an address or a number that each endpoint discloses to a client that does not own it.
 struct DisclosureMatrix {
     /// The settings that decide what is disclosed.
     enum Preset: String, Sendable, CaseIterable {

@@ -8,7 +8,7 @@ package enum LookUpDecision: Sendable, Hashable {
 /// The facts that a lookup's proof was given on.
 package struct LookUpProofFacts: Sendable, Hashable {
     package var account: UserID
-    /// Of kind `mailbox`.
+    /// The proof of the mailbox, bound to the account.
     package var binding: ProofBinding
     package var expiresAt: Timestamp
 

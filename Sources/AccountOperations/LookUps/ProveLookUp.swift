@@ -1,7 +1,7 @@
 package import AccountLinking
 import AccountStore
 
-/// What the reader of a lookup's mail sends back.
+/// The code or the link's secret from the mail of a lookup.
 package enum LookUpAnswer: Sendable {
     /// The short code, as typed, of the newest lookup mail to a mailbox.
     case code(String, mailbox: EmailAddress)

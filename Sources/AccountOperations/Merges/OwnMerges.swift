@@ -38,7 +38,7 @@ extension AccountOperations {
     /// Undoes a merge into a session's account (rules H7 to H14).
     ///
     /// Ends all sessions of both accounts, also the calling one, so a repeated request is refused. Mails both owners.
-    /// Of concurrent undos, also by administrators, one succeeds.
+    /// If several callers undo it at once, also administrators, one succeeds.
     ///
     /// - `expectedVersion`: the version of the merge that the caller has read; `nil` accepts any.
     /// - Throws: `Contention`, or a database error.

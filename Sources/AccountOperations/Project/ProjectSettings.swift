@@ -215,7 +215,7 @@ extension LinkPolicy {
     }
 }
 
-/// What a client must prove before it gets an account with a password (`concord.signUp.requires`).
+/// The proof that a client must give before it gets an account with a password (`concord.signUp.requires`).
 enum SignUpRequirement: String, CaseIterable {
     case none
     case mailbox

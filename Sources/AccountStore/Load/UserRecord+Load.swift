@@ -237,7 +237,7 @@ extension AccountStore {
         return (rows.0.first?.device, remembered(rows.1), WaysInFacts(rows.2, rows.3, at: now))
     }
 
-    /// What the sign-in methods of an account are listed from, beside its record. One round trip.
+    /// The facts, beside its record, from which the sign-in methods of an account are listed. One round trip.
     package func waysInFacts(
         of user: UserID,
         tenant: TenantID,
@@ -251,7 +251,7 @@ extension AccountStore {
     }
 }
 
-/// What the sign-in methods of an account are listed from, beside its record.
+/// The facts, beside its record, from which the sign-in methods of an account are listed.
 package struct WaysInFacts: Sendable {
     /// The suspended methods that have not expired, by name.
     package let suspended: [QuarantinedMethod]
