@@ -188,6 +188,26 @@ struct PendingSignUpTests {
         }
     }
 
+    @Test func `a conflict about a credential that waited ends no later than its sign-up`() async throws {
+        try await TestService.with(settings: Self.settings) { service in
+            var accounts: [SignedIn] = []
+            for name in ["ann", "bob"] {
+                let email = try #require(EmailAddress("\(name)@example.com"))
+                accounts.append(try await create(service, try await begin(service, email)).value)
+            }
+            service.clock.advance(seconds: 1)
+            _ = try await service.signIn(service.credential(.gitHub, subject: "1", email: "ann@example.com"))
+            let waiting = try await mailed(service)
+            service.clock.advance(seconds: 200)
+            _ = try await service.signIn(pendingToken: waiting.handle, idToken: accounts[1].tokens.idToken)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 1)
+            let late = try await service.database.count(
+                "SELECT count(*) FROM conflicts WHERE expires_at > (SELECT max(expires_at) FROM pending_sign_ups)"
+            )
+            #expect(late == 0)
+        }
+    }
+
     @Test func `no secret of a sign-up is stored in the clear, and the password not at all`() async throws {
         try await TestService.with(settings: Self.settings) { service in
             let mail = try await begin(service, service.newAddress())

@@ -126,7 +126,8 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case adminCreateIdentifierTaken = "P8"
     case accountCreatedByAdmin = "P12"
 
-    // Sign-ups that wait for their mailbox (`decideMailSignUp`, `decideUsePendingSignUp`, `CompleteSignUpQuestion`).
+    // Sign-ups that wait for their mailbox (`decideMailSignUp`, `decideProveSignUp`, `refusalOfContinuing`,
+    // `CompleteSignUpQuestion`, `decideLinkConfirmed`).
     case signUpMailsOwner = "P22"
     case signUpMailed = "P21"
     case pendingSignUpUnusable = "P23"

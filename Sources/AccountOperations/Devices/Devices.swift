@@ -102,11 +102,11 @@ extension AccountOperations {
     /// Makes the device of a session known to its account, and returns the device's token.
     ///
     /// Runs after the sign-in, which stays in any case: the client would lose its session, and its code, to an error.
-    /// So `nil` if the database fails or too many devices register at once. Also `nil` if the session has ended, for an
-    /// account without an address, and if accounts know no devices.
+    /// So `nil` if the database fails or too many devices register at once. Also `nil` if all sessions of the account have
+    /// ended, for an account without an address, and if accounts know no devices.
     ///
-    /// A device that presents its valid token is renewed, and a session that continues another is on the same device.
-    /// Otherwise the sign-in makes a new device, in place of the one with the earliest use if the account has
+    /// A device that presents its valid token is renewed. Without one, all sessions that continue one sign-in count as
+    /// one device: clients that get a session handed over, and send no token, share a device. Otherwise the sign-in makes a new device, in place of the one with the earliest use if the account has
     /// `Device.countMax`. Two round trips.
     func newDeviceToken(
         _ request: DeviceRequest,
@@ -158,7 +158,7 @@ extension AccountOperations {
     /// Revokes a device of a session's account. No recent sign-in is required, as for ending a session: it reveals
     /// nothing, and the owner of a lost device must not lose time.
     ///
-    /// The device's sessions stay. Of several callers that revoke the same device, one succeeds.
+    /// The device's sessions stay, and can make it known again: if it is lost, they must end too. Of several callers that revoke the same device, one succeeds.
     /// - Returns: `true` if the account knew the device.
     /// - Throws: `Contention`, or a database error.
     package func revokeDevice(

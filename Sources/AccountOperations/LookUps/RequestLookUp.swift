@@ -38,7 +38,7 @@ extension AccountOperations {
     /// Reads as much for an address without an account.
     func resolveLookUp(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
         let now = effects.now()
-        guard let mailbox = EmailAddress(mail.to), let link = mail.link else { return mail }
+        guard let mailbox = EmailAddress(mail.to), let link = mail.link else { return nil }
         let recipient = try await store.recipient(of: mailbox, tenant: tenant, at: now)
         let user = try await store.user(recipient.owner ?? .nobody, tenant: tenant)
         let suspended = try await store.quarantinedMethods(of: user?.id ?? .nobody, tenant: tenant, at: now)

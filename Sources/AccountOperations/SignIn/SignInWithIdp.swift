@@ -223,7 +223,7 @@ extension AccountOperations {
             because: conflict,
             event: attempt.event(.conflictOpened, rule),
             among: facts.found.loaded,
-            until: presented.conflict?.expiresAt,
+            until: presented.heldUntil,
             counting: limits,
             tenant: attempt.tenant
         )

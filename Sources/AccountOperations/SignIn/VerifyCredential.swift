@@ -14,6 +14,8 @@ struct PresentedIdp: Sendable {
     var conflict: ConflictRecord?
     /// The handle of the pending sign-up that holds the credential; `nil` for other credentials.
     var signUp: String?
+    /// The end of the conflict or sign-up that holds the credential. A conflict that is opened for it ends no later.
+    var heldUntil: Timestamp?
 
     var sourceConflict: FirstFactor.SourceConflict? {
         conflict.map { FirstFactor.SourceConflict(id: $0.id, user: $0.user) }
@@ -28,17 +30,27 @@ extension AccountOperations {
         let caller = try await caller(request.idToken, tenant: tenant)
         switch request.source {
         case .pendingToken(let handle) where caller != nil && ConflictHandle(handle, sealer: sealer) == nil:
-            let credential = try await waitingSignUp(handle, tenant: tenant, at: now).credential
-            return PresentedIdp(caller: caller, credential: credential, signUp: handle)
+            let (signUp, credential) = try await waitingSignUp(handle, tenant: tenant, at: now)
+            return PresentedIdp(caller: caller, credential: credential, signUp: handle, heldUntil: signUp.expiresAt)
         case .pendingToken(let handle):
             let target = caller?.user.id
             let pending = try usable(await pendingCredential(handle, target: target, tenant: tenant, now: now))
-            return PresentedIdp(caller: caller, credential: pending.credential, conflict: pending.conflict)
+            return PresentedIdp(
+                caller: caller,
+                credential: pending.credential,
+                conflict: pending.conflict,
+                heldUntil: pending.conflict.expiresAt
+            )
         case .credential(let presented):
             if let caller,
                 let pending = try await pendingCredential(replaying: presented, target: caller.user, now: now)
             {
-                return PresentedIdp(caller: caller, credential: pending.credential, conflict: pending.conflict)
+                return PresentedIdp(
+                    caller: caller,
+                    credential: pending.credential,
+                    conflict: pending.conflict,
+                    heldUntil: pending.conflict.expiresAt
+                )
             }
             return PresentedIdp(caller: caller, credential: try await verified(presented, at: now))
         case .flow(let parameters, let state):
