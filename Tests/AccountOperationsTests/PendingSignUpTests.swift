@@ -202,7 +202,11 @@ struct PendingSignUpTests {
             _ = try await service.signIn(pendingToken: waiting.handle, idToken: accounts[1].tokens.idToken)
             #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 1)
             let late = try await service.database.count(
-                "SELECT count(*) FROM conflicts WHERE expires_at > (SELECT max(expires_at) FROM pending_sign_ups)"
+                """
+                SELECT count(*) FROM conflicts WHERE expires_at > (
+                    SELECT expires_at FROM pending_sign_ups WHERE sealed_credential IS NOT NULL
+                )
+                """
             )
             #expect(late == 0)
         }
