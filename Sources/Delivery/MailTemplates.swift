@@ -12,12 +12,13 @@ package struct MailTemplates: Sendable {
         "PASSWORD_RESET", "EMAIL_SIGNIN", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "RECOVER_EMAIL", "ADDRESS_IN_USE",
         "CONFLICT_PROOF", "METHODS_QUARANTINED", "ACCOUNTS_MERGED", "MERGE_UNDONE", "REVERT_SECOND_FACTOR_ADDITION",
         "REVERT_SIGN_IN_METHOD_CHANGE", "SIGN_IN_METHODS_CHANGED", "LOOKUP", "SIGN_UP_MAILBOX",
+        "WRONG_DOOR",
         // The next one goes here.
     ]
 
     /// The types that a language of an operator may lack, because they are newer than its templates. They are rendered in
     /// English.
-    static let optionalTypes: Set<String> = ["LOOKUP", "SIGN_UP_MAILBOX"]
+    static let optionalTypes: Set<String> = ["LOOKUP", "SIGN_UP_MAILBOX", "WRONG_DOOR"]
 
     /// The files in `Templates`.
     static let builtIn = EmbeddedFile.all(in: "Sources/Delivery/Templates")
@@ -33,7 +34,8 @@ package struct MailTemplates: Sendable {
         "AFTER_RECOVERY", "AFTER_AUDIT", "AFTER_UNDO", "BY_OPERATOR", "ACCENT", "ON_ACCENT", "ACCENT_DARK",
         "ON_ACCENT_DARK", "LOGO_URL", "FOOTER", "SUPPORT_URL", "SUPPORT_LABEL", "PRIVACY_URL", "PRIVACY_LABEL",
         "TERMS_URL", "TERMS_LABEL", "WAYS", "URL", "METHOD", "BY_LINK", "BY_PASSWORD", "BY_PHONE",
-        "BY_PROVIDER", "SETS_PASSWORD", "NO_ACCOUNT", "LANGUAGE", "SUBJECT", ".",
+        "BY_PROVIDER", "SETS_PASSWORD", "NO_ACCOUNT", "HAS_WAYS", "SUSPENDS_WAYS", "WRONG_PASSWORD", "LINKS_OFF",
+        "SIGNED_UP", "LANGUAGE", "SUBJECT", ".",
     ]
 
     /// The names that a template must use.
@@ -42,6 +44,7 @@ package struct MailTemplates: Sendable {
         case "ADDRESS_IN_USE", "METHODS_QUARANTINED", "SIGN_IN_METHODS_CHANGED", "ACCOUNTS_MERGED", "MERGE_UNDONE": []
         case "CONFLICT_PROOF": ["CODE", "LINK"]
         case "LOOKUP": ["CODE", "URL"]
+        case "WRONG_DOOR": ["URL"]
         default: ["LINK"]
         }
     }

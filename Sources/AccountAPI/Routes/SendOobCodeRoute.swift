@@ -36,6 +36,10 @@ extension Route {
         if returnsLink, request.caller != .administrator { throw APIError.code(.insufficientPermission) }
         let settings = try EmailCodeSettings(reading: body)
         if let denial = settings.denial(in: request.operations) { throw denial.apiError }
+        if requestType == .emailSignIn, !request.operations.project.settings.policy.allowsEmailLinkSignIn {
+            try await request.mailRightDoor(after: .link)
+            throw APIError.code(.operationNotAllowed)
+        }
         let result = try await request.operations
             .sendEmailCode(
                 EmailCodeRequest(
@@ -63,11 +67,7 @@ extension Route {
         let body = request.body
         switch type {
         case .passwordReset: return .passwordReset(try body.requiredEmail())
-        case .emailSignIn:
-            guard request.operations.project.settings.policy.allowsEmailLinkSignIn else {
-                throw .code(.operationNotAllowed)
-            }
-            return .emailSignIn(try body.requiredEmail())
+        case .emailSignIn: return .emailSignIn(try body.requiredEmail())
         case .verifyEmail: return .verifyEmail(try subject(of: request, missingToken: .invalidIDToken))
         case .verifyAndChangeEmail:
             guard let text = try body.nonEmptyString("newEmail") else { throw .code(.missingNewEmail) }

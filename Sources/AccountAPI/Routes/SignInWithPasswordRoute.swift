@@ -13,6 +13,7 @@ extension Route {
     ) { request in
         let body = request.body
         guard request.operations.project.settings.policy.allowsPasswordSignIn else {
+            try await request.mailRightDoor(after: .password)
             throw APIError.code(.passwordLoginDisabled)
         }
         guard let email = try body.nonEmptyString("email") else { throw APIError.code(.missingEmail) }
@@ -25,7 +26,8 @@ extension Route {
                 password: password,
                 pendingToken: body.nonEmptyString("pendingToken"),
                 from: request.passwordClient(),
-                tenant: request.tenant
+                tenant: request.tenant,
+                locale: request.locale
             )
         // Concord's own, for clients that know it: only beside a refresh token.
         let returnsDeviceSecret = try body.bool("returnDeviceSecret") ?? false

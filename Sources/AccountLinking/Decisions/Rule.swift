@@ -86,6 +86,11 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case lookUpProofExpired = "M33"
     case lookUpProofStale = "M34"
 
+    // Mails after a wrong door (`decideMailRightDoor`).
+    case wrongDoorOfUnknownAddress = "M35"
+    case wrongDoorOpens = "M36"
+    case rightDoorMailed = "M37"
+
     // Telephone number (`SignInWithPhoneQuestion`, `decideSendPhoneCode`).
     case phoneNotEnabled = "N0"
     case phoneAccountDisabled = "N4"
@@ -593,6 +598,10 @@ extension Rule {
             RuleText("otherwise", "the sign-in methods are shown, with a proof for 10 minutes; the code stays usable")
         case .lookUpProofExpired: RuleText("the proof's 10 minutes are over", "refused: proof expired")
         case .lookUpProofStale: RuleText("account, address or configuration has changed", "refused: proof stale")
+        // Mails after a wrong door.
+        case .wrongDoorOfUnknownAddress: RuleText("no account has the address", "nothing is mailed")
+        case .wrongDoorOpens: RuleText("the account can sign in by this method", "nothing is mailed")
+        case .rightDoorMailed: RuleText("otherwise", "the owner is mailed the methods that work, with a lookup's code")
         // Telephone number.
         case .phoneNotEnabled: RuleText("the method is disabled", "refused: operation not allowed")
         case .phoneAccountDisabled: RuleText("T is disabled, or N if there is no session", "refused: user disabled")

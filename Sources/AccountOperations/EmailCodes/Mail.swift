@@ -20,11 +20,13 @@ package struct Mail: Sendable, Hashable {
         case mergeUndone
         /// To the mailbox of a sign-up: the link and the code that continue it. Names the requester's provider.
         case signUpMailbox
+        /// To an account's owner, after a request that cannot reach the account: the methods that do.
+        case wrongDoor
 
         package static let allCases =
             EmailCodeRecord.Kind.allCases.map(Self.code) + [
                 .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
-                .mergeUndone, .signUpMailbox,
+                .mergeUndone, .signUpMailbox, .wrongDoor,
             ]
 
         package var name: String {
@@ -37,6 +39,7 @@ package struct Mail: Sendable, Hashable {
             case .accountsMerged: "ACCOUNTS_MERGED"
             case .mergeUndone: "MERGE_UNDONE"
             case .signUpMailbox: "SIGN_UP_MAILBOX"
+            case .wrongDoor: "WRONG_DOOR"
             }
         }
 
@@ -114,15 +117,22 @@ package struct Mail: Sendable, Hashable {
     package var merged: Merged?
     /// Last digits of a number that became a second factor.
     package var numberEnding: String?
+    /// The page of the app to return to.
+    package var continueURL: String?
+    /// The reason of a mail after a wrong door.
+    package var door: WrongDoor?
     package var ways: [Way] = []
+    /// True if a new password would suspend one of `ways`. The worker finds out.
+    package var suspendsWays = false
 
-    /// The stored length of a lookup is a multiple of this, so that it does not depend on the account.
-    private static let lookUpBytesStep = 256
+    /// The stored length of a mail about which the worker decides is a multiple of this, so that it does not depend on
+    /// the account.
+    private static let resolvedBytesStep = 256
 
     var plaintext: [UInt8] {
         var bytes = json
-        if template == .code(.lookUp) {
-            let missing = -bytes.count & (Self.lookUpBytesStep - 1)
+        if template == .code(.lookUp) || template == .wrongDoor {
+            let missing = -bytes.count & (Self.resolvedBytesStep - 1)
             bytes += [UInt8](repeating: UInt8(ascii: " "), count: missing)
         }
         return bytes
@@ -158,6 +168,9 @@ package struct Mail: Sendable, Hashable {
                 writer.field("changedUndoUntil", changed.until)
                 if changed.isUndone { writer.field("changeIsUndone", true) }
             }
+            writer.field("continueUrl", continueURL)
+            writer.field("door", door?.rawValue)
+            if suspendsWays { writer.field("suspendsWays", true) }
             if !ways.isEmpty {
                 writer.field("ways", ways.map { $0.setsPassword ? Self.setPassword : $0.method })
                 writer.field("wayLinks", ways.map(\.link))
@@ -213,7 +226,10 @@ extension Mail: SealedContent {
                 Merged(isByOperator: value["mergedByOperator"]?.bool ?? false, undoUntil: $0)
             },
             numberEnding: value["numberEnding"]?.string,
-            ways: Self.ways(in: value)
+            continueURL: value["continueUrl"]?.string,
+            door: value["door"]?.string.flatMap(WrongDoor.init(rawValue:)),
+            ways: Self.ways(in: value),
+            suspendsWays: value["suspendsWays"]?.bool ?? false
         )
     }
 }

@@ -54,6 +54,13 @@ package struct MailLinks: Sendable {
     /// The same page, which offers one of the methods first.
     func lookUpPage(_ page: String, way: String) -> String { page + "&" + formatted([("way", way)]) }
 
+    /// The page that signs in with `email` by one of the account's methods. The link proves nothing.
+    func signInPage(email: String, way: String, locale: String, continueURL: String?) -> String {
+        var query = [("email", email), ("lang", locale)]
+        if let continueURL { query.append(("continueUrl", continueURL)) }
+        return base + "/signin#" + formatted(query + [("way", way)])
+    }
+
     /// The link that continues a sign-up. What follows the `#` stays in the browser, as in `conflictPage`.
     func signInPage(signUp handle: String, secret: String) -> String {
         base + "/signin#" + formatted([("signUp", handle), ("proof", secret)])

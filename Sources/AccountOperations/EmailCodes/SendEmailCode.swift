@@ -298,7 +298,8 @@ extension AccountOperations {
                 apiKey: project.apiKey ?? "",
                 locale: locale
             ),
-            locale: locale
+            locale: locale,
+            continueURL: record.kind == .passwordReset ? settings.continueURL : nil
         )
     }
 }

@@ -37,21 +37,40 @@ extension AccountOperations {
     ///
     /// Reads as much for an address without an account.
     func resolveLookUp(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
-        let now = effects.now()
-        guard let mailbox = EmailAddress(mail.to), let link = mail.link else { return nil }
-        let recipient = try await store.recipient(of: mailbox, tenant: tenant, at: now)
-        let user = try await store.user(recipient.owner ?? .nobody, tenant: tenant)
-        let suspended = try await store.quarantinedMethods(of: user?.id ?? .nobody, tenant: tenant, at: now)
-        var mail = mail
-        // Another spelling than the account's may be another mailbox (rule M25).
-        guard let user, let address = user.email?.address, address.isSameMailbox(as: mailbox) else {
+        guard let link = mail.link else { return nil }
+        let found = try await owner(of: mail, tenant: tenant)
+        guard let user = found.user else {
             guard project.settings.lookUpMailsUnknownAddresses else { return nil }
+            var mail = mail
             mail.code = nil
             mail.shortCode = nil
             mail.link = nil
             return mail
         }
-        let ways = ways(to: user, suspended)
+        return listing(ways(to: user, found.suspended), of: user, by: link, in: mail)
+    }
+
+    /// The account that has the recipient's address, with its suspended methods. Reads as much for an address without
+    /// an account.
+    func owner(
+        of mail: Mail,
+        tenant: TenantID
+    ) async throws -> (user: UserRecord?, suspended: [QuarantinedMethod]) {
+        guard let mailbox = EmailAddress(mail.to) else { return (nil, []) }
+        let now = effects.now()
+        let recipient = try await store.recipient(of: mailbox, tenant: tenant, at: now)
+        let user = try await store.user(recipient.owner ?? .nobody, tenant: tenant)
+        let suspended = try await store.quarantinedMethods(of: user?.id ?? .nobody, tenant: tenant, at: now)
+        // Another spelling than the account's may be another mailbox (rule M25).
+        guard let user, let address = user.email?.address, address.isSameMailbox(as: mailbox) else { return (nil, []) }
+        return (user, suspended)
+    }
+
+    /// The mail with a button for each method that works now, and one that sets a first password.
+    ///
+    /// - `link`: the page with the secret of a lookup.
+    func listing(_ ways: WaysIn, of user: UserRecord, by link: String, in mail: Mail) -> Mail {
+        var mail = mail
         mail.displayName = user.profile.displayName
         mail.ways = ways.working.map { method in
             Mail.Way(method: method.name, link: mailLinks.lookUpPage(link, way: method.name))

@@ -99,6 +99,14 @@ extension Mail {
         text["LINK"] = link
         text["NUMBER"] = numberEnding
         if template == .code(.lookUp), link == nil { text["NO_ACCOUNT"] = "true" }
+        switch door {
+        case .password?: text["WRONG_PASSWORD"] = "true"
+        case .link?: text["LINKS_OFF"] = "true"
+        case .signUp?: text["SIGNED_UP"] = "true"
+        case nil: break
+        }
+        if !ways.isEmpty { text["HAS_WAYS"] = "true" }
+        if suspendsWays { text["SUSPENDS_WAYS"] = "true" }
         text["DISPLAY_NAME"] = displayName.flatMap(shownName)
         // The codes of links appear only in links.
         text["CODE"] = typedCode

@@ -11,6 +11,8 @@ extension AccountOperations {
     func resolve(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
         switch mail.template {
         case .code(.lookUp): try await resolveLookUp(mail, tenant: tenant)
+        case .code(.passwordReset): try await resolveReset(mail, tenant: tenant)
+        case .wrongDoor: try await resolveRightDoor(mail, tenant: tenant)
         case .code, .addressInUse, .conflictProof, .methodsQuarantined, .signInMethodsChanged, .accountsMerged,
             .mergeUndone, .signUpMailbox:
             mail

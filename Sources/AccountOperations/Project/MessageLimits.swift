@@ -109,6 +109,8 @@ enum LimitedAction: Hashable {
     /// Assessments of an app's user, each of which costs the operator money.
     case assessment
     case row(LimitedResource)
+    /// Mails after a wrong door, which nobody requests.
+    case rightDoor
 
     fileprivate var name: String {
         switch self {
@@ -116,6 +118,7 @@ enum LimitedAction: Hashable {
         case .guess: "guess"
         case .assessment: "assessment"
         case .row(let row): row.rawValue
+        case .rightDoor: "rightDoor"
         }
     }
 }

@@ -514,6 +514,18 @@ package struct ProjectConfigField: Sendable, Hashable {
                 .bool(true),
                 "A lookup of an address without an account mails that there is none; off: it mails nothing."
             ),
+            .init(
+                "concord.wrongDoor.enabled",
+                .bool,
+                .bool(true),
+                "After a refusal that does not say how to sign in, Concord mails it to the owner of the address."
+            ),
+            .init(
+                "concord.wrongDoor.windowSeconds",
+                .integer(Lifetimes.rightDoorSecondsBounds),
+                .integer(Lifetimes.rightDoorSeconds),
+                "How long an address gets no second mail of this kind."
+            ),
         ]
 
     private static let branding: [ProjectConfigField] =

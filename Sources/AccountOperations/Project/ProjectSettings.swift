@@ -39,6 +39,10 @@ package struct ProjectSettings: Sendable, Hashable {
     let mailLimits: [MessageLimit]
     /// True if a lookup of an address without an account mails that.
     let lookUpMailsUnknownAddresses: Bool
+    /// True if owners are mailed how to sign in after a wrong door.
+    let mailsRightDoors: Bool
+    /// Time in which an address gets one such mail.
+    let rightDoorSeconds: Int64
     let guessLimits: [MessageLimit]
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
@@ -112,6 +116,9 @@ package struct ProjectSettings: Sendable, Hashable {
         self.defaultLocale = settings.value(["notification", "defaultLocale"])?.string ?? "en"
         // Limits.
         self.lookUpMailsUnknownAddresses = settings.isOn("concord", "lookup", "mailsUnknownAddresses")
+        self.mailsRightDoors = settings.isOn("concord", "wrongDoor", "enabled")
+        self.rightDoorSeconds =
+            settings.integer("concord", "wrongDoor", "windowSeconds") ?? Lifetimes.rightDoorSeconds
         self.messageLimits = settings.limits(MessageLimits.all, "sms")
         self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
         self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")

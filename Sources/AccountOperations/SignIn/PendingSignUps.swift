@@ -81,8 +81,8 @@ private struct SignUpProof: Sendable {
 extension AccountOperations {
     /// Stores a sign-up that waits for its mailbox, and mails it.
     ///
-    /// Makes the same reads and writes for every address. The mail to the owner of an account is withheld if
-    /// `decideMailSignUp` names a mail that Concord does not have.
+    /// Makes the same reads and writes for every address. The mail is withheld if `decideMailSignUp` gives
+    /// the owner of an account the right door (`mailRightDoor`) instead.
     ///
     /// - `credential`: the provider's credential that waits; `nil` for a sign-up with a password.
     /// - `others`: further limits that count the row.

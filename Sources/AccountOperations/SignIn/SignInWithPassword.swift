@@ -8,19 +8,30 @@ extension AccountOperations {
     ///
     /// - `pendingToken`: the handle of a conflict, whose credential the sign-in also links.
     /// - `client`: wrong passwords are counted by it.
+    /// - `locale`: the language for the mail after a wrong password, as sent.
     /// - Throws: `PasswordHasher.Overloaded`, `Contention`, or a failure of the database.
     package func signInWithPassword(
         email: EmailAddress,
         password: String,
         pendingToken: String? = nil,
         from client: PasswordClient = .unknown,
-        tenant: TenantID
+        tenant: TenantID,
+        locale: String? = nil
     ) async throws -> SignInOutcome {
         try await counting(.password) {
             if let refusal = SignInWithPasswordQuestion.refusal(under: policy) { throw refused(refusal) }
             var newHash: String?
             return try await retrying(effects) {
                 let judged = try await judge(password, of: email, by: client, tenant: tenant)
+                if case .refuse(let refusal) = judged.verdict.decision, refusal.saysPasswordIsWrong {
+                    try await mailRightDoor(
+                        after: .password,
+                        to: email,
+                        from: client.address,
+                        locale: locale,
+                        tenant: tenant
+                    )
+                }
                 // Only a caller who knows the password learns that it no longer meets the policy.
                 if judged.verdict.decision.isSignIn, let objection = objection(toSignInWith: password) {
                     try await requireStillUnlocked(judged.attempt)

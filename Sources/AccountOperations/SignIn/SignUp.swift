@@ -86,7 +86,16 @@ extension AccountOperations {
         }
         // Before hashing, which would be wasted on a taken address.
         let preview = try await preview(with: email, tenant: tenant)
-        if case .refuse(let refusal) = preview.decision { throw refused(.refusal(refusal), by: preview.rule) }
+        if case .refuse(let refusal) = preview.decision {
+            try await mailRightDoor(
+                afterSignUp: refusal,
+                with: email,
+                from: client.address,
+                locale: locale,
+                tenant: tenant
+            )
+            throw refused(.refusal(refusal), by: preview.rule)
+        }
         if let objection = objection(toNew: password, for: email) { throw objection }
         let limits = limits(on: .signUps, from: client.address)
         try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: effects.now())
@@ -151,7 +160,16 @@ extension AccountOperations {
             }
         }
         // The order of refusals: the address is taken, the password is bad, the token is bad.
-        if let refusal = try await refusal(of: email, to: try? session.get(), tenant: tenant) { throw refused(refusal) }
+        if let refusal = try await refusal(of: email, to: try? session.get(), tenant: tenant) {
+            try await mailRightDoor(
+                afterSignUp: refusal.decision,
+                with: email,
+                from: client.address,
+                locale: locale,
+                tenant: tenant
+            )
+            throw refused(refusal)
+        }
         if let objection = objection(toNew: password, for: email) { throw objection }
         let caller = try session.get()
         let hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
@@ -197,7 +215,8 @@ extension AccountOperations {
         return verdict.rule
     }
 
-    /// Mails the address of a sign-up, and returns the refusal, which is the same for every address. The password in
+    /// Mails the address of a sign-up, and returns the refusal, which is the same for every address. A free address gets
+    /// the mail that continues the sign-up, a used one the right door; both get the rows of the two. The password in
     /// the request is not stored: a stranger would choose the owner's.
     func mailingMailbox(
         _ email: EmailAddress,
@@ -207,6 +226,9 @@ extension AccountOperations {
         locale: String?
     ) async throws -> Denial {
         _ = try await beginSignUp(of: email, from: client.address, locale: locale, tenant: tenant)
+        // The limits on mails have counted this request. The window of wrong doors does not apply, because the answer
+        // promises a mail.
+        try await mailRightDoor(after: .signUp, to: email, counting: [], locale: locale, tenant: tenant)
         return refused(.refusal(.mailboxUnproven), by: rule)
     }
 

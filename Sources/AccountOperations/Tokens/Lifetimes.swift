@@ -33,6 +33,10 @@ package enum Lifetimes {
     static let deviceSeconds: Int64 = 90 * 86_400
     static let deviceSecondsBounds: ClosedRange<Int64> = 0...366 * 86_400
 
+    /// Time in which an address gets one mail after wrong doors.
+    static let rightDoorSeconds: Int64 = 86_400
+    static let rightDoorSecondsBounds: ClosedRange<Int64> = 60...366 * 86_400
+
     static let conflictSeconds: Int64 = 3600
 
     /// Time from a click on one of Concord's pages until the app's page has exchanged the code.
