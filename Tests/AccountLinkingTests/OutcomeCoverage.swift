@@ -104,6 +104,7 @@ struct OutcomeCoverage {
         all += ConflictCase.rules.map { ($0, nil) }
         all += MailedCodeRows.rules.map { ($0, nil) }
         all += LookUpRows.rules.map { ($0, nil) }
+        all += RightDoorRows.rules.map { ($0, nil) }
         all += SessionCodeRows.rules.map { ($0, nil) }
         all += PendingSignUpRows.rules.map { ($0, nil) }
         let given = decideDiscardQuarantined(.phone, account: account, isQuarantined: true, isSessionRecent: true)

@@ -104,6 +104,9 @@ import Testing
                     #expect(message.text.contains(said) && message.html.contains(said))
                 }
                 #expect(!message.text.contains("12345678"))
+            case .wrongDoor:
+                #expect(message.text.contains("\n\n87654321\n\n") && !message.text.contains("12345678"))
+                for way in mail.ways { #expect(message.text.contains("  \(way.link)\n"), "\(way.link)") }
             case .addressInUse:
                 #expect(message.text.contains("ada@example.com"))
             }

@@ -39,6 +39,27 @@ struct MailTemplatesTests {
         text: ["EMAIL": "ada@example.com", "APP_NAME": "Example", "NO_ACCOUNT": "true"]
     )
 
+    /// A reset of an account that has a phone number and a provider.
+    private static func ofProviders(_ values: MailTemplates.Values, _ flags: String...) -> MailTemplates.Values {
+        var values = values
+        values.ways = values.ways.filter { $0["BY_PHONE"] != nil || $0["BY_PROVIDER"] != nil }
+        for flag in flags { values.text[flag] = "true" }
+        return values
+    }
+
+    @Test func `a reset of an account without a password shows its methods before the link`() throws {
+        let templates = try MailTemplates()
+        for language in templates.languages {
+            let plain = try #require(templates.render("PASSWORD_RESET", in: [language], Self.everything))
+            #expect(!plain.text.contains("/signin") && plain.html.split(separator: "class=\"button\"").count == 2)
+            let values = Self.ofProviders(Self.everything, "HAS_WAYS")
+            let mail = try #require(templates.render("PASSWORD_RESET", in: [language], values))
+            let places = ["way=phone", "way=google.com", "oobCode=y"].map { mail.text.split(separator: $0)[0].count }
+            #expect(places == places.sorted() && Set(places).count == 3, "\(mail.text)")
+            #expect(mail.html.split(separator: "class=\"button\"").count == 4)
+        }
+    }
+
     @Test func `a lookup shows a button for each method, and none without an account`() throws {
         let templates = try MailTemplates()
         for language in templates.languages {
@@ -59,7 +80,8 @@ struct MailTemplatesTests {
     }
 
     @Test func `a language of an operator may lack a new type, but no half of it`() throws {
-        let old = MailTemplates.types.filter { $0 != "LOOKUP" }.flatMap { type in
+        let old = MailTemplates.types.filter { !["LOOKUP", "SIGN_UP_MAILBOX", "WRONG_DOOR"].contains($0) }.flatMap {
+            type in
             ["txt", "html"].map { part in
                 (
                     "\(type).de.\(part)",
@@ -105,6 +127,13 @@ struct MailTemplatesTests {
                 case "SIGN_UP_MAILBOX": [Self.everything, plain, ofPassword]
                 case "ACCOUNTS_MERGED": [Self.everything, plain]
                 case "LOOKUP": [plain, Self.ofDisabledAccount, Self.withoutAccount]
+                case "PASSWORD_RESET":
+                    [plain, Self.ofProviders(plain, "HAS_WAYS"), Self.ofProviders(plain, "HAS_WAYS", "SUSPENDS_WAYS")]
+                case "WRONG_DOOR":
+                    [
+                        plain.with("WRONG_PASSWORD", "HAS_WAYS"), plain.with("LINKS_OFF", "HAS_WAYS"),
+                        plain.with("SIGNED_UP", "HAS_WAYS"), Self.ofDisabledAccount.with("WRONG_PASSWORD"),
+                    ]
                 default: [plain]
                 }
             for values in variants {
@@ -283,5 +312,14 @@ struct MailTemplatesTests {
             try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
                 == MailTemplates.builtIn.map(\.name).sorted()
         )
+    }
+}
+
+extension MailTemplates.Values {
+    /// The same with flags that sections of templates test.
+    fileprivate func with(_ flags: String...) -> Self {
+        var values = self
+        for flag in flags { values.text[flag] = "true" }
+        return values
     }
 }

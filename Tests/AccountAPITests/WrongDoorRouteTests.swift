@@ -1,0 +1,161 @@
+import AccountLinking
+import AccountOperations
+import AccountTestSupport
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+/// Wrong doors as an unmodified SDK meets them: the answers, and the mails that follow.
+struct WrongDoorRouteTests {
+    private static let path = "/v1/accounts:"
+
+    /// Addresses are protected, and sign-in links are off.
+    private static let settings = protectedSettings.setting(.bool(true), at: ["signIn", "email", "passwordRequired"])
+
+    /// Accounts of Ada, with Google alone, and of Eve, with a password.
+    private static func with(
+        _ settings: JSONValue = Self.settings,
+        _ body: @Sendable (TestAPI) async throws -> Void
+    ) async throws {
+        try await TestAPI.with(settings: settings) { api in
+            let claims = #"{"sub":"ada","email":"ada@gmail.com","email_verified":true}"#
+            let ada = try await api.post(
+                path + "signInWithIdp",
+                [
+                    "requestUri": "http://localhost", "returnSecureToken": true,
+                    "postBody": .string("providerId=google.com&id_token=\(claims)"),
+                ]
+            )
+            #expect(ada.status == 200 && ada.json["idToken"] != nil, "\(ada.text)")
+            if settings["signIn"]?["email"]?["enabled"] == true { _ = try await api.signUp("eve@gmail.com") }
+            try await body(api)
+        }
+    }
+
+    private func password(_ api: TestAPI, _ email: String) async throws -> TestAPI.Answer {
+        let body: JSONValue = ["email": .string(email), "password": "wrong horse", "returnSecureToken": true]
+        return try await api.post(Self.path + "signInWithPassword", body)
+    }
+
+    private func link(_ api: TestAPI, _ email: JSONValue) async throws -> TestAPI.Answer {
+        try await api.post(
+            Self.path + "sendOobCode",
+            ["requestType": "EMAIL_SIGNIN", "email": email, "continueUrl": "http://localhost/"]
+        )
+    }
+
+    private func signUp(_ api: TestAPI, _ email: String) async throws -> TestAPI.Answer {
+        try await api.post(Self.path + "signUp", ["email": .string(email), "password": "correct horse"])
+    }
+
+    /// The mails in the inbox, by type and recipient.
+    private func mails(_ api: TestAPI) async throws -> [String] {
+        let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+        return messages.compactMap { message in
+            message["type"]?.string.flatMap { type in message["to"]?.string.map { "\(type) \($0)" } }
+        }.sorted()
+    }
+
+    @Test func `a wrong password gets the same bytes and headers for every address, and the rows of one form`()
+        async throws
+    {
+        try await Self.with { api in
+            // The second round meets the window of the first.
+            for round in 1...2 {
+                var answers: [TestAPI.Answer] = []
+                for email in ["ada@gmail.com", "eve@gmail.com", "bob@gmail.com"] {
+                    let before = try await api.service.database.rowCounts()
+                    answers.append(try await password(api, email))
+                    let after = try await api.service.database.rowCounts()
+                    for table in ["outbox", "one_time_codes", "short_codes"] {
+                        let added = (after[table] ?? 0) - (before[table] ?? 0)
+                        #expect(added == (round == 1 ? 1 : 0), "\(email) \(table)")
+                    }
+                }
+                #expect(answers[0].status == 400 && answers[0].errorMessage == "INVALID_LOGIN_CREDENTIALS")
+                #expect(answers.allSatisfy { $0.text == answers[0].text && $0.headers == answers[0].headers })
+            }
+            #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
+        }
+    }
+
+    @Test func `a link where links are off gets the same answer for every address, and for none`() async throws {
+        try await Self.with { api in
+            let answers = [
+                try await link(api, "ada@gmail.com"), try await link(api, "bob@gmail.com"),
+                try await link(api, "nonsense"), try await link(api, .null),
+            ]
+            #expect(answers[0].status == 400 && answers[0].errorMessage == "OPERATION_NOT_ALLOWED")
+            #expect(answers.allSatisfy { $0.text == answers[0].text && $0.headers == answers[0].headers })
+            #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
+        }
+    }
+
+    @Test func `a sign-up with a used address stays EMAIL_EXISTS, and its owner is mailed`() async throws {
+        try await Self.with { api in
+            for _ in 1...2 {
+                let answer = try await signUp(api, "ada@gmail.com")
+                #expect(answer.status == 400 && answer.errorMessage == "EMAIL_EXISTS", "\(answer.text)")
+            }
+            #expect(try await signUp(api, "bob@gmail.com").status == 200)
+            #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
+        }
+    }
+
+    @Test func `a reset stays 200 for every address, and its code still sets a password`() async throws {
+        try await Self.with { api in
+            let known = try await api.post(
+                Self.path + "sendOobCode",
+                ["requestType": "PASSWORD_RESET", "email": "ada@gmail.com"]
+            )
+            let other = try await api.post(
+                Self.path + "sendOobCode",
+                ["requestType": "PASSWORD_RESET", "email": "bob@gmail.com"]
+            )
+            #expect(known.status == 200 && known.json["email"] == "ada@gmail.com", "\(known.text)")
+            #expect(other.text.replacing("bob@", with: "ada@") == known.text && other.headers == known.headers)
+            let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+            let text = try #require(messages.first { $0["type"] == "PASSWORD_RESET" }?["text"]?.string)
+            #expect(text.contains("Continue with Google:\n  http"), "\(text)")
+            let code = try await api.listedCode("PASSWORD_RESET")
+            #expect(try await api.reset(code.code, to: "battery staple").status == 200)
+            #expect(try await api.signIn("ada@gmail.com", password: "battery staple").status == 200)
+        }
+    }
+
+    @Test func `the mails carry no code that an unmodified test suite would find`() async throws {
+        try await Self.with { api in
+            #expect(try await password(api, "ada@gmail.com").status == 400)
+            #expect(try await api.listedCodes().isEmpty)
+            #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
+        }
+    }
+
+    @Test func `where passwords are off, a password gets the same answer, and the owner of any account a mail`()
+        async throws
+    {
+        let off = protectedSettings.setting(.bool(false), at: ["signIn", "email", "enabled"])
+        try await Self.with(off) { api in
+            let known = try await password(api, "ada@gmail.com")
+            let other = try await password(api, "bob@gmail.com")
+            #expect(known.status == 400 && known.errorMessage == "PASSWORD_LOGIN_DISABLED", "\(known.text)")
+            #expect(known.text == other.text && known.headers == other.headers)
+            #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
+        }
+    }
+
+    @Test func `the mail is in the language of the request`() async throws {
+        try await Self.with { api in
+            let body: JSONValue = ["email": "ada@gmail.com", "password": "wrong horse"]
+            var headers: HTTPFields = [:]
+            headers[try #require(HTTPField.Name("X-Firebase-Locale"))] = "th"
+            let bytes = Array(body.text.utf8)
+            let answer = try await api.send(.post, Self.path + "signInWithPassword", bytes, headers: headers)
+            #expect(answer.status == 400)
+            let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
+            #expect(messages.map { $0["language"] } == ["th"])
+        }
+    }
+}

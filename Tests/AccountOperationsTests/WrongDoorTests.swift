@@ -1,0 +1,296 @@
+import AccountLinking
+import AccountStore
+import AccountTestSupport
+import JSON
+import Postgres
+import Testing
+
+@testable import AccountOperations
+
+/// Mails after wrong doors, over two processes, checked in the tables.
+struct WrongDoorTests {
+    /// An account with a Google identity alone, whose address Google proves.
+    private static let ada = "ada@gmail.com"
+    /// An account with a GitHub identity alone, whose address nobody has proven.
+    private static let bob = "bob@example.com"
+    /// An account with a password.
+    private static let eve = "eve@example.com"
+    private static let stranger = "nobody@example.com"
+
+    private static let protected = ProjectSettings.developmentDefaults
+        .setting(.bool(true), at: ["emailPrivacyConfig", "enableImprovedEmailPrivacy"])
+    private static let withMailbox = protected.setting("mailbox", at: ["concord", "signUp", "requires"])
+
+    private static func with(
+        settings: JSONValue = protected,
+        _ body: (_ first: TestService, _ second: TestService) async throws -> Void
+    ) async throws {
+        try await TestService.withTwo(settings: settings) { first, second async throws in
+            let google = first.credential(.google, subject: "ada", email: ada, isVerified: true)
+            _ = try await first.signIn(google).signedIn()
+            _ = try await first.signIn(first.credential(.gitHub, subject: "bob", email: bob)).signedIn()
+            if settings == withMailbox {
+                try await first.imported(eve)
+            } else {
+                _ = try await first.signUp(eve)
+            }
+            first.clock.advance(seconds: 1)
+            try await body(first, second)
+        }
+    }
+
+    // MARK: Who is mailed
+
+    @Test func `a wrong password is mailed to the owner of an account without one, and to nobody else`() async throws {
+        try await Self.with { first, second in
+            for email in [Self.ada, Self.eve, Self.stranger] {
+                let denial = try await first.signIn(email, "wrong horse").denial
+                #expect(denial == .refusal(.invalidLoginCredentials), "\(email)")
+            }
+            let mails = try await second.rightDoors()
+            #expect(mails.map(\.to) == [Self.ada] && mails[0].door == .password)
+            #expect(mails[0].ways.map(\.method) == ["google.com", "emailLink", "password"])
+            #expect(mails[0].ways.map(\.setsPassword) == [false, false, true])
+            #expect(mails[0].code == nil && mails[0].shortCode != nil)
+            // A right password is no wrong door.
+            #expect(try await first.signIn(Self.eve).denial == nil)
+            #expect(try await first.outboxCount() == 3)
+        }
+    }
+
+    @Test func `the buttons and the code of the mail are those of a lookup`() async throws {
+        try await Self.with { first, second in
+            #expect(try await first.signIn(Self.ada, "wrong horse").denial != nil)
+            let mail = try #require(try await first.rightDoors().first)
+            let page = "http://127.0.0.1:9099/signin#lookup="
+            #expect(mail.ways.allSatisfy { $0.link.hasPrefix(page) && $0.link.contains("&way=") })
+            let secret = try #require(mail.link?.split(separator: "lookup=").last?.prefix { $0 != "&" })
+            let mailbox = try #require(EmailAddress(Self.ada))
+            let digits = try #require(mail.shortCode)
+            for answer in [LookUpAnswer.linkSecret(String(secret)), .code(digits, mailbox: mailbox)] {
+                let proven = try await second.operations.proveLookUp(answer, tenant: .project, clientAddress: nil)
+                #expect(proven.email.raw == Self.ada && proven.signsIn && proven.suspended.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a sign-up with a used address is mailed to its owner, if addresses are protected`() async throws {
+        for (settings, isMailed) in [(Self.protected, true), (ProjectSettings.developmentDefaults, false)] {
+            try await Self.with(settings: settings) { first, _ in
+                let anonymous = try await first.signUpAnonymously()
+                for email in [Self.ada, Self.eve] {
+                    // Mails have an order.
+                    first.clock.advance(seconds: 1)
+                    #expect(try await first.denialOfSignUp(email) == .refusal(.emailExists))
+                    let address = try #require(EmailAddress(email))
+                    let linked = try await first.link(address, idToken: anonymous.tokens.idToken)
+                    #expect(linked.denial == .refusal(.emailExists))
+                }
+                let mails = try await first.rightDoors()
+                #expect(mails.map(\.to) == (isMailed ? [Self.ada, Self.eve] : []))
+                #expect(mails.allSatisfy { $0.door == .signUp })
+                #expect(mails.last?.ways.map(\.method) == (isMailed ? ["password"] : nil))
+            }
+        }
+    }
+
+    @Test func `a sign-up that needs the mailbox is mailed: a used address the right door, a free one the link`()
+        async throws
+    {
+        try await Self.with(settings: Self.withMailbox) { first, _ in
+            // The window of wrong passwords does not stop the mail that the answer promises.
+            #expect(try await first.signIn(Self.ada, "wrong horse").denial != nil)
+            let before = try await first.outboxCount()
+            for (number, email) in [Self.ada, Self.stranger].enumerated() {
+                first.clock.advance(seconds: 1)
+                #expect(try await first.denialOfSignUp(email) == .refusal(.mailboxUnproven))
+                #expect(try await first.outboxCount() == before + 2 * Int64(number + 1))
+            }
+            #expect(try await first.rightDoors().map(\.door) == [.password, .signUp])
+            let types = try await first.operations.inbox(tenant: .project).map { "\($0.type) \($0.to)" }
+            #expect(
+                types.sorted() == [
+                    "SIGN_UP_MAILBOX \(Self.stranger)", "WRONG_DOOR \(Self.ada)", "WRONG_DOOR \(Self.ada)",
+                ]
+            )
+        }
+    }
+
+    @Test func `a disabled account is mailed that nothing works`() async throws {
+        try await Self.with { first, _ in
+            let google = first.credential(.google, subject: "ada", email: Self.ada, isVerified: true)
+            let account = try await first.signIn(google).signedIn()
+            try await first.edit(account.user.id) { $0.isDisabled = true }
+            #expect(try await first.signIn(Self.ada, "wrong horse").denial == .refusal(.invalidLoginCredentials))
+            let mail = try #require(try await first.rightDoors().first)
+            #expect(mail.to == Self.ada && mail.ways.isEmpty)
+        }
+    }
+
+    @Test func `a project can switch the mails off`() async throws {
+        let off = Self.protected.setting(.bool(false), at: ["concord", "wrongDoor", "enabled"])
+        try await Self.with(settings: off) { first, second in
+            #expect(try await first.signIn(Self.ada, "wrong horse").denial == .refusal(.invalidLoginCredentials))
+            #expect(try await first.denialOfSignUp(Self.ada) == .refusal(.emailExists))
+            #expect(try await first.outboxCount() == 0)
+            _ = try await second.askForReset(Self.ada)
+            #expect(try await first.resetMail().ways.isEmpty)
+        }
+    }
+
+    // MARK: Strangers
+
+    @Test func `addresses with and without an account get rows of the same form, and the worker drops useless mails`()
+        async throws
+    {
+        try await Self.with { first, _ in
+            for email in ["ada@gmail.com", "eve@example.com", "nobody@example.com", "no@example.com"] {
+                #expect(try await first.signIn(email, "wrong horse").denial != nil)
+            }
+            let messages: Query<String> = """
+                SELECT concat_ws(' ', kind, length(sealed_payload), state, is_withheld, expires_at - created_at)
+                FROM outbox
+                """
+            let mails = try await first.database.rows(messages)
+            #expect(mails.count == 4 && Set(mails).count == 1, "\(mails)")
+            let stored: Query<String> = """
+                SELECT concat_ws(' ', kind, length(code_hash), session_epoch, consumed_at, expires_at - created_at)
+                FROM one_time_codes
+                """
+            let codes = try await first.database.rows(stored)
+            #expect(codes.count == 4 && Set(codes).count == 1, "\(codes)")
+            let channel = FakeChannel()
+            let deliveries = OutboxDeliveries(first.operations, over: channel)
+            #expect(try await deliveries.sendDue() == 4)
+            #expect(channel.contents.compactMap { Mail(plaintext: $0)?.to } == [Self.ada])
+            let states: Query<String> = "SELECT state FROM outbox WHERE sealed_payload IS NULL ORDER BY 1"
+            #expect(try await first.database.rows(states) == ["sent", "withheld", "withheld", "withheld"])
+        }
+    }
+
+    // MARK: Limits
+
+    @Test func `of 64 callers at the doors of one account, one is mailed in a window`() async throws {
+        try await Self.with { first, second in
+            for window in 1...2 {
+                let denials = try await first.race(with: second) { service, caller in
+                    caller < 8
+                        ? try await service.signIn(Self.ada, "wrong horse").denial
+                        : try await service.denialOfSignUp(Self.ada)
+                }
+                let expected: Set<Denial?> = [
+                    .refusal(.invalidLoginCredentials), .refusal(.tooManyAttempts), .refusal(.emailExists),
+                ]
+                #expect(denials.allSatisfy { expected.contains($0) }, "\(denials)")
+                #expect(try await first.outboxCount() == Int64(window))
+                let codes: Query<Int64?> = "SELECT count(*) FROM one_time_codes WHERE kind = 'LOOKUP'"
+                #expect(try await first.database.count(codes) == Int64(window))
+                first.clock.advance(seconds: 86_399)
+                #expect(try await second.denialOfSignUp(Self.ada) != nil)
+                #expect(try await first.outboxCount() == Int64(window))
+                first.clock.advance(seconds: 1)
+            }
+        }
+    }
+
+    @Test func `the window is a setting, and begins with the mail`() async throws {
+        let short = Self.protected.setting(.integer(60), at: ["concord", "wrongDoor", "windowSeconds"])
+        try await Self.with(settings: short) { first, second in
+            for seconds in [0, 59, 1] {
+                first.clock.advance(seconds: Int64(seconds))
+                #expect(try await second.signIn(Self.ada, "wrong horse").denial != nil)
+            }
+            #expect(try await first.outboxCount() == 2)
+        }
+    }
+
+    @Test func `a network makes at most as many mails as it may request, and uses up none that people request`()
+        async throws
+    {
+        let limited = Self.protected.setting(.integer(2), at: ["concord", "mail", "perAddressPerHour"])
+        try await Self.with(settings: limited) { first, second in
+            let client = PasswordClient(network: "192.0.2.1")
+            for number in 1...5 {
+                let address = try #require(EmailAddress("a\(number)@example.com"))
+                let denial = try await second.signIn(address, password: "wrong horse", from: client).denial
+                #expect(denial == .refusal(.invalidLoginCredentials))
+            }
+            #expect(try await first.outboxCount() == 2)
+            for _ in 1...2 {
+                #expect(try await first.askForReset(Self.ada, from: "192.0.2.1").denial == nil)
+            }
+            #expect(try await first.outboxCount() == 4)
+        }
+    }
+
+    // MARK: Resets
+
+    @Test func `a reset of a proven account without a password names its methods first, and unlinks nothing`()
+        async throws
+    {
+        try await Self.with { first, second in
+            #expect(try await first.askForReset(Self.ada).denial == nil)
+            let mail = try await second.resetMail()
+            #expect(mail.ways.map(\.method) == ["google.com"] && !mail.suspendsWays)
+            let page = "http://127.0.0.1:9099/signin#email=ada%40gmail.com&lang=en&way=google.com"
+            #expect(mail.ways.map(\.link) == [page])
+            let code = try #require(mail.code)
+            #expect(mail.link?.contains(code) == true)
+            let reset = try await outcome(
+                await first.operations.resetPassword(code, newPassword: "battery staple", tenant: .project)
+            )
+            #expect(reset.denial == nil)
+            #expect(try await first.signIn(Self.ada, "battery staple").denial == nil)
+            let google = first.credential(.google, subject: "ada", email: Self.ada, isVerified: true)
+            #expect(try await second.signIn(google).signedIn().user.email?.address.raw == Self.ada)
+            let suspended: Query<Int64?> = "SELECT count(*) FROM quarantined_methods"
+            #expect(try await first.database.count(suspended) == 0)
+        }
+    }
+
+    @Test func `a reset of an unproven account says that it suspends the methods`() async throws {
+        try await Self.with { first, second in
+            #expect(try await first.askForReset(Self.bob).denial == nil)
+            let mail = try await second.resetMail()
+            #expect(mail.ways.map(\.method) == ["github.com"] && mail.suspendsWays)
+            let stored = Mail(plaintext: mail.plaintext)
+            #expect(stored?.ways == mail.ways && stored?.suspendsWays == true)
+        }
+    }
+
+    @Test func `a reset of an account with a password names no other method`() async throws {
+        try await Self.with { first, second in
+            #expect(try await first.askForReset(Self.eve).denial == nil)
+            let mail = try await second.resetMail()
+            #expect(mail.ways.isEmpty && !mail.suspendsWays && mail.code != nil)
+        }
+    }
+}
+
+extension TestService {
+    /// The waiting mails after wrong doors as they are sent, oldest first.
+    fileprivate func rightDoors() async throws -> [Mail] {
+        try await operations.notices(tenant: .project).filter { $0.template == .wrongDoor }
+    }
+
+    fileprivate func denialOfSignUp(_ email: String) async throws -> Denial? {
+        try await signUp(try #require(EmailAddress(email))).denial
+    }
+
+    fileprivate func resetMail() async throws -> Mail {
+        let mails = try await operations.mailsWithUsableCodes(tenant: .project)
+        return try #require(mails.last { $0.template == .code(.passwordReset) })
+    }
+
+    fileprivate func outboxCount() async throws -> Int64 {
+        try await database.count("SELECT count(*) FROM outbox")
+    }
+
+    /// Creates an account that no sign-up could create.
+    fileprivate func imported(_ email: String) async throws {
+        var account = CreateAccount()
+        account.email = email
+        account.password = TestService.password
+        _ = try await operations.createAccount(account, tenant: .project)
+    }
+}
