@@ -126,7 +126,7 @@ struct WrongDoorRouteTests {
     }
 
     @Test func `the mails carry no code that an unmodified test suite would find`() async throws {
-        try await Self.with { api in
+        try await Self.with { api async throws in
             #expect(try await password(api, "ada@gmail.com").status == 400)
             #expect(try await api.listedCodes().isEmpty)
             #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])

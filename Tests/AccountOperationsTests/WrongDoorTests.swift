@@ -195,7 +195,7 @@ struct WrongDoorTests {
 
     @Test func `the window is a setting, and begins with the mail`() async throws {
         let short = Self.protected.setting(.integer(60), at: ["concord", "wrongDoor", "windowSeconds"])
-        try await Self.with(settings: short) { first, second in
+        try await Self.with(settings: short) { first, second async throws in
             for seconds in [0, 59, 1] {
                 first.clock.advance(seconds: Int64(seconds))
                 #expect(try await second.signIn(Self.ada, "wrong horse").denial != nil)
