@@ -11,7 +11,7 @@ import Testing
 struct WrongDoorTests {
     /// An account with a Google identity alone, whose address Google proves.
     private static let ada = "ada@gmail.com"
-    /// An account with a GitHub identity alone, whose address nobody has proven.
+    /// An account with a GitHub identity alone, whose address is unproven.
     private static let bob = "bob@example.com"
     /// An account with a password.
     private static let eve = "eve@example.com"
@@ -41,7 +41,9 @@ struct WrongDoorTests {
 
     // MARK: Who is mailed
 
-    @Test func `a wrong password is mailed to the owner of an account without one, and to nobody else`() async throws {
+    @Test func `a wrong password is mailed to the owner of an account without one, and to no other address`()
+        async throws
+    {
         try await Self.with { first, second in
             for email in [Self.ada, Self.eve, Self.stranger] {
                 let denial = try await first.signIn(email, "wrong horse").denial

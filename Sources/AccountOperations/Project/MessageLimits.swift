@@ -109,7 +109,7 @@ enum LimitedAction: Hashable {
     /// Assessments of an app's user, each of which costs the operator money.
     case assessment
     case row(LimitedResource)
-    /// Mails after a wrong door, which nobody requests.
+    /// Mails after a wrong door, which no one requests.
     case rightDoor
 
     fileprivate var name: String {

@@ -23,7 +23,7 @@ protocol Strategy: Sendable {
 /// many of ten people choose each step.
 struct Today: Strategy {
     static let name = "today"
-    static let settings = protectedSettings
+    static let settings = protectedSettings.setting(.bool(false), at: ["concord", "wrongDoor", "enabled"])
     static let asksForDeviceTokens = false
 
     private let journey: Journey
