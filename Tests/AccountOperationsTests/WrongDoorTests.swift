@@ -71,7 +71,7 @@ struct WrongDoorTests {
             let digits = try #require(mail.shortCode)
             for answer in [LookUpAnswer.linkSecret(String(secret)), .code(digits, mailbox: mailbox)] {
                 let proven = try await second.operations.proveLookUp(answer, tenant: .project, clientAddress: nil)
-                #expect(proven.email.raw == Self.ada && proven.signsIn && proven.suspended.isEmpty)
+                #expect(proven.account.email.raw == Self.ada && proven.signsIn && proven.suspended.isEmpty)
             }
         }
     }
