@@ -75,7 +75,7 @@ struct WrongDoorRouteTests {
                     }
                 }
                 #expect(answers[0].status == 400 && answers[0].errorMessage == "INVALID_LOGIN_CREDENTIALS")
-                #expect(answers.allSatisfy { $0.text == answers[0].text && $0.headers == answers[0].headers })
+                #expect(answers.allSatisfy { $0.text == answers[0].text && $0.equalHeaders == answers[0].equalHeaders })
             }
             #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
         }
@@ -88,7 +88,7 @@ struct WrongDoorRouteTests {
                 try await link(api, "nonsense"), try await link(api, .null),
             ]
             #expect(answers[0].status == 400 && answers[0].errorMessage == "OPERATION_NOT_ALLOWED")
-            #expect(answers.allSatisfy { $0.text == answers[0].text && $0.headers == answers[0].headers })
+            #expect(answers.allSatisfy { $0.text == answers[0].text && $0.equalHeaders == answers[0].equalHeaders })
             #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
         }
     }
@@ -115,7 +115,8 @@ struct WrongDoorRouteTests {
                 ["requestType": "PASSWORD_RESET", "email": "bob@gmail.com"]
             )
             #expect(known.status == 200 && known.json["email"] == "ada@gmail.com", "\(known.text)")
-            #expect(other.text.replacing("bob@", with: "ada@") == known.text && other.headers == known.headers)
+            #expect(other.text.replacing("bob@", with: "ada@") == known.text)
+            #expect(other.equalHeaders == known.equalHeaders)
             let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
             let text = try #require(messages.first { $0["type"] == "PASSWORD_RESET" }?["text"]?.string)
             #expect(text.contains("Continue with Google:\n  http"), "\(text)")
@@ -141,7 +142,7 @@ struct WrongDoorRouteTests {
             let known = try await password(api, "ada@gmail.com")
             let other = try await password(api, "bob@gmail.com")
             #expect(known.status == 400 && known.errorMessage == "PASSWORD_LOGIN_DISABLED", "\(known.text)")
-            #expect(known.text == other.text && known.headers == other.headers)
+            #expect(known.text == other.text && known.equalHeaders == other.equalHeaders)
             #expect(try await mails(api) == ["WRONG_DOOR ada@gmail.com"])
         }
     }

@@ -120,8 +120,8 @@ import Testing
             try await browser.open(preview)
             #expect(try await browser.text("main").contains("6.37:1"))
             let links = try await browser.value("[...document.links].map((link) => link.href)").array ?? []
-            // The conflict page; in three languages, 4 pages and 15 mails.
-            #expect(links.count == 1 + 3 * (4 + 15))
+            // The conflict page; in three languages, 4 pages and 16 mails.
+            #expect(links.count == 1 + 3 * (4 + 16))
             let mail = try #require(links.compactMap(\.string).first { $0.hasSuffix("PASSWORD_RESET.th") })
             try await browser.open(mail)
             #expect(
