@@ -28,8 +28,8 @@ struct Endpoint: Sendable {
         for text in query.values where text.utf8.contains(0) { throw APIError.containsNUL }
         let body = try body(of: request.http)
         try checkProject(request.captures, query: query, body, caller: caller, operations: operations)
-        let answer = try await route.handle(
-            APIRequest(
+        let answer = try await answer(
+            to: APIRequest(
                 route: "\(route.method.rawValue) \(route.path)",
                 operations: operations,
                 caller: caller,
@@ -70,6 +70,22 @@ struct Endpoint: Sendable {
         let caching = answer.maxAgeSeconds.map { "public, max-age=\($0)" } ?? "no-store"
         response.headers.add(name: "Cache-Control", value: caching)
         return response
+    }
+
+    /// The handler's answer, on a tick if its time could reveal an account.
+    private func answer(to request: APIRequest) async throws -> APIResponse {
+        guard route.hidesAccounts, request.caller == .client,
+            request.operations.project.settings.policy.protectsEmailEnumeration
+        else { return try await route.handle(request) }
+        let beginning = ContinuousClock.now
+        do {
+            let answer = try await route.handle(request)
+            if answer.hidesAccount { await AnswerTick.wait(since: beginning) }
+            return answer
+        } catch {
+            await AnswerTick.wait(since: beginning)
+            throw error
+        }
     }
 
     /// The administrator who calls; `nil` for a client.

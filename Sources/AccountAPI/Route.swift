@@ -64,6 +64,9 @@ struct Route: Sendable {
     /// §3.2). Everywhere else a body that is not a JSON object is malformed, with any content type: `curl -d` sends
     /// everything as a form.
     let acceptsForm: Bool
+    /// True if the request names an address that may be another person's. While the project protects addresses, refusals
+    /// and answers that say so leave on a tick (`AnswerTick`).
+    let hidesAccounts: Bool
     let handle: @Sendable (APIRequest) async throws -> APIResponse
 
     init(
@@ -73,6 +76,7 @@ struct Route: Sendable {
         aliases: [String] = [],
         access: Access,
         acceptsForm: Bool = false,
+        hidesAccounts: Bool = false,
         handle: @escaping @Sendable (APIRequest) async throws -> APIResponse
     ) {
         self.method = method
@@ -82,6 +86,7 @@ struct Route: Sendable {
         service = Service(ofPath: path)
         self.access = access
         self.acceptsForm = acceptsForm
+        self.hidesAccounts = hidesAccounts
         self.handle = handle
     }
 
@@ -232,6 +237,8 @@ struct APIResponse: Sendable {
     var maxAgeSeconds: Int?
     /// The content security policy of a page in the answer.
     var contentSecurityPolicy: String?
+    /// True if addresses with and without an account get this answer. Only on routes that hide accounts.
+    var hidesAccount = false
 
     init(json body: [UInt8], maxAgeSeconds: Int? = nil) {
         self.body = body

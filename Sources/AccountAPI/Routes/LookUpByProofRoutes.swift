@@ -12,7 +12,7 @@ extension Route {
 
     /// `POST /concord/v1/lookup`: mails the owner of an address how to sign in. Every address gets the same answer, but
     /// a device that the account knows gets the methods at once.
-    private static let requestLookUp = Route(.post, lookUpPath, access: .anyone) { request in
+    private static let requestLookUp = Route(.post, lookUpPath, access: .anyone, hidesAccounts: true) { request in
         let body = request.body
         guard let email = try body.nonEmptyString("email").flatMap(EmailAddress.init) else {
             throw Problem(.malformedRequest, "`email` must be an email address.")
@@ -32,11 +32,12 @@ extension Route {
         }
         var response = APIResponse.object { _ in }
         response.isAccepted = true
+        response.hidesAccount = true
         return response
     }
 
     /// `POST /concord/v1/lookup:prove`: the sign-in methods, for the reader of the mail.
-    private static let proveLookUp = Route(.post, lookUpPath + ":prove", access: .anyone) { request in
+    private static let proveLookUp = Route(.post, lookUpPath + ":prove", access: .anyone, hidesAccounts: true) { request in
         let answer = try request.lookUpAnswer()
         let proven = try await lookUp {
             try await request.operations.proveLookUp(

@@ -10,7 +10,8 @@ extension Route {
         .post,
         "/v1/accounts:resetPassword",
         legacyName: "resetPassword",
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         let body = request.body
         let operations = request.operations

@@ -10,6 +10,7 @@ extension Route {
         "/v1/accounts:sendOobCode",
         legacyName: "getOobConfirmationCode",
         access: .client,
+        hidesAccounts: true,
         handle: send
     )
 
@@ -52,12 +53,14 @@ extension Route {
                     tenant: request.tenant
                 )
             )
-        return .object { writer in
+        var response = APIResponse.object { writer in
             writer.field("kind", "identitytoolkit#GetOobConfirmationCodeResponse")
             writer.field("email", result.email)
             writer.field("oobCode", result.returned?.code)
             writer.field("oobLink", result.returned?.link)
         }
+        response.hidesAccount = true
+        return response
     }
 
     private static func action(

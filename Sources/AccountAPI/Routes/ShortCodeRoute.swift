@@ -7,7 +7,12 @@ extension Route {
     /// `POST /concord/v1/shortCode:exchange`: exchanges the short code of a mail for the code of its link.
     ///
     /// Requires no API key: the code is the secret, and any page may ask for it.
-    static let exchangeShortCode = Route(.post, "/concord/v1/shortCode:exchange", access: .anyone) { request in
+    static let exchangeShortCode = Route(
+        .post,
+        "/concord/v1/shortCode:exchange",
+        access: .anyone,
+        hidesAccounts: true
+    ) { request in
         let body = request.body
         guard let kind = try body.nonEmptyString("requestType").flatMap(EmailCodeRecord.Kind.init(rawValue:)),
             kind.hasShortCode, kind.isForActionPage

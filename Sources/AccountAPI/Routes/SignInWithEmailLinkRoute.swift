@@ -9,7 +9,8 @@ extension Route {
         .post,
         "/v1/accounts:signInWithEmailLink",
         legacyName: "emailLinkSignin",
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         let body = request.body
         let signIn = EmailLinkSignIn(

@@ -10,7 +10,8 @@ extension Route {
         .post,
         "/v1/accounts:signInWithIdp",
         legacyName: "verifyAssertion",
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         let deviceRequest = try request.deviceRequest()
         let result = try await request.operations
@@ -23,7 +24,7 @@ extension Route {
             case .signedIn(let signedIn): try await request.deviceToken(deviceRequest, of: signedIn)
             case .secondFactorRequired, .needsConfirmation, .needsMailbox, .refused: nil
             }
-        return .object(after: result.decision) { writer in
+        var response = APIResponse.object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyAssertionResponse")
             writer.credential(result.credential, returnsRefreshToken: returnsRefreshToken)
             switch result.ending {
@@ -55,6 +56,8 @@ extension Route {
                 writer.field("pendingToken", pendingToken)
             }
         }
+        if case .needsMailbox = result.ending { response.hidesAccount = true }
+        return response
     }
 
     private static func signInWithIdpRequest(_ request: APIRequest) throws(APIError) -> SignInWithIdp {

@@ -9,7 +9,8 @@ extension Route {
         .post,
         "/v1/accounts:signInWithPassword",
         legacyName: "verifyPassword",
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         let body = request.body
         guard request.operations.project.settings.policy.allowsPasswordSignIn else {

@@ -10,7 +10,8 @@ extension Route {
         "/v1/accounts:signUp",
         legacyName: "signupNewUser",
         aliases: projectPaths("accounts"),
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         if request.actsOnAnyAccount(sessionFields: ["idToken"]) { return try await createByAdmin(request) }
         // Clients may set a name here, but no picture.

@@ -10,7 +10,8 @@ extension Route {
         "/v1/accounts:update",
         legacyName: "setAccountInfo",
         aliases: projectPaths("accounts:update"),
-        access: .client
+        access: .client,
+        hidesAccounts: true
     ) { request in
         if request.actsOnAnyAccount(sessionFields: ["idToken", "oobCode"]) { return try await updateByAdmin(request) }
         let body = request.body
