@@ -37,7 +37,12 @@ extension Route {
     }
 
     /// `POST /concord/v1/lookup:prove`: the sign-in methods, for the reader of the mail.
-    private static let proveLookUp = Route(.post, lookUpPath + ":prove", access: .anyone, hidesAccounts: true) { request in
+    private static let proveLookUp = Route(
+        .post,
+        lookUpPath + ":prove",
+        access: .anyone,
+        hidesAccounts: true
+    ) { request in
         let answer = try request.lookUpAnswer()
         let proven = try await lookUp {
             try await request.operations.proveLookUp(
