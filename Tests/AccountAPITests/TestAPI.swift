@@ -8,6 +8,7 @@ import JSON
 import Logging
 import NIOCore
 import NIOHTTP1
+import Spans
 import Testing
 
 @testable import HTTPServer
@@ -25,9 +26,10 @@ struct TestAPI: Sendable {
         callers: any CallerAuthentication = RegisteredCallers(),
         development: DevelopmentRoutes? = DevelopmentRoutes(),
         developmentNumbers: DevelopmentNumbers? = nil,
+        spans: Spans = .off,
         _ body: @Sendable (TestAPI) async throws -> Void
     ) async throws {
-        try await TestService.with(settings: settings) { service in
+        try await TestService.with(settings: settings, spans: spans) { service in
             let handle = ServiceHandle()
             var operations = service.operations
             operations.developmentNumbers = developmentNumbers

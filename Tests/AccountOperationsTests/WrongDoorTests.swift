@@ -125,7 +125,7 @@ struct WrongDoorTests {
             try await first.edit(account.user.id) { $0.isDisabled = true }
             #expect(try await first.signIn(Self.ada, "wrong horse").denial == .refusal(.invalidLoginCredentials))
             let mail = try #require(try await first.rightDoors().first)
-            #expect(mail.to == Self.ada && mail.ways.isEmpty)
+            #expect(mail.to == Self.ada && mail.ways.isEmpty && mail.shortCode == nil)
         }
     }
 
@@ -137,6 +137,89 @@ struct WrongDoorTests {
             #expect(try await first.outboxCount() == 0)
             _ = try await second.askForReset(Self.ada)
             #expect(try await first.resetMail().ways.isEmpty)
+        }
+    }
+
+    @Test func `without the mails, a sign-up that needs the mailbox gets the same answer and rows for a used address`()
+        async throws
+    {
+        let off = Self.withMailbox.setting(.bool(false), at: ["concord", "wrongDoor", "enabled"])
+        try await TestService.with(settings: off) { service in
+            try await service.imported(Self.eve)
+            for (number, email) in [Self.eve, Self.stranger].enumerated() {
+                #expect(try await service.denialOfSignUp(email) == .refusal(.mailboxUnproven))
+                #expect(try await service.outboxCount() == Int64(number + 1))
+            }
+            let mails = try await service.operations.inbox(tenant: .project)
+            #expect(mails.map { "\($0.type) \($0.to)" } == ["SIGN_UP_MAILBOX \(Self.stranger)"])
+        }
+    }
+
+    // MARK: Short codes
+
+    @Test func `a wrong password leaves the code of a lookup valid, and its own mail has buttons alone`() async throws {
+        try await Self.with { first, second in
+            for email in [Self.ada, Self.eve] {
+                let mailbox = try #require(EmailAddress(email))
+                let digits = try await first.lookUpCode(mailbox)
+                #expect(try await second.signIn(email, "wrong horse").denial != nil)
+                let proven = try await second.prove(.code(digits, mailbox: mailbox)).success()
+                #expect(proven.account.email == mailbox)
+            }
+            let mail = try #require(try await first.rightDoors().first)
+            #expect(mail.to == Self.ada && mail.shortCode == nil && mail.ways.count == 3)
+            let secret = try #require(mail.link?.split(separator: "lookup=").last?.prefix { $0 != "&" })
+            #expect(try await second.prove(.linkSecret(String(secret))).denial == nil)
+        }
+    }
+
+    @Test func `a wrong door stores its code if that of the lookup has expired, or was guessed at too often`()
+        async throws
+    {
+        try await Self.with { first, second in
+            for email in [Self.ada, Self.bob] {
+                let mailbox = try #require(EmailAddress(email))
+                _ = try await first.lookUpCode(mailbox)
+                if email == Self.ada {
+                    first.clock.advance(seconds: 3600)
+                } else {
+                    for _ in 1...ShortCodeRecord.attemptsMax {
+                        #expect(try await first.prove(.code("no digits", mailbox: mailbox)).denial != nil)
+                    }
+                }
+                #expect(try await second.signIn(email, "wrong horse").denial != nil)
+                let mail = try #require(try await first.rightDoors().first { $0.to == email })
+                let digits = try #require(mail.shortCode, "\(email)")
+                #expect(try await second.prove(.code(digits, mailbox: mailbox)).denial == nil)
+            }
+        }
+    }
+
+    @Test func `a lookup replaces the code of a wrong door, whose mail then has buttons alone`() async throws {
+        try await Self.with { first, second in
+            let mailbox = try #require(EmailAddress(Self.ada))
+            #expect(try await first.signIn(Self.ada, "wrong horse").denial != nil)
+            let old = try #require(try await first.rightDoors().first?.shortCode)
+            let new = try await second.lookUpCode(mailbox)
+            #expect(try await first.prove(.code(old, mailbox: mailbox)).denial != nil)
+            #expect(try await first.prove(.code(new, mailbox: mailbox)).denial == nil)
+            #expect(try await first.rightDoors().map(\.shortCode) == [nil])
+        }
+    }
+
+    @Test func `guesses before and after a wrong door are answered alike, with and without an account`() async throws {
+        try await Self.with { first, second in
+            var answers: [[Denial?]] = []
+            for email in [Self.ada, Self.eve, Self.stranger] {
+                let mailbox = try #require(EmailAddress(email))
+                var denials: [Denial?] = []
+                for number in 1...14 {
+                    if number == 7 { #expect(try await second.signIn(email, "wrong horse").denial != nil) }
+                    denials.append(try await first.prove(.code("no digits", mailbox: mailbox)).denial)
+                }
+                answers.append(denials)
+            }
+            #expect(answers.allSatisfy { $0 == answers[0] && !$0.contains(nil) }, "\(answers)")
         }
     }
 
@@ -203,6 +286,35 @@ struct WrongDoorTests {
                 #expect(try await second.signIn(Self.ada, "wrong horse").denial != nil)
             }
             #expect(try await first.outboxCount() == 2)
+        }
+    }
+
+    @Test func `in a short window, a mailbox also has the limits of requested mails, counted apart`() async throws {
+        let short =
+            Self.protected
+            .setting(.integer(60), at: ["concord", "wrongDoor", "windowSeconds"])
+            .setting(.integer(2), at: ["concord", "mail", "perMailboxPerHour"])
+        try await Self.with(settings: short) { first, second async throws in
+            for _ in 1...4 {
+                #expect(try await second.denialOfSignUp(Self.ada) == .refusal(.emailExists))
+                first.clock.advance(seconds: 60)
+            }
+            #expect(try await first.outboxCount() == 2)
+            #expect(try await first.askForReset(Self.ada).denial == nil)
+            first.clock.advance(seconds: 3600)
+            #expect(try await second.denialOfSignUp(Self.ada) == .refusal(.emailExists))
+            #expect(try await first.outboxCount() == 4)
+        }
+    }
+
+    @Test func `the longest window counts, and stops a second mail until it ends`() async throws {
+        let long = Self.protected.setting(.integer(31_622_400), at: ["concord", "wrongDoor", "windowSeconds"])
+        try await Self.with(settings: long) { first, second async throws in
+            for (seconds, count) in [(0, 1), (31_622_399, 1), (1, 2)] as [(Int64, Int64)] {
+                first.clock.advance(seconds: seconds)
+                #expect(try await second.denialOfSignUp(Self.ada) == .refusal(.emailExists))
+                #expect(try await first.outboxCount() == count)
+            }
         }
     }
 
@@ -273,6 +385,24 @@ extension TestService {
     /// The waiting mails after wrong doors as they are sent, oldest first.
     fileprivate func rightDoors() async throws -> [Mail] {
         try await operations.notices(tenant: .project).filter { $0.template == .wrongDoor }
+    }
+
+    /// Asks for a lookup, and returns the code in its mail.
+    fileprivate func lookUpCode(_ mailbox: EmailAddress) async throws -> String {
+        try await operations.requestLookUp(
+            of: mailbox,
+            continueURL: nil,
+            tenant: .project,
+            locale: nil,
+            clientAddress: nil
+        )
+        clock.advance(seconds: 1)
+        let mails = try await operations.mailsWithUsableCodes(tenant: .project)
+        return try #require(mails.last { $0.template == .code(.lookUp) && $0.to == mailbox.raw }?.shortCode)
+    }
+
+    fileprivate func prove(_ answer: LookUpAnswer) async throws -> Outcome<ProvenLookUp> {
+        try await outcome(await operations.proveLookUp(answer, tenant: .project, clientAddress: nil))
     }
 
     fileprivate func denialOfSignUp(_ email: String) async throws -> Denial? {

@@ -1013,6 +1013,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "SessionRow.lookup",
             sql: SessionRow.lookup(user.session().id, of: fixed, tenant: tenant).sql
         ),
+        Statement(name: "ShortCodeRow.add", sql: ShortCodeRow.add(shortCode, at: origin)),
         Statement(
             name: "ShortCodeRow.countFailedAttempt",
             sql: ShortCodeRow.countFailedAttempt(shortCode, until: later, at: origin)

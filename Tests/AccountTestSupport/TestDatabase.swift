@@ -4,6 +4,7 @@ import Glibc
 import Migrations
 package import Postgres
 import PostgresCluster
+package import Spans
 
 /// A migrated database for one test, on a real PostgreSQL.
 ///
@@ -70,11 +71,12 @@ package struct TestDatabase: Sendable {
     package func withClient<Output: Sendable>(
         metrics: PostgresMetrics? = nil,
         writeConnections: Int? = nil,
+        spans: Spans = .off,
         _ body: (PostgresClient) async throws -> Output
     ) async throws -> Output {
         var configuration = configuration
         if let writeConnections { configuration.writeConnections = writeConnections }
-        let client = PostgresClient(configuration: configuration, metrics: metrics)
+        let client = PostgresClient(configuration: configuration, metrics: metrics, spans: spans)
         return try await withThrowingTaskGroup { group in
             group.addTask { await client.run() }
             defer { client.shutDown() }

@@ -7,6 +7,7 @@ import IdentityProviders
 package import JSON
 import Logging
 package import Postgres
+package import Spans
 import Synchronization
 package import Testing
 
@@ -25,10 +26,12 @@ package struct TestService: Sendable {
     /// Builds everything over a fresh database and runs `body`.
     ///
     /// - `settings`: the project's settings. By default every method is on and addresses are not protected.
+    /// - `spans`: of calls of the database.
     package static func with<Output: Sendable>(
         settings: JSONValue = ProjectSettings.developmentDefaults,
         metrics: OperationMetrics = OperationMetrics(),
         webhooks: any WebhookSending = HTTPWebhookSender(),
+        spans: Spans = .off,
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
         try await TestDatabase.with { database in
@@ -38,6 +41,7 @@ package struct TestService: Sendable {
                 settings: settings,
                 metrics: metrics,
                 webhooks: webhooks,
+                spans: spans,
                 body
             )
         }
@@ -78,9 +82,10 @@ package struct TestService: Sendable {
         settings: JSONValue,
         metrics: OperationMetrics = OperationMetrics(),
         webhooks: any WebhookSending = HTTPWebhookSender(),
+        spans: Spans = .off,
         _ body: (TestService) async throws -> Output
     ) async throws -> Output {
-        try await database.withClient { client in
+        try await database.withClient(spans: spans) { client in
             let service = try await make(
                 database: database,
                 client: client,

@@ -74,8 +74,15 @@ extension AccountOperations {
             expiresAt: record.expiresAt,
             sealer: sealer
         )
-        // Facts that moved are no reason to try again: a concurrent request is mailed, or the account is gone.
-        _ = try await store.issue(record, message: message, shortCode: shortCode, counting: limits)
+        // Strangers cause these mails, so a short code that the owner has requested stays valid. Facts that moved are no
+        // reason to retry: a concurrent request is mailed, or the account is gone.
+        _ = try await store.issue(
+            record,
+            message: message,
+            shortCode: shortCode,
+            replacesShortCode: false,
+            counting: limits
+        )
     }
 
     /// Mails the right door after a sign-up that was refused, if the address is the reason and `createAuthUri` does not
@@ -91,10 +98,13 @@ extension AccountOperations {
         try await mailRightDoor(after: .signUp, to: email, from: clientAddress, locale: locale, tenant: tenant)
     }
 
-    /// Counted apart from the mails that people request: wrong passwords of strangers use up none of those.
+    /// Counted apart from the mails that people request: wrong passwords of strangers use up none of those. A mailbox has
+    /// the limits of requested mails too, if their windows are longer than the own one.
     private func limitsOnRightDoors(to email: EmailAddress, from clientAddress: String?) -> [CountedLimit] {
         let once = MessageLimit(.recipient, windowSeconds: project.settings.rightDoorSeconds, countMax: 1)
-        let others = project.settings.mailLimits.filter { $0.scope != .recipient }
+        let others = project.settings.mailLimits.filter {
+            $0.scope != .recipient || $0.windowSeconds > once.windowSeconds
+        }
         return ([once] + others).limiting(.rightDoor, to: email.canonical, from: clientAddress)
     }
 
@@ -102,13 +112,23 @@ extension AccountOperations {
     ///
     /// Reads as much for an address without an account.
     func resolveRightDoor(_ mail: Mail, tenant: TenantID) async throws -> Mail? {
-        guard let door = mail.door, let link = mail.link else { return nil }
+        guard project.settings.mailsRightDoors, let door = mail.door, let link = mail.link else { return nil }
         let found = try await owner(of: mail, tenant: tenant)
+        let isShortCodeCurrent = try await isShortCodeCurrent(in: mail, tenant: tenant)
         let owner = found.user.map { user in (user: user, ways: ways(to: user, found.suspended)) }
-        switch decideMailRightDoor(after: door, ways: owner?.ways).decision {
-        case .nothing: return nil
-        case .mail: return owner.map { listing($0.ways, of: $0.user, by: link, in: mail) }
-        }
+        guard case .mail = decideMailRightDoor(after: door, ways: owner?.ways).decision, let owner else { return nil }
+        var resolved = listing(owner.ways, of: owner.user, by: link, in: mail)
+        if !isShortCodeCurrent || resolved.ways.isEmpty { resolved.shortCode = nil }
+        return resolved
+    }
+
+    /// Returns true if Concord accepts the mail's short code. It does not if a lookup's code was valid at the request,
+    /// or was mailed since.
+    private func isShortCodeCurrent(in mail: Mail, tenant: TenantID) async throws -> Bool {
+        guard let digits = mail.shortCode, let mailbox = EmailAddress(mail.to),
+            let current = try await store.shortCode(.lookUp, of: mailbox, tenant: tenant), !current.isLocked
+        else { return false }
+        return ShortCode.isRight(digits, current.sealedCode, context: current.codeContext, sealer: sealer)
     }
 
     /// The mail about a password reset as it is sent: an account without a password gets its other methods first.

@@ -301,11 +301,14 @@ extension AccountStore {
     }
 
     /// Stores a code with the message that carries it and the short code beside it, and counts it, in one transaction.
+    ///
+    /// - `replacesShortCode`: false if a short code of an earlier mail stays valid. The new one is then not stored.
     /// - Returns: `.factsMoved` if a limit was reached, or a guard of `sideWrites` stopped it.
     package func issue(
         _ code: EmailCodeRecord,
         message: OutboxMessage?,
         shortCode: ShortCodeRecord? = nil,
+        replacesShortCode: Bool = true,
         counting limits: [CountedLimit] = [],
         sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> Applied {
@@ -313,7 +316,11 @@ extension AccountStore {
         batch.append(sideWrites.flatMap(\.statements))
         batch.append(EmailCodeRow.insert(code))
         if let message { batch.append(OutboxRow.insert(message)) }
-        if let shortCode { batch.append(ShortCodeRow.replace(shortCode)) }
+        if let shortCode {
+            batch.append(
+                replacesShortCode ? ShortCodeRow.replace(shortCode) : ShortCodeRow.add(shortCode, at: code.createdAt)
+            )
+        }
         batch.append(limits.map { MessageCountRow.count($0, tenant: code.tenant, at: code.createdAt) })
         // One transaction wrote everything, so the code's presence shows the rest.
         return try await applying(batch) { () throws(PostgresError) in

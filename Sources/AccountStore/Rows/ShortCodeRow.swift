@@ -43,6 +43,15 @@ struct ShortCodeRow: RowDecodable {
         columns.insert(code, replaces: true)
     }
 
+    /// Stores the code, unless another one can still be typed in.
+    static func add(_ code: ShortCodeRecord, at now: Timestamp) -> SQL {
+        """
+        \(columns.insert(code, replaces: true))
+        WHERE short_codes.code_hash IS NULL OR short_codes.attempts >= \(ShortCodeRecord.attemptsMax)
+            OR short_codes.expires_at <= \(now)
+        """
+    }
+
     /// Counts a wrong guess. Changes nothing if the maximum is reached, or the code has changed since.
     ///
     /// `code`: the code as it was read; an expired one has no `linkHash`.
