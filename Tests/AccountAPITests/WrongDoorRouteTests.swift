@@ -3,7 +3,11 @@ import AccountOperations
 import AccountTestSupport
 import HTTPTypes
 import JSON
+import OpenTelemetry
+import Postgres
+import Spans
 import Testing
+import Tracing
 
 @testable import AccountAPI
 
@@ -81,6 +85,43 @@ struct WrongDoorRouteTests {
         }
     }
 
+    @Test(arguments: WrongDoorKnock.allCases)
+    func `each address gets the same answer after the same calls of the database`(_ knock: WrongDoorKnock) async throws
+    {
+        let recorded = RecordedSpans()
+        try await TestAPI.with(
+            settings: knock.settings,
+            callers: DevelopmentCallers(),
+            spans: recorded.spans
+        ) { api in
+            let addresses = try await api.importWrongDoorAccounts() + (knock.isForAccounts ? [] : ["nobody@gmail.com"])
+            // The second round meets the window of the first.
+            for round in 1...2 {
+                var answers: [TestAPI.Answer] = []
+                var calls: [[String]] = []
+                for email in addresses {
+                    _ = recorded.take()
+                    let answer = try await recorded.spans.trace("request", .server) { _ in
+                        try await knock.send(email, over: api)
+                    }
+                    answers.append(answer)
+                    calls.append(
+                        recorded.take().filter { $0.kind == .client }.map { call in
+                            let size = call.attributes.get("db.operation.batch.size")
+                            return size.map { "\(call.name) \($0)" } ?? call.name
+                        }.sorted()
+                    )
+                }
+                let texts = zip(addresses, answers).map { $1.text.replacing($0, with: "EMAIL") }
+                #expect(Set(texts).count == 1 && Set(answers.map(\.status)).count == 1, "\(texts)")
+                #expect(answers.allSatisfy { $0.equalHeaders == answers[0].equalHeaders })
+                #expect(!calls[0].isEmpty && Set(calls).count == 1, "round \(round): \(calls)")
+                let issues = calls[0].count { $0.hasPrefix("code-issue") }
+                #expect(issues == knock.codes(inRound: round), "round \(round): \(calls[0])")
+            }
+        }
+    }
+
     @Test func `a link where links are off gets the same answer for every address, and for none`() async throws {
         try await Self.with { api in
             let answers = [
@@ -147,6 +188,33 @@ struct WrongDoorRouteTests {
         }
     }
 
+    @Test func `the window has bounds, and a project that switches the mails off discards those that wait`()
+        async throws
+    {
+        let path = "/v2/projects/\(TestService.projectID)/config?updateMask=concord.wrongDoor"
+        try await TestAPI.with(settings: Self.settings, callers: DevelopmentCallers()) { api in
+            func change(_ settings: JSONValue) async throws -> TestAPI.Answer {
+                let body: JSONValue = ["concord": ["wrongDoor": settings]]
+                return try await api.send(.patch, path, Array(body.text.utf8), key: nil, bearer: "owner")
+            }
+            for seconds in [-1, 0, 59, 31_622_401] as [Int64] {
+                let answer = try await change(["windowSeconds": .integer(seconds)])
+                #expect(answer.status == 400, "\(seconds) \(answer.text)")
+                #expect(answer.errorMessage?.contains("concord.wrongDoor.windowSeconds") == true, "\(answer.text)")
+            }
+            for seconds in [60, 31_622_400] as [Int64] {
+                #expect(try await change(["windowSeconds": .integer(seconds)]).status == 200)
+            }
+            let addresses = try await api.importWrongDoorAccounts()
+            #expect(try await password(api, addresses[0]).status == 400)
+            #expect(try await mails(api) == ["WRONG_DOOR \(addresses[0])"])
+            #expect(try await change(["enabled": false]).status == 200)
+            #expect(try await mails(api).isEmpty)
+            for email in addresses { #expect(try await password(api, email).status == 400) }
+            #expect(try await api.service.database.count("SELECT count(*) FROM outbox") == 1)
+        }
+    }
+
     @Test func `the mail is in the language of the request`() async throws {
         try await Self.with { api in
             let body: JSONValue = ["email": "ada@gmail.com", "password": "wrong horse"]
@@ -158,5 +226,93 @@ struct WrongDoorRouteTests {
             let messages = try await api.send(.get, "/inbox/messages", key: nil).json["messages"]?.array ?? []
             #expect(messages.map { $0["language"] } == ["th"])
         }
+    }
+}
+
+/// A request that is refused, or a reset, about which the owner of the address is mailed.
+enum WrongDoorKnock: String, Sendable, CaseIterable {
+    case password
+    case passwordWherePasswordsAreOff
+    case linkWhereLinksAreOff
+    case signUp
+    case signUpThatNeedsTheMailbox
+    case reset
+
+    var settings: JSONValue {
+        // The limits of production.
+        let limited = protectedSettings.setting(.object([:]), at: ["concord", "mail"])
+        return switch self {
+        case .password, .signUp, .reset: limited
+        case .passwordWherePasswordsAreOff: limited.setting(.bool(false), at: ["signIn", "email", "enabled"])
+        case .linkWhereLinksAreOff: limited.setting(.bool(true), at: ["signIn", "email", "passwordRequired"])
+        case .signUpThatNeedsTheMailbox: limited.setting("mailbox", at: ["concord", "signUp", "requires"])
+        }
+    }
+
+    /// The answer reveals the account.
+    var isForAccounts: Bool { self == .signUp }
+
+    /// Number of stored codes. In the second round, `concord.wrongDoor.windowSeconds` has begun.
+    func codes(inRound round: Int) -> Int {
+        switch self {
+        case .password, .passwordWherePasswordsAreOff, .linkWhereLinksAreOff, .signUp: round == 1 ? 1 : 0
+        case .reset: 1
+        // That of the sign-up, and that of the right door.
+        case .signUpThatNeedsTheMailbox: 2
+        }
+    }
+
+    func send(_ email: String, over api: TestAPI) async throws -> TestAPI.Answer {
+        var body: [String: JSONValue] = ["email": .string(email)]
+        var path = "/v1/accounts:"
+        switch self {
+        case .password, .passwordWherePasswordsAreOff:
+            path += "signInWithPassword"
+            body["password"] = "wrong horse"
+        case .linkWhereLinksAreOff:
+            path += "sendOobCode"
+            body["requestType"] = "EMAIL_SIGNIN"
+            body["continueUrl"] = "http://localhost/"
+        case .signUp, .signUpThatNeedsTheMailbox:
+            path += "signUp"
+            body["password"] = "correct horse"
+        case .reset:
+            path += "sendOobCode"
+            body["requestType"] = "PASSWORD_RESET"
+        }
+        return try await api.post(path, .object(body))
+    }
+}
+
+extension TestAPI {
+    /// Creates an account for each set of methods, and returns their addresses. The first has a provider alone.
+    fileprivate func importWrongDoorAccounts() async throws -> [String] {
+        // The hash of `password`, which takes no time.
+        let password: [String: JSONValue] = [
+            "passwordHash": "sgq3SqJUn34ToOiGy0RxzC5w/NLOgHXA7mSDq7phMvM=", "salt": "TmFDbA==",
+        ]
+        func provider(_ name: String, _ id: String) -> [String: JSONValue] {
+            ["providerUserInfo": [["providerId": .string(id), "rawId": .string(name)]]]
+        }
+        let rows: [(name: String, fields: [String: JSONValue])] = [
+            ("google", provider("google", "google.com").merging(["emailVerified": true]) { $1 }),
+            ("github", provider("github", "github.com")),
+            ("passwd", password),
+            ("proven", password.merging(["emailVerified": true]) { $1 }),
+            ("two-of", password.merging(provider("two-of", "google.com")) { $1 }),
+            ("locked", password.merging(["disabled": true]) { $1 }),
+            ("phoned", ["phoneNumber": "+16505553434"]),
+            ("nodoor", [:]),
+        ]
+        let accounts: [JSONValue] = rows.map { row in
+            let name: JSONValue = .string(row.name)
+            return .object(row.fields.merging(["localId": name, "email": .string(row.name + "@gmail.com")]) { $1 })
+        }
+        let answer = try await admin(
+            "accounts:batchCreate",
+            ["hashAlgorithm": "SHA256", "rounds": 1, "users": .array(accounts)]
+        )
+        #expect(answer.status == 200 && answer.json["error"] == nil, "\(answer.text)")
+        return rows.map { $0.name + "@gmail.com" }
     }
 }
