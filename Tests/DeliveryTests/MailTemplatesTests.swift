@@ -131,8 +131,9 @@ struct MailTemplatesTests {
                     [plain, Self.ofProviders(plain, "HAS_WAYS"), Self.ofProviders(plain, "HAS_WAYS", "SUSPENDS_WAYS")]
                 case "WRONG_DOOR":
                     [
-                        plain.with("WRONG_PASSWORD", "HAS_WAYS"), plain.with("LINKS_OFF", "HAS_WAYS"),
-                        plain.with("SIGNED_UP", "HAS_WAYS"), Self.ofDisabledAccount.with("WRONG_PASSWORD"),
+                        plain.with("WRONG_PASSWORD", "HAS_WAYS"), plain.with("LINKS_OFF", "HAS_WAYS").withoutCode(),
+                        plain.with("SIGNED_UP", "HAS_WAYS"),
+                        Self.ofDisabledAccount.with("WRONG_PASSWORD").withoutCode(),
                     ]
                 default: [plain]
                 }
@@ -320,6 +321,13 @@ extension MailTemplates.Values {
     fileprivate func with(_ flags: String...) -> Self {
         var values = self
         for flag in flags { values.text[flag] = "true" }
+        return values
+    }
+
+    /// The same while the code of another mail is valid.
+    fileprivate func withoutCode() -> Self {
+        var values = self
+        values.text["CODE"] = nil
         return values
     }
 }
