@@ -188,6 +188,18 @@ struct WrongDoorRouteTests {
         }
     }
 
+    @Test func `an administrator who asks for a link where links are off causes no mail`() async throws {
+        try await TestAPI.with(settings: Self.settings, callers: DevelopmentCallers()) { api in
+            let addresses = try await api.importWrongDoorAccounts()
+            let body: JSONValue = [
+                "requestType": "EMAIL_SIGNIN", "email": .string(addresses[0]), "continueUrl": "http://localhost/",
+            ]
+            let answer = try await api.admin("accounts:sendOobCode", body)
+            #expect(answer.status == 400 && answer.errorMessage == "OPERATION_NOT_ALLOWED", "\(answer.text)")
+            #expect(try await api.service.database.count("SELECT count(*) FROM outbox") == 0)
+        }
+    }
+
     @Test func `the window has bounds, and a project that switches the mails off discards those that wait`()
         async throws
     {

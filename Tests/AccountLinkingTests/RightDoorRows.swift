@@ -53,6 +53,53 @@ struct RightDoorRows {
         }
     }
 
+    /// A proven account with a Google identity.
+    private static func account(
+        password: Bool = false,
+        proof: EmailProof? = .emailCode,
+        disabled: Bool = false
+    ) -> Account {
+        .fixture("a", email: ann, proof: proof, password: password, providers: [.google: "g"], disabled: disabled)
+    }
+
+    private static func ways(to account: Account, passwords: Bool = true, links: Bool = true) -> WaysIn {
+        let policy = LinkPolicy.policy {
+            $0.allowsPasswordSignIn = passwords
+            $0.allowsEmailLinkSignIn = links
+        }
+        return waysIn(to: account, policy: policy, enabledProviders: [.google], suspended: [])
+    }
+
+    @Test(arguments: [
+        (WrongDoor.password, ways(to: account()), true),
+        (.password, ways(to: account(password: true)), false),
+        (.password, ways(to: account(password: true), passwords: false), true),
+        (.password, ways(to: account(password: true, disabled: true)), true),
+        (.link, ways(to: account()), false),
+        (.link, ways(to: account(), links: false), true),
+        (.signUp, ways(to: account(password: true)), true),
+    ])
+    func `examples of right doors`(door: WrongDoor, ways: WaysIn, isMailed: Bool) {
+        #expect((decideMailRightDoor(after: door, ways: ways).decision == .mail) == isMailed)
+        #expect(decideMailRightDoor(after: door, ways: nil).decision == .nothing)
+    }
+
+    @Test(arguments: [
+        (account(), [SignInMethod.provider(.google)], false),
+        (account(proof: nil), [.provider(.google)], true),
+        (account(password: true), [], false),
+        (account(disabled: true), [], false),
+    ])
+    func `examples of the methods in a mail about a reset`(
+        account: Account,
+        methods: [SignInMethod],
+        areSuspended: Bool
+    ) {
+        let policy = LinkPolicy.policy { $0.passwordResetUnlinksProviders = false }
+        let first = waysBeforeReset(of: account, at: ann, ways: Self.ways(to: account), policy: policy)
+        #expect(first == ResetWays(methods: methods, areSuspended: areSuspended))
+    }
+
     @Test func `the mail about a reset names the working methods of an account without a password, and no other`() {
         checkLaw(ResetWaysCase.all) { point in
             if point.point.account.hasPassword { return point.ways.methods.isEmpty }
