@@ -168,6 +168,42 @@ import Testing
         }
     }
 
+    /// The mails that report a change, or that someone tried to change something.
+    private static let reports: Set<Mail.Template> = [
+        .addressInUse, .methodsQuarantined, .signInMethodsChanged, .accountsMerged, .mergeUndone, .code(.recoverEmail),
+        .code(.revertSecondFactorAddition), .code(.revertSignInMethodChange),
+    ]
+
+    @Test(arguments: ["en", "zh-TW", "th"])
+    func `a mail about a change links to the account's page, if there is one and its URL is known`(
+        _ locale: String
+    ) async throws {
+        for isEnabled in [nil, true, false] as [Bool?] {
+            let settings = JSONValue.object([:])
+            let page = isEnabled.map { settings.setting(.bool($0), at: ["concord", "accountPage", "enabled"]) }
+            try await TestService.with(settings: page ?? settings) { service in
+                for publicURL in [nil, "https://id.example.com/x", "http://id.example.com/x"] {
+                    let channel = try service.channel(NoRelay(), publicURL: publicURL)
+                    for template in Mail.Template.allCases {
+                        let mail = Mail(
+                            template: template,
+                            to: "a@example.com",
+                            email: "a@example.com",
+                            link: "https://id.example.com/link",
+                            locale: locale
+                        )
+                        let message = try #require(channel.message(mail, id: Self.id, createdAt: service.clock.now))
+                        let url = publicURL.map { $0 + "/account" } ?? "/account"
+                        let isLinked = Self.reports.contains(template) && publicURL != nil && isEnabled != false
+                        #expect(message.text.contains("\n\n\(url)\n\n") == isLinked, "\(template)")
+                        #expect(message.html.contains("href=\"\(url)\"") == isLinked, "\(template)")
+                        if !isLinked { #expect(!(message.text + message.html).contains("/account"), "\(template)") }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a message that is not a mail or has no address is refused`() async throws {
         let service = try TestService.shared
         let channel = try service.channel(NoRelay())

@@ -421,7 +421,7 @@ extension LocalRelay {
 }
 
 extension TestService {
-    func channel(_ mails: any MailSending) throws -> MailChannel {
+    func channel(_ mails: any MailSending, publicURL: String? = nil) throws -> MailChannel {
         MailChannel(
             mails,
             from: MailSender(
@@ -430,7 +430,8 @@ extension TestService {
                 idDomain: "example.com"
             ),
             templates: try MailTemplates(),
-            project: operations.project
+            project: operations.project,
+            publicURL: publicURL
         )
     }
 

@@ -14,6 +14,7 @@ struct MailTemplatesTests {
             "NEW_EMAIL": "ada@example.org", "APP_NAME": "Example", "DISPLAY_NAME": "Ada", "CODE": "12345678",
             "PROVIDER": "Google", "ASKING_NAME": "Ada L.", "ASKING_FROM": "192.0.2.7", "UNTIL": "2026-12-22 05:04 UTC",
             "AFTER_RESET": "true", "BY_OPERATOR": "true", "AT": "2026-11-20 05:04 UTC", "PASSWORD_CHANGED": "true",
+            "ACCOUNT_URL": "https://id.example.com/account",
         ],
         methods: ["Google", "GitHub"],
         added: ["Facebook", "Phone number (…3434)"],
@@ -270,6 +271,15 @@ struct MailTemplatesTests {
         #expect(mail.html.hasPrefix("[") && mail.html.contains("|"))
         let ours = try #require(try MailTemplates().render("VERIFY_EMAIL", in: ["en"], Self.everything))
         #expect(templates.render("VERIFY_EMAIL", in: ["en"], Self.everything)?.text == ours.text)
+    }
+
+    @Test func `an operator's file need not link to the account's page`() throws {
+        let templates = try MailTemplates(files: [
+            ("MERGE_UNDONE.en.txt", "Subject: A\n\nB"), ("RECOVER_EMAIL.en.html", "{{LINK}}"),
+        ])
+        #expect(templates.render("MERGE_UNDONE", in: ["en"], Self.everything)?.text == "B")
+        #expect(templates.render("RECOVER_EMAIL", in: ["en"], Self.everything)?.html.contains("/account") == false)
+        #expect(templates.render("MERGE_UNDONE", in: ["th"], Self.everything)?.text.contains("/account") == true)
     }
 
     @Test func `an operator's language must be complete`() throws {

@@ -30,6 +30,7 @@ extension AccountOperations {
             ]
         )
         if type == "WRONG_DOOR" { values.text.merge(["WRONG_PASSWORD": "true", "HAS_WAYS": "true"]) { $1 } }
+        values.text["ACCOUNT_URL"] = settings.accountURL(at: mailLinks.base)
         values.text.merge(settings.branding.mailValues(in: language, logosAt: mailLinks.base)) { own, _ in own }
         return try Self.inboxTemplates.get().render(type, in: [language], values).map {
             MailPreview(subject: $0.subject, text: $0.text, html: $0.html)

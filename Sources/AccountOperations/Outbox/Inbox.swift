@@ -50,9 +50,14 @@ extension AccountOperations {
                 var mail = try await resolve(waiting, tenant: tenant)
             else { continue }
             mail.link = mail.link.map(mailLinks.forPeople)
-            guard let said = mail.said(by: templates, in: settings, senderName: nil, logosAt: mailLinks.base) else {
-                continue
-            }
+            let said = mail.said(
+                by: templates,
+                in: settings,
+                senderName: nil,
+                logosAt: mailLinks.base,
+                accountsAt: mailLinks.base
+            )
+            guard let said else { continue }
             shown.append(
                 InboxMessage(
                     id: message.id.text,

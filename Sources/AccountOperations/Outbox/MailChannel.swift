@@ -23,8 +23,8 @@ package struct MailChannel: OutboxChannel {
     private let project: ProjectCache
     private let publicURL: String?
 
-    /// - `publicURL`: the configured URL of this service, without a slash at the end. Mails show the logo from there if it
-    ///   is `https`.
+    /// - `publicURL`: the configured URL of this service, without a slash at the end. Mails link to the account's page
+    ///   there, and show the logo from there if it is `https`.
     package init(
         _ mails: any MailSending,
         from sender: MailSender,
@@ -36,7 +36,7 @@ package struct MailChannel: OutboxChannel {
         self.sender = sender
         self.templates = templates
         self.project = project
-        self.publicURL = publicURL.flatMap { $0.hasPrefix("https://") ? $0 : nil }
+        self.publicURL = publicURL
     }
 
     package var kind: OutboxMessage.Kind { .mail }
@@ -58,7 +58,13 @@ package struct MailChannel: OutboxChannel {
     func message(_ mail: Mail, id: OutboxMessage.ID, createdAt: Timestamp) -> MailMessage? {
         let settings = project.settings
         guard let to = EmailAddress(mail.to),
-            let said = mail.said(by: templates, in: settings, senderName: sender.from.name, logosAt: publicURL)
+            let said = mail.said(
+                by: templates,
+                in: settings,
+                senderName: sender.from.name,
+                logosAt: publicURL.flatMap { $0.hasPrefix("https://") ? $0 : nil },
+                accountsAt: publicURL
+            )
         else { return nil }
         return MailMessage(
             id: "\(id.text)@\(sender.idDomain)",
@@ -77,18 +83,21 @@ package struct MailChannel: OutboxChannel {
 extension Mail {
     /// Renders the mail in the requested language; `nil` if it has no text.
     ///
-    /// `base`: the URL below which the logo is; `nil`: mails have no logo.
+    /// - `logoBase`: the URL below which the logo is; `nil`: mails have no logo.
+    /// - `accountBase`: the URL below which the account's page is; `nil`: mails do not link to it.
     func said(
         by templates: MailTemplates,
         in settings: ProjectSettings,
         senderName: String?,
-        logosAt base: String?
+        logosAt logoBase: String?,
+        accountsAt accountBase: String?
     ) -> MailTemplates.Rendered? {
         let wanted = [locale, settings.defaultLocale]
         let appName = settings.displayName ?? senderName ?? settings.projectID
         let language = templates.language(for: wanted, of: template.name)
         var values = values(appName: appName, language: language)
-        values.text.merge(settings.branding.mailValues(in: language, logosAt: base)) { own, _ in own }
+        values.text["ACCOUNT_URL"] = settings.accountURL(at: accountBase)
+        values.text.merge(settings.branding.mailValues(in: language, logosAt: logoBase)) { own, _ in own }
         return templates.render(template.name, in: wanted, values)
     }
 
@@ -157,6 +166,13 @@ extension Mail {
                 return ["URL": way.link, "METHOD": methodName(way.method, in: language), kind: "true"]
             }
         )
+    }
+}
+
+extension ProjectSettings {
+    /// The page where people see and change their account; `nil` if it is switched off.
+    func accountURL(at base: String?) -> String? {
+        showsAccountPage ? base.map { $0 + "/account" } : nil
     }
 }
 

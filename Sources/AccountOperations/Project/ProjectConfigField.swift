@@ -526,6 +526,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 .integer(Lifetimes.rightDoorSeconds),
                 "How long an address gets no second mail of this kind."
             ),
+            .init(
+                "concord.accountPage.enabled",
+                .bool,
+                .bool(true),
+                "Concord serves the page `/account`, and mails about changes link to it."
+            ),
         ]
 
     private static let branding: [ProjectConfigField] =

@@ -43,6 +43,8 @@ package struct ProjectSettings: Sendable, Hashable {
     let mailsRightDoors: Bool
     /// Time in which an address gets one such mail.
     let rightDoorSeconds: Int64
+    /// True if the page `/account` exists and mails link to it.
+    package let showsAccountPage: Bool
     let guessLimits: [MessageLimit]
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
@@ -119,6 +121,7 @@ package struct ProjectSettings: Sendable, Hashable {
         self.mailsRightDoors = settings.isOn("concord", "wrongDoor", "enabled")
         self.rightDoorSeconds =
             settings.integer("concord", "wrongDoor", "windowSeconds") ?? Lifetimes.rightDoorSeconds
+        self.showsAccountPage = settings.isOn("concord", "accountPage", "enabled")
         self.messageLimits = settings.limits(MessageLimits.all, "sms")
         self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
         self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")
