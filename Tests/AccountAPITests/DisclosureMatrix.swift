@@ -53,34 +53,37 @@ struct DisclosureMatrix {
 
     /// What is found for each probe, in the order of `Probe.all`.
     static func found(under preset: Preset) async throws -> [Set<Disclosure>] {
-        let found = Mutex<[Set<Disclosure>]>([])
-        try await TestAPI.withAdministrator(settings: preset.settings) { api in
-            let result = try await ask(api)
-            found.withLock { $0 = result }
+        let found = Mutex<[Int: Set<Disclosure>]>([:])
+        for shut in Probe.Door.allCases {
+            let settings = shut.path.map { preset.settings.setting(.bool(shut.isOn), at: $0) } ?? preset.settings
+            try await TestAPI.withAdministrator(settings: settings) { api in
+                for (number, probe) in Probe.all.enumerated() where probe.shut == shut {
+                    let result = try await ask(probe, number, api)
+                    found.withLock { $0[number] = result }
+                }
+            }
         }
-        return found.withLock { $0 }
+        let all = found.withLock { $0 }
+        return try Probe.all.indices.map { try #require(all[$0]) }
     }
 
-    private static func ask(_ api: TestAPI) async throws -> [Set<Disclosure>] {
-        var found: [Set<Disclosure>] = []
-        for (number, probe) in Probe.all.enumerated() {
-            var answers: [Owner: Observation] = [:]
-            for owner in Owner.allCases {
-                let subject = Subject(number, owner)
-                if let account = subject.account { try await create(account, in: api) }
-                let session =
-                    switch probe.session {
-                    case .none: JSONValue.null
-                    case .anonymous: try await api.signUpAnonymously()
-                    case .withAddress: try await signInAsStranger(to: subject, in: api)
-                    }
-                let answer = try await api.post(probe.path, probe.body(subject, session["idToken"] ?? .null))
-                #expect(answer.status < 500, "\(probe.route): \(answer.text)")
-                answers[owner] = Observation(answer, about: subject)
-            }
-            found.append(disclosures(in: answers))
+    private static func ask(_ probe: Probe, _ number: Int, _ api: TestAPI) async throws -> Set<Disclosure> {
+        var answers: [Owner: Observation] = [:]
+        for owner in Owner.allCases {
+            let subject = Subject(number, owner)
+            if let account = subject.account { try await create(account, in: api) }
+            let session =
+                switch probe.session {
+                case .none: JSONValue.null
+                case .anonymous: try await api.signUpAnonymously()
+                case .withAddress: try await signInAsStranger(to: subject, in: api)
+                case .withProvenAddress: try await signInAsStranger(to: subject, isProven: true, in: api)
+                }
+            let answer = try await api.post(probe.path, probe.body(subject, session))
+            #expect(answer.status < 500, "\(probe.route): \(answer.text)")
+            answers[owner] = Observation(answer, about: subject)
         }
-        return found
+        return disclosures(in: answers)
     }
 
     private static func create(_ account: JSONValue, in api: TestAPI) async throws {
@@ -92,14 +95,22 @@ struct DisclosureMatrix {
     }
 
     /// A session of another account. It is imported, because a project may refuse sign-ups without a proven mailbox.
-    private static func signInAsStranger(to subject: Subject, in api: TestAPI) async throws -> JSONValue {
+    private static func signInAsStranger(
+        to subject: Subject,
+        isProven: Bool = false,
+        in api: TestAPI
+    ) async throws -> JSONValue {
         let email = "stranger-\(subject.name)@example.org"
         let account: [String: JSONValue] = [
             "localId": .string("stranger-" + String(subject.name.reversed())), "email": .string(email),
+            "emailVerified": .bool(isProven),
         ]
         try await create(.object(account.merging(Subject.passwordHash) { $1 }), in: api)
-        let answer = try await api.signIn(email, password: "password")
-        #expect(answer.status == 200, "\(answer.text)")
+        let answer = try await api.post(
+            "/v1/accounts:signInWithPassword",
+            ["email": .string(email), "password": "password", "returnDeviceToken": true]
+        )
+        #expect(answer.status == 200 && answer.json["deviceToken"] != nil, "\(answer.text)")
         return answer.json
     }
 
@@ -173,7 +184,8 @@ struct DisclosureMatrix {
         }
     }
 
-    /// Status, headers and body of an answer, by name, with the subject's names replaced.
+    /// Status, headers and body of an answer, by name, with the subject's names replaced. The body is there twice: by
+    /// member, and as its bytes, whose number is the size on the network.
     private struct Observation: Equatable {
         private var fields: [String: String] = [:]
         let namesAccount: Bool
@@ -188,11 +200,8 @@ struct DisclosureMatrix {
             for header in answer.headers where header.name != .contentLength {
                 fields["header \(header.name.canonicalName)", default: ""] += replaced(header.value) + "\n"
             }
-            guard answer.json != .null else {
-                fields["body"] = replaced(answer.text)
-                return
-            }
-            add(answer.json, at: "", replaced)
+            fields["body"] = replaced(answer.text)
+            if answer.json != .null { add(answer.json, at: "", replaced) }
         }
 
         private mutating func add(_ value: JSONValue, at path: String, _ replaced: (String) -> String) {
@@ -218,11 +227,10 @@ struct DisclosureMatrix {
 
         /// The fields that are random in each answer.
         var randomFields: [String: Bool] {
-            let random = [
-                ".pendingToken", ".idToken", ".refreshToken", ".sessionId", "header x-request-id",
-                "header concord-decision",
-            ]
-            return Dictionary(uniqueKeysWithValues: random.filter { fields[$0] != nil }.map { ($0, true) })
+            let ofBody = [".pendingToken", ".idToken", ".refreshToken", ".sessionId"].filter { fields[$0] != nil }
+            let others = ["header x-request-id", "header concord-decision"].filter { fields[$0] != nil }
+            let found = ofBody + others + (ofBody.isEmpty ? [] : ["body"])
+            return Dictionary(uniqueKeysWithValues: found.map { ($0, true) })
         }
 
         /// The observation without the values of `noise`, but with their lengths if those do not vary.
@@ -240,14 +248,32 @@ struct DisclosureMatrix {
     /// A request with an address or a number of someone else.
     struct Probe: Sendable {
         enum Session: Sendable {
-            case none, anonymous, withAddress
+            case none, anonymous, withAddress, withProvenAddress
+        }
+
+        /// The sign-in method that the project has switched off.
+        enum Door: Sendable, CaseIterable {
+            case none, passwords, links
+
+            /// The setting that decides it.
+            fileprivate var path: ArraySlice<String>? {
+                switch self {
+                case .none: nil
+                case .passwords: ["signIn", "email", "enabled"]
+                case .links: ["signIn", "email", "passwordRequired"]
+                }
+            }
+
+            fileprivate var isOn: Bool { self == .links }
         }
 
         /// Method and path.
         let route: String
         let summary: String
         var session = Session.none
-        let body: @Sendable (_ subject: Subject, _ idToken: JSONValue) -> JSONValue
+        var shut = Door.none
+        /// - `session`: the answer to the client's own sign-in.
+        let body: @Sendable (_ subject: Subject, _ session: JSONValue) -> JSONValue
 
         var path: String { String(route.split(separator: " ").last ?? "") }
 
@@ -264,10 +290,37 @@ struct DisclosureMatrix {
                 route: "POST /v1/accounts:signUp",
                 summary: "a password, in an anonymous session",
                 session: .anonymous
-            ) { subject, idToken in
-                ["email": .string(subject.email), "password": "correct horse", "idToken": idToken]
+            ) { subject, session in
+                ["email": .string(subject.email), "password": "correct horse", "idToken": session["idToken"] ?? .null]
+            },
+            Probe(
+                route: "POST /v1/accounts:signUp",
+                summary: "a password, in a session with an address",
+                session: .withAddress
+            ) { subject, session in
+                [
+                    "email": .string(subject.email), "password": "correct horse",
+                    "idToken": session["idToken"] ?? .null,
+                ]
             },
             Probe(route: "POST /v1/accounts:signInWithPassword", summary: "a wrong password") { subject, _ in
+                ["email": .string(subject.email), "password": "not the password"]
+            },
+            Probe(
+                route: "POST /v1/accounts:signInWithPassword",
+                summary: "the same, with the device token of another account",
+                session: .withAddress
+            ) { subject, session in
+                [
+                    "email": .string(subject.email), "password": "not the password",
+                    "deviceToken": session["deviceToken"] ?? .null,
+                ]
+            },
+            Probe(
+                route: "POST /v1/accounts:signInWithPassword",
+                summary: "a password, where passwords are off",
+                shut: .passwords
+            ) { subject, _ in
                 ["email": .string(subject.email), "password": "not the password"]
             },
             Probe(
@@ -280,11 +333,34 @@ struct DisclosureMatrix {
                 route: "POST /v1/accounts:signInWithIdp",
                 summary: "the same, in an anonymous session",
                 session: .anonymous
-            ) { subject, idToken in
-                ["requestUri": "http://localhost", "postBody": subject.unprovenCredential, "idToken": idToken]
+            ) { subject, session in
+                [
+                    "requestUri": "http://localhost", "postBody": subject.unprovenCredential,
+                    "idToken": session["idToken"] ?? .null,
+                ]
+            },
+            Probe(
+                route: "POST /v1/accounts:signInWithIdp",
+                summary: "the same, in a session with an address",
+                session: .withAddress
+            ) { subject, session in
+                [
+                    "requestUri": "http://localhost", "postBody": subject.unprovenCredential,
+                    "idToken": session["idToken"] ?? .null,
+                ]
             },
             Probe(route: "POST /v1/accounts:createAuthUri", summary: "the address") { subject, _ in
                 ["identifier": .string(subject.email), "continueUri": "http://localhost"]
+            },
+            Probe(
+                route: "POST /v1/accounts:createAuthUri",
+                summary: "the address, with the device token of another account",
+                session: .withAddress
+            ) { subject, session in
+                [
+                    "identifier": .string(subject.email), "continueUri": "http://localhost",
+                    "deviceToken": session["deviceToken"] ?? .null,
+                ]
             },
             Probe(route: "POST /v1/accounts:createAuthUri", summary: "the address and a provider") { subject, _ in
                 [
@@ -295,22 +371,46 @@ struct DisclosureMatrix {
             Probe(route: "POST /v1/accounts:lookup", summary: "the address, without a session") { subject, _ in
                 ["email": [.string(subject.email)]]
             },
+            Probe(route: "POST /v1/accounts:lookup", summary: "the number, without a session") { subject, _ in
+                ["phoneNumber": [.string(subject.phoneNumber)]]
+            },
             Probe(
                 route: "POST /v1/accounts:update",
                 summary: "the address as the new one of a session",
                 session: .withAddress
-            ) { subject, idToken in
-                ["email": .string(subject.email), "idToken": idToken]
+            ) { subject, session in
+                ["email": .string(subject.email), "idToken": session["idToken"] ?? .null]
+            },
+            Probe(
+                route: "POST /v1/accounts:update",
+                summary: "the address with a password, in a session with another address",
+                session: .withAddress
+            ) { subject, session in
+                [
+                    "email": .string(subject.email), "password": "correct horse",
+                    "idToken": session["idToken"] ?? .null,
+                ]
             },
             mail("PASSWORD_RESET"),
             mail("EMAIL_SIGNIN"),
             Probe(
                 route: "POST /v1/accounts:sendOobCode",
+                summary: "`EMAIL_SIGNIN`, where links are off",
+                shut: .links
+            ) { subject, _ in
+                ["requestType": "EMAIL_SIGNIN", "email": .string(subject.email)]
+            },
+            Probe(route: "POST /v1/accounts:sendOobCode", summary: "`VERIFY_EMAIL`, without a session") { subject, _ in
+                ["requestType": "VERIFY_EMAIL", "email": .string(subject.email)]
+            },
+            Probe(
+                route: "POST /v1/accounts:sendOobCode",
                 summary: "`VERIFY_AND_CHANGE_EMAIL` in a session",
                 session: .withAddress
-            ) { subject, idToken in
+            ) { subject, session in
                 [
-                    "requestType": "VERIFY_AND_CHANGE_EMAIL", "newEmail": .string(subject.email), "idToken": idToken,
+                    "requestType": "VERIFY_AND_CHANGE_EMAIL", "newEmail": .string(subject.email),
+                    "idToken": session["idToken"] ?? .null,
                 ]
             },
             Probe(route: "POST /v1/accounts:resetPassword", summary: "a wrong old password") { subject, _ in
@@ -325,13 +425,43 @@ struct DisclosureMatrix {
             Probe(route: "POST /v1/accounts:sendVerificationCode", summary: "the number") { subject, _ in
                 ["phoneNumber": .string(subject.phoneNumber), "recaptchaToken": "app"]
             },
+            Probe(
+                route: "POST /v1/accounts:signInWithPhoneNumber",
+                summary: "the number, with a wrong proof"
+            ) { subject, _ in
+                [
+                    "phoneNumber": .string(subject.phoneNumber),
+                    "temporaryProof": .string(String(repeating: "A", count: 64)),
+                ]
+            },
+            Probe(
+                route: "POST /v2/accounts/mfaEnrollment:start",
+                summary: "the number as a second factor",
+                session: .withProvenAddress
+            ) { subject, session in
+                [
+                    "idToken": session["idToken"] ?? .null,
+                    "phoneEnrollmentInfo": [
+                        "phoneNumber": .string(subject.phoneNumber), "recaptchaToken": "app",
+                    ],
+                ]
+            },
         ]
 
         private static let own: [Probe] = [
             shortCode("PASSWORD_RESET"),
             shortCode("EMAIL_SIGNIN"),
+            shortCode("VERIFY_EMAIL"),
+            shortCode("VERIFY_AND_CHANGE_EMAIL"),
             Probe(route: "POST /concord/v1/lookup", summary: "the address") { subject, _ in
                 ["email": .string(subject.email), "continueUrl": "http://localhost/"]
+            },
+            Probe(
+                route: "POST /concord/v1/lookup",
+                summary: "the address, with the device token of another account",
+                session: .withAddress
+            ) { subject, session in
+                ["email": .string(subject.email), "deviceToken": session["deviceToken"] ?? .null]
             },
             Probe(route: "POST /concord/v1/lookup:prove", summary: "a wrong code") { subject, _ in
                 ["email": .string(subject.email), "code": "00000000"]

@@ -14,8 +14,8 @@ struct DisclosureTests {
             "The session names the account.",
             [
                 "POST /v1/accounts:delete", "POST /v1/accounts:signOutUser", "POST /v2/accounts:revokeToken",
-                "POST /v2/accounts/mfaEnrollment:start", "POST /v2/accounts/mfaEnrollment:finalize",
-                "POST /v2/accounts/mfaEnrollment:withdraw", "GET /concord/v1/account/methods",
+                "POST /v2/accounts/mfaEnrollment:finalize", "POST /v2/accounts/mfaEnrollment:withdraw",
+                "GET /concord/v1/account/methods",
                 "DELETE /concord/v1/account/methods/{method}", "GET /concord/v1/account/quarantine",
                 "POST /concord/v1/account/quarantine/password:restore",
                 "DELETE /concord/v1/account/quarantine/{method}", "GET /concord/v1/account/sessions",
@@ -52,9 +52,6 @@ struct DisclosureTests {
                 "POST /concord/v1/signUp/pending:prove", "POST /concord/v1/signUp/pending:create",
                 "POST /concord/v1/signUp/pending:link",
             ]
-        ),
-        (
-            "The number's owner has received a code.", ["POST /v1/accounts:signInWithPhoneNumber"]
         ),
         (
             "Your backend has signed the request.",
