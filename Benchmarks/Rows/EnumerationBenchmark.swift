@@ -12,10 +12,23 @@ extension Benchmark {
         lab.note("enumeration: 1000 requests for addresses with an account between 1000 for others, each endpoint")
         let server = try await lab.developmentServer()
         defer { server.process.stop() }
+        let tokens = try await lab.tokenAuthority()
+        try addNumbers(lab, server)
         try protect(server)
-        let token = try idToken(of: lab.plan.users, try await lab.tokenAuthority())
-        return try Probe.all(idToken: token).map { probe in
+        return try Probe.names.map { name in
+            // Each probe has a sign-in that is recent: an old one would be refused before the address is read.
+            let client = Client(
+                idToken: try idToken(of: lab.plan.users, tokens),
+                provenIDToken: try signIn(for: "idToken", server),
+                deviceToken: try signIn(for: "deviceToken", server)
+            )
+            guard let probe = Probe.all(as: client).first(where: { $0.name == name }) else {
+                throw BenchmarkFailure("\(name): no probe")
+            }
+            let shut = probe.shut
+            if let shut { try configure(shut, server, isShut: true) }
             let rounds = try (0..<lab.plan.rounds).map { try compare(probe, lab, server, round: $0) }
+            if let shut { try configure(shut, server, isShut: false) }
             let odds = rounds.map(\.odds)
             return Outcome(
                 name: "enumeration-\(probe.name)",
@@ -40,15 +53,14 @@ extension Benchmark {
 
     /// One caller requests an address with an account and one without in turn, in random order.
     private static func compare(_ probe: Probe, _ lab: Lab, _ server: Server, round: Int) throws -> Comparison {
-        let count = requestsOfEach
-        let numbers = Array(Accounts.numbers(count * (round + 1), upTo: lab.plan.passwords).suffix(count))
-        guard numbers.count == count else { throw BenchmarkFailure("too few accounts; give more --users") }
+        let numbers = probe.numbers(requestsOfEach, round: round, lab.plan)
+        guard numbers.count == requestsOfEach else { throw BenchmarkFailure("too few accounts; give more --users") }
         var requests: [[UInt8]] = []
         var isKnown: [Bool] = []
         for number in numbers {
             for known in Bool.random() ? [true, false] : [false, true] {
-                let email = known ? Accounts.email(number) : probe.unknownEmail(number, round: round)
-                requests.append(probe.bytes(email, server.port))
+                let subject = known ? probe.known(number, round: round) : probe.unknown(number, round: round)
+                requests.append(probe.bytes(subject, server.port))
                 isKnown.append(known)
             }
         }
@@ -91,6 +103,52 @@ extension Benchmark {
         try configure(#"{"linkPolicy":{"unprovenAddress":"confirm"}}"#, "linkPolicy.unprovenAddress", server)
     }
 
+    /// Switches a sign-in method off, or on again.
+    private static func configure(_ door: Probe.Door, _ server: Server, isShut: Bool) throws {
+        switch door {
+        case .passwords: try configure(#"{"signIn":{"email":{"enabled":\#(!isShut)}}}"#, "signIn.email.enabled", server)
+        case .links:
+            let body = #"{"signIn":{"email":{"passwordRequired":\#(isShut)}}}"#
+            try configure(body, "signIn.email.passwordRequired", server)
+        }
+    }
+
+    /// A member of the answer to a sign-in of an account that no probe asks about. Its address is proven.
+    private static func signIn(for member: String, _ server: Server) throws -> String {
+        let claims = #"{"sub":"stranger","email":"enumeration@gmail.com","email_verified":true}"#
+        let body = JSONWriter.object { writer in
+            writer.field("requestUri", "http://localhost")
+            writer.field("postBody", "providerId=google.com&id_token=\(claims)")
+            writer.field("returnDeviceToken", true)
+        }
+        let signIn = request("/v1/accounts:signInWithIdp?key=\(Lab.apiKey)", body, port: server.port)
+        let found = try HTTPLoad(port: server.port, connections: 1).answers(to: [signIn], member)
+        guard let text = found.first, !text.isEmpty else { throw BenchmarkFailure("a sign-in returned no \(member)") }
+        return text
+    }
+
+    /// Imports the accounts with the numbers that probes ask about.
+    private static func addNumbers(_ lab: Lab, _ server: Server) throws {
+        let path = "/v1/projects/\(Lab.projectID)/accounts:batchCreate"
+        for round in 0..<lab.plan.rounds {
+            let users = (1...requestsOfEach).map { number -> JSONValue in
+                let phoneNumber = Probe.phoneNumber(number, round: round, isKnown: true)
+                return .object([
+                    "localId": .string("number-\(round)-\(number)"), "phoneNumber": .string(phoneNumber),
+                ])
+            }
+            let body = Array(JSONValue.object(["users": .array(users)]).text.utf8)
+            let load = try HTTPLoad(port: server.port, connections: 1)
+            var isRefused = false
+            load.onAnswer = { _, answer in
+                isRefused = (try? JSONValue(parsing: Array(answer)))?["error"] != nil
+            }
+            let fields = "Authorization: Bearer owner\r\n"
+            _ = try load.run([request(path, body, port: server.port, fields: fields)])
+            if isRefused { throw BenchmarkFailure("the accounts with numbers were refused") }
+        }
+    }
+
     private static func configure(_ body: String, _ mask: String, _ server: Server) throws {
         let path = "/v2/projects/\(Lab.projectID)/config?updateMask=\(mask)"
         let fields = "Authorization: Bearer owner\r\n"
@@ -99,8 +157,22 @@ extension Benchmark {
     }
 }
 
-/// A request with an address that is not the client's.
+/// The tokens of the client that sends the requests.
+private struct Client {
+    /// Of an account whose address is not proven.
+    let idToken: String
+    let provenIDToken: String
+    let deviceToken: String
+}
+
+/// A request with an address or a number that is not the client's.
 private struct Probe {
+    /// A sign-in method that the project has switched off.
+    enum Door { case passwords, links }
+
+    /// The accounts that a probe asks about.
+    enum Accounting { case withPassword, withoutPassword, withNumber }
+
     let name: String
     let summary: String
     var status = "200"
@@ -108,51 +180,79 @@ private struct Probe {
     let path: String
     /// First letter of the addresses without an account. A probe that creates accounts has its own.
     var letter: Character = "n"
-    let body: (_ email: String) -> [UInt8]
+    var accounts = Accounting.withPassword
+    var shut: Door?
+    let body: (_ subject: String) -> [UInt8]
 
-    func bytes(_ email: String, _ port: UInt16) -> [UInt8] {
+    func bytes(_ subject: String, _ port: UInt16) -> [UInt8] {
         let isPage = method == "GET"
-        return request(isPage ? path + email : "\(path)?key=\(Lab.apiKey)", body(email), method: method, port: port)
+        return request(
+            isPage ? path + subject : "\(path)?key=\(Lab.apiKey)",
+            body(subject),
+            method: method,
+            port: port
+        )
+    }
+
+    /// The accounts of a round, by number; fewer than `count` if there are too few.
+    func numbers(_ count: Int, round: Int, _ plan: Plan) -> [Int] {
+        func scattered(upTo limit: Int) -> [Int] {
+            Array(Accounts.numbers(count * (round + 1), upTo: limit).suffix(count))
+        }
+        switch accounts {
+        case .withPassword: return scattered(upTo: plan.passwords)
+        // The first accounts have a password, and more have a provider.
+        case .withoutPassword: return scattered(upTo: plan.linked - plan.passwords).map { $0 + plan.passwords }
+        case .withNumber: return Array(1...count)
+        }
+    }
+
+    /// The address or the number of an account.
+    func known(_ number: Int, round: Int) -> String {
+        accounts == .withNumber
+            ? Self.phoneNumber(number, round: round, isKnown: true) : Accounts.email(number)
+    }
+
+    /// The address or number of nobody.
+    func unknown(_ number: Int, round: Int) -> String {
+        accounts == .withNumber
+            ? Self.phoneNumber(number, round: round, isKnown: false) : unknownEmail(number, round: round)
+    }
+
+    /// A number of 12 characters. There are numbers for five rounds; later ones ask again.
+    static func phoneNumber(_ number: Int, round: Int, isKnown: Bool) -> String {
+        "+1650555\(String(10_000 + (isKnown ? 0 : 5000) + round % 5 * 1000 + number % 1000).dropFirst())"
     }
 
     /// An address without an account, of the same length and form as those of accounts. No other round has it.
-    func unknownEmail(_ number: Int, round: Int) -> String {
+    private func unknownEmail(_ number: Int, round: Int) -> String {
         let letters = "abcdefghijklmnopqrstuvwxyz"
         let letterOfRound = letters[letters.index(letters.startIndex, offsetBy: round % letters.count)]
         return Accounts.email(number).replacing("user-", with: "\(letter)\(letterOfRound)no-")
     }
 
     static let names = [
-        "password", "methods", "reset", "link", "change", "short-code", "sign-up", "provider", "update",
-        "old-password", "link-code", "lookup", "ways", "ways-code", "page",
+        "password", "right-door", "methods", "device-methods", "reset", "link", "change", "short-code", "sign-up",
+        "session-sign-up", "provider", "update", "old-password", "link-code", "lookup", "ways", "device-ways",
+        "ways-code", "number", "second-factor", "no-passwords", "no-links", "page", "sign-in-page", "account-page",
+        "sign-in-options",
     ]
 
     /// All probes.
-    ///
-    /// `idToken`: of a session that requests another address.
-    static func all(idToken: String) -> [Probe] {
+    static func all(as client: Client) -> [Probe] {
         [
-            Probe(
-                name: "password",
-                summary: "signInWithPassword with a wrong password",
-                status: "400",
-                path: "/v1/accounts:signInWithPassword"
-            ) { email in
-                JSONWriter.object { writer in
-                    writer.field("email", email)
-                    writer.field("password", "not the password")
-                }
-            },
-            Probe(
-                name: "methods",
-                summary: "createAuthUri with an address",
-                path: "/v1/accounts:createAuthUri"
-            ) { email in
-                JSONWriter.object { writer in
-                    writer.field("identifier", email)
-                    writer.field("continueUri", "http://localhost")
-                }
-            },
+            password("password", "signInWithPassword with a wrong password"),
+            password(
+                "right-door",
+                "signInWithPassword for an account without a password, whose owner is mailed how to sign in",
+                of: .withoutPassword
+            ),
+            methods("methods", "createAuthUri with an address", deviceToken: nil),
+            methods(
+                "device-methods",
+                "createAuthUri with the device token of another account",
+                deviceToken: client.deviceToken
+            ),
             mail("reset", "PASSWORD_RESET"),
             mail("link", "EMAIL_SIGNIN"),
             Probe(
@@ -162,7 +262,7 @@ private struct Probe {
             ) { email in
                 JSONWriter.object { writer in
                     writer.field("requestType", "VERIFY_AND_CHANGE_EMAIL")
-                    writer.field("idToken", idToken)
+                    writer.field("idToken", client.idToken)
                     writer.field("newEmail", email)
                 }
             },
@@ -186,6 +286,19 @@ private struct Probe {
                 letter: "s"
             ) { email in
                 JSONWriter.object { writer in
+                    writer.field("email", email)
+                    writer.field("password", Accounts.password)
+                }
+            },
+            Probe(
+                name: "session-sign-up",
+                summary: "signUp with a password, in a session",
+                status: "400",
+                path: "/v1/accounts:signUp",
+                letter: "t"
+            ) { email in
+                JSONWriter.object { writer in
+                    writer.field("idToken", client.provenIDToken)
                     writer.field("email", email)
                     writer.field("password", Accounts.password)
                 }
@@ -216,7 +329,7 @@ private struct Probe {
                 path: "/v1/accounts:update"
             ) { email in
                 JSONWriter.object { writer in
-                    writer.field("idToken", idToken)
+                    writer.field("idToken", client.idToken)
                     writer.field("email", email)
                 }
             },
@@ -251,17 +364,8 @@ private struct Probe {
             ) { email in
                 JSONWriter.object { writer in writer.field("email", [email]) }
             },
-            Probe(
-                name: "ways",
-                summary: "lookup of the sign-in methods of an address by mail",
-                status: "202",
-                path: "/concord/v1/lookup"
-            ) { email in
-                JSONWriter.object { writer in
-                    writer.field("email", email)
-                    writer.field("continueUrl", "http://localhost/")
-                }
-            },
+            ways("ways", "lookup of the sign-in methods of an address by mail", deviceToken: nil),
+            ways("device-ways", "the same with the device token of another account", deviceToken: client.deviceToken),
             Probe(
                 name: "ways-code",
                 summary: "lookup:prove with a wrong code",
@@ -274,16 +378,97 @@ private struct Probe {
                 }
             },
             Probe(
-                name: "page",
-                summary: "the page that mails link to, with an address in its query",
-                method: "GET",
-                path: "/__/auth/action?mode=signIn&email="
-            ) { _ in [] },
+                name: "number",
+                summary: "sendVerificationCode with a number",
+                path: "/v1/accounts:sendVerificationCode",
+                accounts: .withNumber
+            ) { number in
+                JSONWriter.object { writer in
+                    writer.field("phoneNumber", number)
+                    writer.field("recaptchaToken", "app")
+                }
+            },
+            Probe(
+                name: "second-factor",
+                summary: "mfaEnrollment:start with a number",
+                path: "/v2/accounts/mfaEnrollment:start",
+                accounts: .withNumber
+            ) { number in
+                JSONWriter.object { writer in
+                    writer.field("idToken", client.provenIDToken)
+                    writer.field("phoneEnrollmentInfo") { writer in
+                        writer.field("phoneNumber", number)
+                        writer.field("recaptchaToken", "app")
+                    }
+                }
+            },
+            password(
+                "no-passwords",
+                "signInWithPassword where passwords are off",
+                of: .withoutPassword,
+                shut: .passwords
+            ),
+            mail("no-links", "EMAIL_SIGNIN", status: "400", shut: .links),
+            page("page", "the page that mails link to, with an address in its query", "/__/auth/action?mode=signIn"),
+            page("sign-in-page", "the sign-in page, with an address in its query", "/signin?lang=en"),
+            page("account-page", "the page of the account, with an address in its query", "/account?lang=en"),
+            page("sign-in-options", "the sign-in methods of the project", "/concord/v1/signIn?lang=en"),
         ]
     }
 
-    private static func mail(_ name: String, _ type: String) -> Probe {
-        Probe(name: name, summary: "sendOobCode \(type)", path: "/v1/accounts:sendOobCode") { email in
+    private static func password(
+        _ name: String,
+        _ summary: String,
+        of accounts: Accounting = .withPassword,
+        shut: Door? = nil
+    ) -> Probe {
+        Probe(
+            name: name,
+            summary: summary,
+            status: "400",
+            path: "/v1/accounts:signInWithPassword",
+            accounts: accounts,
+            shut: shut
+        ) { email in
+            JSONWriter.object { writer in
+                writer.field("email", email)
+                writer.field("password", "not the password")
+            }
+        }
+    }
+
+    private static func methods(_ name: String, _ summary: String, deviceToken: String?) -> Probe {
+        Probe(name: name, summary: summary, path: "/v1/accounts:createAuthUri") { email in
+            JSONWriter.object { writer in
+                writer.field("identifier", email)
+                writer.field("continueUri", "http://localhost")
+                writer.field("deviceToken", deviceToken)
+            }
+        }
+    }
+
+    private static func ways(_ name: String, _ summary: String, deviceToken: String?) -> Probe {
+        Probe(name: name, summary: summary, status: "202", path: "/concord/v1/lookup") { email in
+            JSONWriter.object { writer in
+                writer.field("email", email)
+                writer.field("continueUrl", "http://localhost/")
+                writer.field("deviceToken", deviceToken)
+            }
+        }
+    }
+
+    private static func page(_ name: String, _ summary: String, _ path: String) -> Probe {
+        Probe(name: name, summary: summary, method: "GET", path: path + "&email=") { _ in [] }
+    }
+
+    private static func mail(_ name: String, _ type: String, status: String = "200", shut: Door? = nil) -> Probe {
+        Probe(
+            name: name,
+            summary: "sendOobCode \(type)" + (shut == nil ? "" : " where links are off"),
+            status: status,
+            path: "/v1/accounts:sendOobCode",
+            shut: shut
+        ) { email in
             JSONWriter.object { writer in
                 writer.field("requestType", type)
                 writer.field("email", email)
