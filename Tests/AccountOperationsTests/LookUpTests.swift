@@ -254,9 +254,68 @@ struct LookUpTests {
             }
             #expect(try await first.database.count("SELECT count(*) FROM outbox") == 10)
             #expect(try await first.database.count("SELECT count(*) FROM one_time_codes") == 10)
-            // The owner's newest code works.
-            let secret = try #require(try await first.lookUpMail().code)
-            #expect(try await second.proveLookUp(.linkSecret(secret)).denial == nil)
+            // The buttons of all five mails work. The digits are those of the newest: one row, however many mails.
+            let mails = try await first.operations.mailsWithUsableCodes(tenant: .project).filter { $0.to == Self.email }
+            #expect(mails.count == 5)
+            for mail in mails {
+                let secret = try #require(mail.code)
+                #expect(try await second.proveLookUp(.linkSecret(secret)).denial == nil)
+            }
+            #expect(try await first.database.count("SELECT count(*) FROM short_codes") == 2)
+            let digits = Set(mails.compactMap(\.shortCode))
+            var accepted = 0
+            for code in digits {
+                let denial = try await first.proveLookUp(.code(code, mailbox: try .ada)).denial
+                #expect(denial == nil || denial == .emailCode(.wrongCode))
+                accepted += denial == nil ? 1 : 0
+            }
+            #expect(accepted == 1)
+            // The flood signed no one in and changed no account.
+            let used: Query<Int64?> = "SELECT count(*) FROM one_time_codes WHERE consumed_at IS NOT NULL"
+            #expect(try await first.database.count(used) == 0)
+            #expect(try await first.database.count("SELECT count(*) FROM users") == 1)
+        }
+    }
+
+    @Test func `a code tried at 1000 addresses from 1000 networks is wrong everywhere, and proves nothing`()
+        async throws
+    {
+        try await Self.with(settings: Self.limited) { first, second in
+            try await first.requestLookUp(Self.email)
+            let digits = try #require(try await first.lookUpMail().shortCode)
+            let denials = try await first.race(with: second, count: 1000) { service, number in
+                let mailbox = try #require(EmailAddress("a\(number)@example.com"))
+                let network = "10.\(number / 250).\(number % 250).1"
+                return try await service.proveLookUp(.code(digits, mailbox: mailbox), from: network).denial
+            }
+            #expect(denials.allSatisfy { $0 == .emailCode(.wrongCode) })
+            let counted: Query<Int64?> = "SELECT count(*) FROM short_codes WHERE attempts = 1"
+            #expect(try await first.database.count(counted) == 1000)
+            let used: Query<Int64?> = "SELECT count(*) FROM one_time_codes WHERE consumed_at IS NOT NULL"
+            #expect(try await first.database.count(used) == 0)
+            #expect(try await second.proveLookUp(.code(digits, mailbox: try .ada)).denial == nil)
+        }
+    }
+
+    @Test func `a network that tries a code at 200 addresses gets 20 answers, and other networks still prove`()
+        async throws
+    {
+        let settings = ProjectSettings.developmentDefaults
+            .setting(.object([:]), at: ["concord", "shortCodes"])
+        try await Self.with(settings: settings) { first, second in
+            try await first.requestLookUp(Self.email)
+            let digits = try #require(try await first.lookUpMail().shortCode)
+            let denials = try await first.race(with: second, count: 200) { service, number in
+                let mailbox = try #require(EmailAddress("a\(number)@example.com"))
+                return try await service.proveLookUp(.code(digits, mailbox: mailbox), from: "192.0.2.1").denial
+            }
+            #expect(denials.count { $0 == .emailCode(.wrongCode) } == 20)
+            #expect(denials.count { $0 == .emailCode(.tooManyAttempts) } == 180)
+            let guesses: Query<Int64?> = "SELECT sum(attempts) FROM short_codes"
+            #expect(try await first.database.count(guesses) == 20)
+            let own = LookUpAnswer.code(digits, mailbox: try .ada)
+            #expect(try await first.proveLookUp(own, from: "192.0.2.1").denial == .emailCode(.tooManyAttempts))
+            #expect(try await second.proveLookUp(own, from: "192.0.2.2").denial == nil)
         }
     }
 }
@@ -282,8 +341,11 @@ extension TestService {
         return try #require(mails.last { $0.template == .code(.lookUp) })
     }
 
-    fileprivate func proveLookUp(_ answer: LookUpAnswer) async throws -> Outcome<ProvenLookUp> {
-        try await outcome(await operations.proveLookUp(answer, tenant: .project, clientAddress: nil))
+    fileprivate func proveLookUp(
+        _ answer: LookUpAnswer,
+        from network: String? = nil
+    ) async throws -> Outcome<ProvenLookUp> {
+        try await outcome(await operations.proveLookUp(answer, tenant: .project, clientAddress: network))
     }
 
     fileprivate func continueLookUp(_ proof: String) async throws -> Outcome<SignInOutcome> {

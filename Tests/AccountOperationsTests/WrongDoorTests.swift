@@ -337,6 +337,61 @@ struct WrongDoorTests {
         }
     }
 
+    // MARK: Floods
+
+    /// Links are switched off, and mails have the limits of production.
+    private static let flooded = protected.setting(.bool(true), at: ["signIn", "email", "passwordRequired"])
+        .setting(.object([:]), at: ["concord", "mail"])
+
+    @Test func `of 2000 wrong doors of one account from 2000 networks one is mailed, and the account is unchanged`()
+        async throws
+    {
+        try await Self.with(settings: Self.flooded) { first, second in
+            let before = try await first.database.rowDigests()
+            _ = try await first.race(with: second, count: 2000) { service, number in
+                try await service.askForLinkWhereOff(Self.ada, from: "10.\(number / 250).\(number % 250).1")
+            }
+            #expect(try await first.outboxCount() == 1)
+            #expect(try await first.database.count("SELECT count(*) FROM one_time_codes") == 1)
+            #expect(try await first.rightDoors().map(\.to) == [Self.ada])
+            let after = try await first.database.rowDigests()
+            let changed = Set(after.filter { before[$0.key] != $0.value }.keys)
+            #expect(changed == ["outbox", "one_time_codes", "short_codes", "message_counts"])
+        }
+    }
+
+    @Test
+    func `of 1000 addresses that one network tries, 50 are mailed, and other mails are not held up`()
+        async throws
+    {
+        try await Self.with(settings: Self.flooded) { first, second in
+            _ = try await first.race(with: second, count: 1000) { service, number in
+                try await service.askForLinkWhereOff("a\(number)@example.com", from: "192.0.2.1")
+            }
+            #expect(try await first.outboxCount() == 50)
+            // The owner who comes from another network is mailed, and so is every mail that people request.
+            try await second.askForLinkWhereOff(Self.ada, from: "192.0.2.2")
+            #expect(try await first.rightDoors().map(\.to) == [Self.ada])
+            #expect(try await first.askForReset(Self.eve, from: "192.0.2.1").denial == nil)
+            #expect(try await first.outboxCount() == 52)
+        }
+    }
+
+    @Test
+    func `of 1500 addresses that 1500 networks try, 1000 are mailed in a minute, and so is a reset`()
+        async throws
+    {
+        try await Self.with(settings: Self.flooded) { first, second in
+            _ = try await first.race(with: second, count: 1500) { service, number in
+                let network = "10.\(number / 250).\(number % 250).1"
+                try await service.askForLinkWhereOff("a\(number)@example.com", from: network)
+            }
+            #expect(try await first.outboxCount() == 1000)
+            #expect(try await second.askForReset(Self.eve).denial == nil)
+            #expect(try await first.outboxCount() == 1001)
+        }
+    }
+
     // MARK: Resets
 
     @Test func `a reset of a proven account without a password names its methods first, and unlinks nothing`()
@@ -403,6 +458,13 @@ extension TestService {
 
     fileprivate func prove(_ answer: LookUpAnswer) async throws -> Outcome<ProvenLookUp> {
         try await outcome(await operations.proveLookUp(answer, tenant: .project, clientAddress: nil))
+    }
+
+    /// Requests a sign-in link where links are off, as the route does.
+    fileprivate func askForLinkWhereOff(_ email: String, from network: String) async throws {
+        let address = try #require(EmailAddress(email))
+        try await operations
+            .mailRightDoor(after: .link, to: address, from: network, locale: nil, tenant: .project)
     }
 
     fileprivate func denialOfSignUp(_ email: String) async throws -> Denial? {

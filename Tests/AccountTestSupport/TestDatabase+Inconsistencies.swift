@@ -186,7 +186,26 @@ extension TestDatabase {
         )
     }
 
-    /// The same, only for tables with data of accounts.
+    /// A digest of the rows of each table, by name, to check that nothing was changed.
+    package func rowDigests() async throws -> [String: String] {
+        let digests: [String?] = try await rows(
+            """
+            SELECT table_name || ' ' || md5(query_to_xml(
+                format('SELECT md5(t::text) AS digest FROM %I AS t ORDER BY 1', table_name), false, true, '')::text)
+            FROM information_schema.tables
+            WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+                AND NOT (SELECT relispartition FROM pg_class WHERE oid = format('public.%I', table_name)::regclass)
+            """
+        )
+        return Dictionary(
+            uniqueKeysWithValues: digests.compactMap(\.self).map { line in
+                let parts = line.split(separator: " ")
+                return (String(parts[0]), String(parts[1]))
+            }
+        )
+    }
+
+    /// The number of rows, only for tables with data of accounts.
     package func accountRowCounts() async throws -> [String: Int64] {
         let tables: Set = [
             "users", "identifiers", "password_credentials", "linked_providers", "sign_in_methods", "sessions",
