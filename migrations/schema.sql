@@ -349,8 +349,10 @@ CREATE TABLE public.one_time_codes (
     CONSTRAINT one_time_codes_code_hash_check CHECK ((length(code_hash) = 32)),
     CONSTRAINT one_time_codes_email_check CHECK (((length(email) >= 3) AND (length(email) <= 255))),
     CONSTRAINT one_time_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
+    CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text, 'REVERT_SIGN_IN_METHOD_CHANGE'::text, 'LOOKUP'::text]))),
     CONSTRAINT one_time_codes_new_email_check CHECK (((length(new_email) >= 3) AND (length(new_email) <= 255))),
-    CONSTRAINT one_time_codes_second_factor_check CHECK (((kind = 'REVERT_SECOND_FACTOR_ADDITION'::text) = (second_factor_id IS NOT NULL)))
+    CONSTRAINT one_time_codes_second_factor_check CHECK (((kind = 'REVERT_SECOND_FACTOR_ADDITION'::text) = (second_factor_id IS NOT NULL))),
+    CONSTRAINT one_time_codes_user_check CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'LOOKUP'::text])) OR (user_id IS NOT NULL)))
 );
 
 CREATE TABLE public.outbox (
@@ -644,6 +646,7 @@ CREATE TABLE public.short_codes (
     CONSTRAINT short_codes_check CHECK (((code_hash IS NULL) = (sealed_code IS NULL))),
     CONSTRAINT short_codes_code_hash_check CHECK ((length(code_hash) = 32)),
     CONSTRAINT short_codes_email_key_check CHECK (((length(email_key) >= 3) AND (length(email_key) <= 255))),
+    CONSTRAINT short_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'LOOKUP'::text]))),
     CONSTRAINT short_codes_sealed_code_check CHECK ((length(sealed_code) <= 512))
 );
 
@@ -874,14 +877,8 @@ ALTER TABLE ONLY public.merges
 ALTER TABLE ONLY public.message_counts
     ADD CONSTRAINT message_counts_pkey PRIMARY KEY (tenant_id, count_digest);
 
-ALTER TABLE public.one_time_codes
-    ADD CONSTRAINT one_time_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'RECOVER_EMAIL'::text, 'REVERT_SECOND_FACTOR_ADDITION'::text, 'REVERT_SIGN_IN_METHOD_CHANGE'::text, 'LOOKUP'::text]))) NOT VALID;
-
 ALTER TABLE ONLY public.one_time_codes
     ADD CONSTRAINT one_time_codes_pkey PRIMARY KEY (tenant_id, code_hash);
-
-ALTER TABLE public.one_time_codes
-    ADD CONSTRAINT one_time_codes_user_check CHECK (((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'LOOKUP'::text])) OR (user_id IS NOT NULL))) NOT VALID;
 
 ALTER TABLE ONLY public.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, message_id);
@@ -942,9 +939,6 @@ ALTER TABLE public.sessions
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, user_id, session_id);
-
-ALTER TABLE public.short_codes
-    ADD CONSTRAINT short_codes_kind_check CHECK ((kind = ANY (ARRAY['PASSWORD_RESET'::text, 'EMAIL_SIGNIN'::text, 'VERIFY_EMAIL'::text, 'VERIFY_AND_CHANGE_EMAIL'::text, 'LOOKUP'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.short_codes
     ADD CONSTRAINT short_codes_pkey PRIMARY KEY (tenant_id, kind, email_key);

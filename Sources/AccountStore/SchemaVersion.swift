@@ -1,4 +1,4 @@
 package enum SchemaVersion {
     /// Number of the last migration that `serve` needs. A test compares it with `migrations/`.
-    package static let required = 58
+    package static let required = 59
 }

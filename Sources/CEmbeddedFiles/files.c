@@ -709,6 +709,12 @@ static const unsigned char file234[] = {
 static const unsigned char file235[] = {
 #embed "../../migrations/0058_sign_in_returns.up.sql"
 };
+static const unsigned char file236[] = {
+#embed "../../migrations/0059_validated_code_checks.down.sql"
+};
+static const unsigned char file237[] = {
+#embed "../../migrations/0059_validated_code_checks.up.sql"
+};
 
 static const CEmbeddedFile files[] = {
     {"Sources/AccountAPI/OpenAPI/openapi.json", file0, sizeof file0},
@@ -947,6 +953,8 @@ static const CEmbeddedFile files[] = {
     {"migrations/0057_pending_sign_ups.up.sql", file233, sizeof file233},
     {"migrations/0058_sign_in_returns.down.sql", file234, sizeof file234},
     {"migrations/0058_sign_in_returns.up.sql", file235, sizeof file235},
+    {"migrations/0059_validated_code_checks.down.sql", file236, sizeof file236},
+    {"migrations/0059_validated_code_checks.up.sql", file237, sizeof file237},
 };
 
 const CEmbeddedFile *cembedded_files(void) { return files; }

@@ -66,6 +66,20 @@ private let repositoryRoot = URL(filePath: #filePath)
         }
     }
 
+    @Test func `a constraint that is added without reading the table is validated later`() async throws {
+        try await EmptyDatabase.with { database async throws in
+            let migrator = Migrator(
+                configuration: database.configuration,
+                migrations: try directory.read(),
+                toolVersion: "test"
+            )
+            _ = try await migrator.run(.latest)
+            let unchecked: Query<String?> = "SELECT conname::text FROM pg_constraint WHERE NOT convalidated ORDER BY 1"
+            // The column is newer than the constraint, so no earlier row can violate it.
+            #expect(try await database.rows(unchecked) == ["sessions_device_check"])
+        }
+    }
+
     @Test func `rows written after each migration exist after all migrations`() async throws {
         let golden = GoldenFiles()
         try await EmptyDatabase.with { database async throws in
