@@ -9,13 +9,14 @@ struct PendingSignUpRows {
     private static let found: [PendingSignUpFacts?] = {
         var all: [PendingSignUpFacts?] = [nil]
         for tenant in [TenantID.project, TenantID("other")] {
-            for isUsed in [false, true] {
+            for (isUsed, isDeclined) in [(false, false), (true, false), (true, true)] {
                 for end in [99, 100, 101] as [Int64] {
                     for attempts in 0...PendingSignUpFacts.attemptsMax {
                         all.append(
                             PendingSignUpFacts(
                                 tenant: tenant,
                                 isUsed: isUsed,
+                                isDeclined: isDeclined,
                                 expiresAt: Timestamp(secondsSinceEpoch: end),
                                 attempts: attempts
                             )
@@ -87,6 +88,7 @@ struct PendingSignUpRows {
                 }
             }
             all += [true, false].compactMap { Self.continue(signUp, isProver: $0)?.rule }
+            all.append(decideDeclineSignUp(signUp, handleTenant: .project, now: now).rule)
         }
         all += completions.map { $0.question.decide($0.policy).rule }
         for owner in [nil, user("o")] {
@@ -162,6 +164,16 @@ struct PendingSignUpRows {
                     == (isUsable
                         ? Verdict(.pendingSignUpUnproven, .unproven) : Verdict(.pendingSignUpUnusable, .unusable))
             )
+        }
+    }
+
+    @Test func `P23 and P36: a usable sign-up is declined, and a declined one again`() {
+        for signUp in Self.found {
+            let isDeclined = signUp?.tenant == .project && signUp?.isDeclined == true
+            let expected: Verdict<PendingSignUpRefusal?> =
+                Self.isUsable(signUp) || isDeclined
+                ? Verdict(.pendingSignUpDeclined, nil) : Verdict(.pendingSignUpUnusable, .unusable)
+            #expect(decideDeclineSignUp(signUp, handleTenant: .project, now: Self.now) == expected)
         }
     }
 

@@ -912,6 +912,7 @@ private let statementsOfDecisions: [Statement] = {
             name: "QuarantinedMethodRow.insertPassword",
             sql: QuarantinedMethodRow.insertPassword(of: user, by: event, until: later)
         ),
+        Statement(name: "OneTimeSecret.assertUsable", sql: OneTimeSecret.of(pendingSignUp).assertUsable()),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(pendingSignUp).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.codeOf(pendingSignUp).countAttempt()),
         Statement(

@@ -17,15 +17,24 @@ package func decideMailSignUp(hasOwner: Bool) -> Verdict<SignUpMail> {
 package struct PendingSignUpFacts: Sendable, Hashable {
     package var tenant: TenantID
     package var isUsed: Bool
+    /// True if the holder of the handle declined it, which uses it.
+    package var isDeclined: Bool
     package var expiresAt: Timestamp
     /// Codes typed so far.
     package var attempts: Int
 
     package static let attemptsMax = 5
 
-    package init(tenant: TenantID, isUsed: Bool = false, expiresAt: Timestamp, attempts: Int = 0) {
+    package init(
+        tenant: TenantID,
+        isUsed: Bool = false,
+        isDeclined: Bool = false,
+        expiresAt: Timestamp,
+        attempts: Int = 0
+    ) {
         self.tenant = tenant
         self.isUsed = isUsed
+        self.isDeclined = isDeclined
         self.expiresAt = expiresAt
         self.attempts = attempts
     }
@@ -100,4 +109,19 @@ package func refusalOfContinuing(
         return Verdict(.pendingSignUpUnusable, .unusable)
     }
     return isProver ? nil : Verdict(.pendingSignUpUnproven, .unproven)
+}
+
+/// Decides whether a pending sign-up is declined: rows P23 and P36. A declined one is declined again.
+///
+/// - Returns: the refusal; `nil` if it is declined.
+package func decideDeclineSignUp(
+    _ signUp: PendingSignUpFacts?,
+    handleTenant: TenantID,
+    now: Timestamp
+) -> Verdict<PendingSignUpRefusal?> {
+    guard let signUp, signUp.isUsable(in: handleTenant, at: now) || signUp.tenant == handleTenant && signUp.isDeclined
+    else {
+        return Verdict(.pendingSignUpUnusable, .unusable)
+    }
+    return Verdict(.pendingSignUpDeclined, nil)
 }

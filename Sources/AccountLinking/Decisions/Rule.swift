@@ -132,7 +132,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case accountCreatedByAdmin = "P12"
 
     // Sign-ups that wait for their mailbox (`decideMailSignUp`, `decideProveSignUp`, `refusalOfContinuing`,
-    // `CompleteSignUpQuestion`, `decideLinkConfirmed`).
+    // `decideDeclineSignUp`, `CompleteSignUpQuestion`, `decideLinkConfirmed`).
     case signUpMailsOwner = "P22"
     case signUpMailed = "P21"
     case pendingSignUpUnusable = "P23"
@@ -140,6 +140,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case pendingSignUpWrongAnswer = "P25"
     case pendingSignUpProven = "P26"
     case pendingSignUpUnproven = "P27"
+    case pendingSignUpDeclined = "P36"
     case provenSignUpNotEnabled = "P34"
     case provenSignUpOfTakenIdentity = "P28"
     case provenSignUpOfTakenAddress = "P29"
@@ -709,6 +710,7 @@ extension Rule {
         case .pendingSignUpProven: RuleText("the code or secret is right", "the mailbox is proven")
         case .pendingSignUpUnproven:
             RuleText("to continue, without the token of the proof", "refused: proof required")
+        case .pendingSignUpDeclined: RuleText("the handle's holder declines", "declined: nothing continues it")
         case .provenSignUpOfTakenIdentity:
             RuleText("proven; the identity belongs to an account", "refused: identity already linked")
         case .provenSignUpOfTakenAddress:

@@ -288,16 +288,10 @@ extension AccountOperations {
             )
             if case .refuse(let refusal) = verdict.decision { throw refused(.conflict(refusal), by: verdict.rule) }
             guard let user = loaded.user else { throw UnexpectedDecision(verdict.rule) }
-            var conflict = loaded.conflict
-            conflict.proof = ConflictRecord.Proof(
-                facts: ConflictProofFacts(
-                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
-                    attempts: 0,
-                    expiresAt: min(use.now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
-                )
-            )
+            var loaded = loaded
+            addMailboxProof(to: &loaded, of: user, at: use.now)
             return try await prove(
-                LoadedConflict(conflict: conflict, user: user, identityOwner: loaded.identityOwner),
+                loaded,
                 verdict.rule,
                 token: token,
                 eventID: use.id,
@@ -311,7 +305,7 @@ extension AccountOperations {
     /// Proves a conflict by the mailbox of a sign-up, which is the mailbox of the account.
     ///
     /// - `token`: the token of the prover.
-    /// - `check`: throws if the sign-up can no longer be used. Called before each attempt.
+    /// - `proving`: adds the proof to the conflict, or throws the refusal. Called before each attempt.
     /// - `sideWrites`: further writes of the transaction.
     func proveBySignUp(
         _ handle: String,
@@ -320,23 +314,15 @@ extension AccountOperations {
         _ rule: Rule,
         tenant: TenantID,
         at now: Timestamp,
-        while check: () async throws -> Void,
+        proving: (inout LoadedConflict) async throws -> Void,
         sideWrites: (ProvenConflict) throws -> [AccountWrite.SideWrite]
     ) async throws -> ProvenConflict {
         let request = ChangeRequest<ProvenConflict>(tenant: tenant)
         return try await changeConflict(handle, request) { loaded in
-            try await check()
-            guard let user = loaded.user else { throw FactsMoved() }
-            var conflict = loaded.conflict
-            conflict.proof = ConflictRecord.Proof(
-                facts: ConflictProofFacts(
-                    binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
-                    attempts: 0,
-                    expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), conflict.expiresAt)
-                )
-            )
+            var loaded = loaded
+            try await proving(&loaded)
             return try await prove(
-                LoadedConflict(conflict: conflict, user: user, identityOwner: loaded.identityOwner),
+                loaded,
                 rule,
                 token: token,
                 eventID: eventID,
@@ -345,6 +331,17 @@ extension AccountOperations {
                 at: now
             )
         }
+    }
+
+    /// Adds a proof of the mailbox of `user`, the account of the conflict.
+    func addMailboxProof(to loaded: inout LoadedConflict, of user: UserRecord, at now: Timestamp) {
+        loaded.conflict.proof = ConflictRecord.Proof(
+            facts: ConflictProofFacts(
+                binding: ProofBinding(.mailbox, of: user.account, policyVersion: policy.version),
+                attempts: 0,
+                expiresAt: min(now.adding(seconds: Self.proofLifetimeSeconds), loaded.conflict.expiresAt)
+            )
+        )
     }
 
     /// - `loaded`: includes the given proof.

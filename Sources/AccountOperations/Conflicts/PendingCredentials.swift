@@ -80,7 +80,8 @@ extension AccountOperations {
     ///
     /// - `accounts`: the accounts of the decision.
     /// - `end`: latest expiry of a credential that was pending before. Its provider was not asked again.
-    /// - Throws: `FactsMoved` if the account is gone, or one of `limits` was reached.
+    /// - `sideWrites`: further writes of the transaction.
+    /// - Throws: `FactsMoved` if the account is gone, one of `limits` was reached, or a guard of `sideWrites` stopped it.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,
@@ -88,6 +89,7 @@ extension AccountOperations {
         among accounts: [UserRecord?],
         until end: Timestamp?,
         counting limits: [CountedLimit],
+        sideWrites: [AccountWrite.SideWrite] = [],
         tenant: TenantID
     ) async throws -> String {
         let identity = credential.incoming.identity
@@ -119,7 +121,8 @@ extension AccountOperations {
                 expiresAt: end.map { min($0, anew) } ?? anew
             ),
             event: event,
-            counting: limits
+            counting: limits,
+            sideWrites: sideWrites
         )
         guard let id else { throw FactsMoved() }
         // A different id means that the credential joined an open conflict.
@@ -127,7 +130,8 @@ extension AccountOperations {
         return try ConflictHandle(tenant: tenant, user: user, conflict: id, identity: identity).sealed(by: sealer)
     }
 
-    private static func digest(of credential: IncomingCredential) -> [UInt8] {
+    /// `ConflictRecord.identityDigest` of a credential.
+    static func digest(of credential: IncomingCredential) -> [UInt8] {
         let identity = credential.identity
         let parts = [identity.provider.rawValue, credential.issuer ?? "", identity.subject]
         return Array(SHA256.hash(data: Array(parts.joined(separator: "\u{1F}").utf8)))

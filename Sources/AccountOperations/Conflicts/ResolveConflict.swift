@@ -2,6 +2,14 @@ import AccountLinking
 import AccountStore
 import IdentityProviders
 
+/// The caller who settles a conflict.
+struct ConflictSettler: Sendable {
+    /// True if the caller has given the proof.
+    var isProver: Bool
+    /// Further writes of the transaction.
+    var sideWrites: [AccountWrite.SideWrite] = []
+}
+
 extension AccountOperations {
     /// Settles a proven conflict (rules J): links its credential, signs the owner in and closes it, in one transaction.
     /// Two round trips without contention.
@@ -10,20 +18,35 @@ extension AccountOperations {
     ///
     /// - `proofToken`: the token of the given proof.
     /// - `client`: counted if a pending sign-up creates an account.
-    /// - `isOfStranger`: the answer is stored without an account (`SignInAttempt.isOfStranger`).
     package func resolveConflict(
         _ handle: String,
         proofToken: String?,
         from client: PasswordClient = .unknown,
-        isOfStranger: Bool = false,
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
-        let (tenant, now) = (request.tenant, effects.now())
-        if try await signUpView(handle, tenant: tenant) != nil {
+        if try await signUpView(handle, tenant: request.tenant) != nil {
             return try await continueSignUp(handle, proofToken: proofToken, from: client, request)
         }
+        return try await settleConflict(handle, request) { loaded in
+            ConflictSettler(isProver: loaded.conflict.isProven(by: proofToken))
+        }
+    }
+
+    /// Settles a conflict for its prover.
+    ///
+    /// - `isOfStranger`: the answer is stored without an account (`SignInAttempt.isOfStranger`).
+    /// - `settler`: the caller. May change the loaded conflict. Called before each attempt.
+    func settleConflict(
+        _ handle: String,
+        isOfStranger: Bool = false,
+        _ request: ChangeRequest<SignedIn>,
+        by settler: (inout LoadedConflict) async throws -> ConflictSettler
+    ) async throws -> SignedIn {
+        let (tenant, now) = (request.tenant, effects.now())
         let eventID = effects.newEventID()
         return try await changeConflict(handle, request) { loaded in
+            var loaded = loaded
+            let settler = try await settler(&loaded)
             let pending = try open(loaded.conflict)
             let credential = pending.credential
             let policy = policy
@@ -31,7 +54,7 @@ extension AccountOperations {
             let question = resolutionQuestion(
                 loaded,
                 pending,
-                isProver: loaded.conflict.isProven(by: proofToken),
+                isProver: settler.isProver,
                 claim: claim,
                 tenant: tenant,
                 now: now
@@ -68,6 +91,7 @@ extension AccountOperations {
                 attempt.decisions = [decision]
                 attempt.sideWrites = [.resolve(loaded.conflict, at: attempt.now)] + claim.clearing
                 attempt.sideWrites.append(.handOver(attempt.session.id, from: loaded.conflict))
+                attempt.sideWrites += settler.sideWrites
                 attempt.idempotent = request.idempotent
                 attempt.isOfStranger = isOfStranger
                 let signedIn = try await applySignIn(
@@ -119,6 +143,7 @@ extension AccountOperations {
         _ request: ChangeRequest<ConflictView>
     ) async throws -> ConflictView {
         let (tenant, now) = (request.tenant, effects.now())
+        if try await signUpView(handle, tenant: tenant) != nil { return try await declineSignUp(handle, request) }
         let eventID = effects.newEventID()
         return try await changeConflict(handle, request) { loaded in
             let verdict = decideDeclineConflict(

@@ -32,6 +32,15 @@ extension AccountOperations {
         )
     }
 
+    /// Checks the page to return to before anything about the address is read.
+    ///
+    /// - Throws: `Denial` for a malformed URL, or one that the project does not authorize.
+    package func requireAuthorized(lookUpReturningTo continueURL: String?) throws {
+        var settings = EmailCodeSettings()
+        settings.continueURL = continueURL
+        if let denial = settings.denial(in: self) { throw denial }
+    }
+
     /// The mail of a lookup as it is sent: with the account's sign-in methods, or with the news that the address has no
     /// account; `nil` if the project does not mail that.
     ///

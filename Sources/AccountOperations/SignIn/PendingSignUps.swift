@@ -78,6 +78,13 @@ private struct SignUpProof: Sendable {
     }
 }
 
+/// A sign-up as the caller presents it, to continue it.
+private struct PresentedSignUp: Sendable {
+    let handle: String
+    let proofToken: String?
+    let tenant: TenantID
+}
+
 extension AccountOperations {
     /// Stores a sign-up that waits for its mailbox, and mails it.
     ///
@@ -228,66 +235,83 @@ extension AccountOperations {
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
         let (tenant, now) = (request.tenant, effects.now())
-        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
-            throw answer
-        }
-        let first = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
-        let credential = try credential(of: first)
-        var hash: String?
-        if credential == nil {
-            guard let password else { throw Denial.pendingSignUp(.passwordMissing) }
-            if let objection = objection(toNew: password, for: first.email) { throw objection }
-            hash = try await passwords.hash(password, for: HashCaller(network: client.network, isKnown: false))
-        }
-        let provider = credential?.incoming.identity.provider
-        var attempt = SignInAttempt(
-            effects: effects,
-            sampling: project.settings.factSampling,
-            tenant: tenant,
-            session: NewSession(
-                effects: effects,
-                signInProvider: provider?.rawValue ?? "password",
-                signInAttributes: credential?.signInAttributes
-            ),
-            methodProof: credential == nil ? .signUp : .providerCredential,
-            passwordHash: hash
-        )
-        attempt.signUpLimits = limits(on: .signUps, from: client.address)
-        attempt.context.linkedProvider = credential.map { .init($0.incoming, at: attempt.now) }
-        attempt.idempotent = request.idempotent
-        attempt.isOfStranger = true
-        let use = effects.newEventID()
-        return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [attempt] in
-            try await retrying(effects) {
-                var attempt = attempt
-                do {
-                    let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
-                    let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
-                    let identityOwner =
-                        if let credential {
-                            try await matchingAccounts(for: credential.incoming, target: nil, tenant: tenant)
-                                .identityOwner
-                        } else {
-                            UserRecord?.none
-                        }
-                    let question = CompleteSignUpQuestion(
-                        email: signUp.email,
-                        emailOwner: claim.owner?.account,
-                        credential: credential?.incoming,
-                        identityOwner: identityOwner?.account,
-                        isProviderEnabled: credential.map { isAccepted($0.incoming) } ?? false,
-                        displayName: displayName,
-                        reservation: claim.reservation
-                    )
-                    let verdict = attempt.ask(question, policy)
-                    attempt.sideWrites = [.useUp(signUp, by: use, at: now)] + claim.clearing
+        let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: tenant)
+        return try await answeringOnce(request, at: now) {
+            let first = try await usableSignUp(presented, at: now)
+            let credential = try credential(of: first)
+            var chosen: String?
+            if credential == nil {
+                guard let password else { throw Denial.pendingSignUp(.passwordMissing) }
+                if let objection = objection(toNew: password, for: first.email) { throw objection }
+                chosen = password
+            }
+            let provider = credential?.incoming.identity.provider
+            let limits = limits(on: .signUps, from: client.address)
+            let use = effects.newEventID()
+            return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [chosen] in
+                var hash: String?
+                if let chosen {
+                    // Before hashing, which would be wasted. The caller has proven the mailbox, so the time may say that
+                    // the address belongs to an account.
+                    let preview = try await completion(of: first, with: nil, named: displayName, at: now)
+                        .question.decide(policy)
+                    if case .refuse(let refusal) = preview.decision {
+                        throw refused(.refusal(refusal), by: preview.rule)
+                    }
+                    try await requireRoom(for: .signUps, within: limits, tenant: tenant, at: now)
+                    hash = try await passwords.hash(chosen, for: HashCaller(network: client.network, isKnown: false))
+                }
+                var attempt = SignInAttempt(
+                    effects: effects,
+                    sampling: project.settings.factSampling,
+                    tenant: tenant,
+                    session: NewSession(
+                        effects: effects,
+                        signInProvider: provider?.rawValue ?? "password",
+                        signInAttributes: credential?.signInAttributes
+                    ),
+                    methodProof: credential == nil ? .signUp : .providerCredential,
+                    passwordHash: hash
+                )
+                attempt.signUpLimits = limits
+                attempt.context.linkedProvider = credential.map { .init($0.incoming, at: attempt.now) }
+                attempt.idempotent = request.idempotent
+                attempt.isOfStranger = true
+                return try await retrying(effects) { [attempt] in
+                    var attempt = attempt
+                    let signUp = try await usableSignUp(presented, at: now)
+                    let found = try await completion(of: signUp, with: credential, named: displayName, at: now)
+                    let verdict = attempt.ask(found.question, policy)
+                    attempt.sideWrites = [.useUp(signUp, by: use, at: now)] + found.claim.clearing
                     return try await applySignIn(verdict, loaded: [], attempt)
-                } catch let denial as Denial where request.idempotent != nil {
-                    // A concurrent attempt of the same request may have been applied, and cause the refusal.
-                    throw try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) ?? denial
                 }
             }
         }
+    }
+
+    /// The question whether a proven sign-up makes an account now.
+    private func completion(
+        of signUp: PendingSignUpRecord,
+        with credential: VerifiedCredential?,
+        named displayName: String?,
+        at now: Timestamp
+    ) async throws -> (question: CompleteSignUpQuestion, claim: AddressClaim) {
+        let claim = try await store.claim(on: signUp.email, tenant: signUp.tenant, at: now)
+        var identityOwner: UserRecord?
+        if let credential {
+            let matching = try await matchingAccounts(for: credential.incoming, target: nil, tenant: signUp.tenant)
+            identityOwner = matching.identityOwner
+        }
+        let question = CompleteSignUpQuestion(
+            email: signUp.email,
+            emailOwner: claim.owner?.account,
+            credential: credential?.incoming,
+            identityOwner: identityOwner?.account,
+            isProviderEnabled: credential.map { isAccepted($0.incoming) } ?? false,
+            displayName: displayName,
+            reservation: claim.reservation
+        )
+        return (question, claim)
     }
 
     /// Turns the credential of a proven sign-up into a conflict of the account that has the address. The mailbox has
@@ -298,73 +322,127 @@ extension AccountOperations {
         _ request: ChangeRequest<LinkableSignUp>
     ) async throws -> LinkableSignUp {
         let (tenant, now) = (request.tenant, effects.now())
-        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
-            throw answer
-        }
-        let (provenID, use) = (effects.newEventID(), effects.newEventID())
-        let token = Base64URL.encode(effects.randomBytes(32))
-        return try await retrying(effects) {
-            do {
-                let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
-                let credential = try credential(of: signUp)
-                let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
-                let verdict = decideLinkConfirmed(owner: claim.owner?.id, hasCredential: credential != nil)
-                if case .refuse(let refusal) = verdict.decision {
-                    throw refused(.pendingSignUp(refusal), by: verdict.rule)
-                }
-                guard let credential, let owner = claim.owner else { throw UnexpectedDecision(verdict.rule) }
-                // An attempt that repeats this joins the conflict.
-                let pendingToken = try await keep(
-                    credential,
-                    because: .accountExistsWithDifferentCredential(account: owner.id, verifiedProviders: []),
-                    event: AccountEvent(
-                        id: effects.newEventID(),
-                        occurredAt: now,
-                        kind: .conflictOpened,
-                        rule: verdict.rule
-                    ),
-                    among: [owner],
-                    until: signUp.expiresAt,
-                    counting: [],
-                    tenant: tenant
-                )
-                let proven = try await proveBySignUp(
-                    pendingToken,
-                    token: token,
-                    eventID: provenID,
-                    verdict.rule,
-                    tenant: tenant,
-                    at: now,
-                    // Of two callers with one handle, the second must find it used.
-                    while: { _ = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now) }
-                ) { conflict in
-                    try [.useUp(signUp, by: use, at: now)]
-                        + storeAnswer(
-                            LinkableSignUp(conflict: conflict, pendingToken: pendingToken),
-                            to: request.idempotent,
-                            of: nil,
-                            tenant: tenant,
-                            at: now
-                        )
-                }
-                metrics.decided(verdict.rule)
-                return LinkableSignUp(conflict: proven, pendingToken: pendingToken)
-            } catch let denial as Denial where request.idempotent != nil {
-                throw try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) ?? denial
+        let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: tenant)
+        return try await answeringOnce(request, at: now) {
+            let use = effects.newEventID()
+            return try await openProvenConflict(by: presented, at: now) { signUp, linkable in
+                try [.useUp(signUp, by: use, at: now)]
+                    + storeAnswer(linkable, to: request.idempotent, of: nil, tenant: tenant, at: now)
             }
         }
     }
 
+    /// Opens the conflict of a proven sign-up's credential with the account that has the address, and proves it by the
+    /// mailbox. A repetition joins the conflict.
+    ///
+    /// - `sideWrites`: further writes of the transaction that proves the conflict.
+    private func openProvenConflict(
+        by presented: PresentedSignUp,
+        at now: Timestamp,
+        sideWrites: (PendingSignUpRecord, LinkableSignUp) throws -> [AccountWrite.SideWrite]
+    ) async throws -> LinkableSignUp {
+        let tenant = presented.tenant
+        let provenID = effects.newEventID()
+        let token = Base64URL.encode(effects.randomBytes(32))
+        return try await retrying(effects) {
+            let signUp = try await usableSignUp(presented, at: now)
+            let credential = try credential(of: signUp)
+            let claim = try await store.claim(on: signUp.email, tenant: tenant, at: now)
+            let verdict = decideLinkConfirmed(owner: claim.owner?.id, hasCredential: credential != nil)
+            if case .refuse(let refusal) = verdict.decision {
+                throw refused(.pendingSignUp(refusal), by: verdict.rule)
+            }
+            guard let credential, let owner = claim.owner else { throw UnexpectedDecision(verdict.rule) }
+            let pendingToken = try await keep(
+                credential,
+                because: .accountExistsWithDifferentCredential(account: owner.id, verifiedProviders: []),
+                event: AccountEvent(
+                    id: effects.newEventID(),
+                    occurredAt: now,
+                    kind: .conflictOpened,
+                    rule: verdict.rule
+                ),
+                among: [owner],
+                until: signUp.expiresAt,
+                counting: [],
+                // Otherwise the loser of a race would leave a conflict that nobody can prove.
+                sideWrites: [.requireUsable(signUp)],
+                tenant: tenant
+            )
+            let proven = try await proveBySignUp(
+                pendingToken,
+                token: token,
+                eventID: provenID,
+                verdict.rule,
+                tenant: tenant,
+                at: now,
+                proving: { _ = try await prove(&$0, by: presented, at: now) },
+                sideWrites: {
+                    try sideWrites(signUp, LinkableSignUp(conflict: $0, pendingToken: pendingToken))
+                }
+            )
+            metrics.decided(verdict.rule)
+            return LinkableSignUp(conflict: proven, pendingToken: pendingToken)
+        }
+    }
+
+    /// Adds the proof of the sign-up's mailbox to a conflict of the account with that address.
+    ///
+    /// - Returns: the sign-up, which is usable. Of two callers with one handle, the second finds it used.
+    /// - Throws: the refusal if the sign-up is not usable, the conflict has ended, or the account has another address.
+    private func prove(
+        _ loaded: inout LoadedConflict,
+        by presented: PresentedSignUp,
+        at now: Timestamp
+    ) async throws -> PendingSignUpRecord {
+        let signUp = try await usableSignUp(presented, at: now)
+        if let refusal = refusalOfConflict(loaded.conflict.facts, handleTenant: presented.tenant, now: now) {
+            throw refused(refusal)
+        }
+        let owner = loaded.user.flatMap { $0.email?.address == signUp.email ? $0 : nil }
+        let verdict = decideLinkConfirmed(owner: owner?.id, hasCredential: true)
+        if case .refuse(let refusal) = verdict.decision { throw refused(.pendingSignUp(refusal), by: verdict.rule) }
+        guard let owner else { throw UnexpectedDecision(verdict.rule) }
+        addMailboxProof(to: &loaded, of: owner, at: now)
+        return signUp
+    }
+
     /// The pending sign-up of the handle as a conflict, so that the page of conflicts shows it; `nil` for handles of
-    /// conflicts, and unless a provider's credential waits. Says nothing about an account.
+    /// conflicts, and unless a provider's credential waits. Says nothing about an account before the mailbox is proven.
+    ///
+    /// A used sign-up has the state of its conflict; without one it is resolved.
     func signUpView(_ handle: String, tenant: TenantID) async throws -> ConflictView? {
         guard ConflictHandle(handle, sealer: sealer) == nil,
             let signUp = try await store.pendingSignUp(SignUpSecrets.hash(of: handle), tenant: tenant),
             let credential = try credential(of: signUp)
         else { return nil }
-        let isExpired = signUp.consumedAt == nil && signUp.expiresAt <= effects.now()
-        return ConflictView(
-            state: signUp.consumedAt == nil ? .open : .resolved,
+        let now = effects.now()
+        if signUp.consumedAt == nil {
+            let isExpired = signUp.expiresAt <= now
+            let proof = ConflictView.Proof(
+                kind: .mailbox,
+                attemptsLeft: max(0, PendingSignUpFacts.attemptsMax - Int(signUp.attempts)),
+                expiresAt: signUp.expiresAt
+            )
+            return view(of: signUp, credential, .open, isExpired: isExpired, proof: isExpired ? nil : proof)
+        }
+        if signUp.isDeclined { return view(of: signUp, credential, .declined) }
+        guard let conflict = try await conflict(of: signUp, bringing: credential, at: now) else {
+            return view(of: signUp, credential, .resolved)
+        }
+        let isExpired = conflict.state.isLive && conflict.expiresAt <= now
+        return view(of: signUp, credential, conflict.state, isExpired: isExpired)
+    }
+
+    private func view(
+        of signUp: PendingSignUpRecord,
+        _ credential: VerifiedCredential,
+        _ state: ConflictFacts.State,
+        isExpired: Bool = false,
+        proof: ConflictView.Proof? = nil
+    ) -> ConflictView {
+        ConflictView(
+            state: state,
             isExpired: isExpired,
             version: 1,
             kind: .accountExistsWithDifferentCredential,
@@ -372,20 +450,46 @@ extension AccountOperations {
             maskedEmail: signUp.email.masked,
             openedAt: signUp.createdAt,
             expiresAt: signUp.expiresAt,
-            proof: signUp.consumedAt == nil && !isExpired
-                ? ConflictView.Proof(
-                    kind: .mailbox,
-                    attemptsLeft: max(0, PendingSignUpFacts.attemptsMax - Int(signUp.attempts)),
-                    expiresAt: signUp.expiresAt
-                ) : nil,
+            proof: proof,
             signInMethods: nil,
             suspended: nil,
             replaced: nil
         )
     }
 
+    /// Number of conflicts of an account among which that of a sign-up is searched.
+    private static let conflictsSearched = 50
+
+    /// The conflict of a used sign-up: the newest of the account with its address about the same identity, unless that
+    /// ended before the sign-up began; `nil` if there is none. Two round trips.
+    private func conflict(
+        of signUp: PendingSignUpRecord,
+        bringing credential: VerifiedCredential,
+        at now: Timestamp
+    ) async throws -> ConflictRecord? {
+        let claim = try await store.claim(on: signUp.email, tenant: signUp.tenant, at: now)
+        guard let owner = claim.owner else { return nil }
+        let digest = Self.digest(of: credential.incoming)
+        var filter = ConflictFilter()
+        filter.user = owner.id
+        filter.provider = credential.incoming.identity.provider
+        let conflicts = try await store.conflicts(
+            filter,
+            after: nil,
+            tenant: signUp.tenant,
+            at: now,
+            countMax: Self.conflictsSearched
+        )
+        let newest = conflicts.first { $0.identityDigest == digest }
+        return newest.flatMap { ($0.closedAt ?? $0.expiresAt) < signUp.createdAt ? nil : $0 }
+    }
+
     /// Continues a proven sign-up as the page of conflicts does: links the credential to the account that has the
     /// address, or creates one.
+    ///
+    /// One transaction links the credential and uses the sign-up. If it is refused, for example because the second
+    /// factor is missing, the sign-up stays usable. The conflict stays proven, so the next sign-in with both factors
+    /// links the credential.
     func continueSignUp(
         _ handle: String,
         proofToken: String?,
@@ -393,42 +497,78 @@ extension AccountOperations {
         _ request: ChangeRequest<SignedIn>
     ) async throws -> SignedIn {
         let (tenant, now) = (request.tenant, effects.now())
-        if let answer = try await storedAnswer(to: request.idempotent, of: nil, tenant: tenant, at: now) {
-            throw answer
+        let presented = PresentedSignUp(handle: handle, proofToken: proofToken, tenant: tenant)
+        return try await answeringOnce(request, at: now) {
+            let signUp = try await usableSignUp(presented, at: now)
+            guard try await store.claim(on: signUp.email, tenant: tenant, at: now).owner != nil else {
+                return try await createAccount(
+                    ofSignUp: handle,
+                    proofToken: proofToken,
+                    password: nil,
+                    displayName: nil,
+                    from: client,
+                    request
+                )
+            }
+            let use = effects.newEventID()
+            let linkable = try await openProvenConflict(by: presented, at: now) { _, _ in [] }
+            return try await settleConflict(linkable.pendingToken, isOfStranger: true, request) { loaded in
+                // Not the stored proof, which another caller may have replaced by one of another kind.
+                let signUp = try await prove(&loaded, by: presented, at: now)
+                loaded.conflict.state = .proven
+                return ConflictSettler(isProver: true, sideWrites: [.useUp(signUp, by: use, at: now)])
+            }
         }
-        let signUp = try await usableSignUp(handle, proofToken: proofToken, tenant: tenant, at: now)
-        guard try await store.claim(on: signUp.email, tenant: tenant, at: now).owner != nil else {
-            return try await createAccount(
-                ofSignUp: handle,
-                proofToken: proofToken,
-                password: nil,
-                displayName: nil,
-                from: client,
-                request
-            )
-        }
-        let linkable = try await linkSignUp(handle, proofToken: proofToken, ChangeRequest(tenant: tenant))
-        return try await resolveConflict(
-            linkable.pendingToken,
-            proofToken: linkable.conflict.proofToken,
-            isOfStranger: true,
-            ChangeRequest(tenant: tenant, idempotent: request.idempotent)
-        )
     }
 
-    /// The sign-up of the handle, if the caller can continue it. One round trip.
-    private func usableSignUp(
-        _ handle: String,
-        proofToken: String?,
-        tenant: TenantID,
-        at now: Timestamp
-    ) async throws -> PendingSignUpRecord {
-        let digest = SignUpSecrets.hash(of: handle)
-        let proof = proofToken.flatMap { SignUpProof($0, sealer: sealer) }
-        let signUp = try await store.pendingSignUp(digest, tenant: tenant)
+    /// Declines a pending sign-up: its credential, code and link can no longer be used. The holder of the handle may do
+    /// it, because they could let it expire as well. A repetition gets the same answer.
+    func declineSignUp(_ handle: String, _ request: ChangeRequest<ConflictView>) async throws -> ConflictView {
+        let (tenant, now) = (request.tenant, effects.now())
+        return try await answeringOnce(request, at: now) {
+            try await retrying(effects) {
+                let signUp = try await store.pendingSignUp(SignUpSecrets.hash(of: handle), tenant: tenant)
+                let verdict = decideDeclineSignUp(signUp?.facts, handleTenant: tenant, now: now)
+                if let refusal = verdict.decision { throw refused(.pendingSignUp(refusal), by: verdict.rule) }
+                guard let signUp, let credential = try credential(of: signUp) else {
+                    throw UnexpectedDecision(verdict.rule)
+                }
+                let view = view(of: signUp, credential, .declined)
+                if let expected = request.expectedVersion, expected != view.version { throw Denial.versionMismatch }
+                try await store.spend(
+                    [.decline(signUp, at: now)]
+                        + storeAnswer(view, to: request.idempotent, of: nil, tenant: tenant, at: now)
+                ).requireApplied()
+                metrics.decided(verdict.rule)
+                return view
+            }
+        }
+    }
+
+    /// Does the work of a request that names no account, unless it was done before under the same idempotency key.
+    private func answeringOnce<Value: Sendable>(
+        _ request: ChangeRequest<Value>,
+        at now: Timestamp,
+        _ work: () async throws -> Value
+    ) async throws -> Value {
+        let (tenant, idempotent) = (request.tenant, request.idempotent)
+        if let answer = try await storedAnswer(to: idempotent, of: nil, tenant: tenant, at: now) { throw answer }
+        do {
+            return try await work()
+        } catch let denial as Denial where idempotent != nil {
+            // A concurrent attempt of the same request may have been applied, and cause the refusal.
+            throw try await storedAnswer(to: idempotent, of: nil, tenant: tenant, at: now) ?? denial
+        }
+    }
+
+    /// The sign-up, if the caller can continue it. One round trip.
+    private func usableSignUp(_ presented: PresentedSignUp, at now: Timestamp) async throws -> PendingSignUpRecord {
+        let digest = SignUpSecrets.hash(of: presented.handle)
+        let proof = presented.proofToken.flatMap { SignUpProof($0, sealer: sealer) }
+        let signUp = try await store.pendingSignUp(digest, tenant: presented.tenant)
         let refusal = refusalOfContinuing(
             signUp?.facts,
-            handleTenant: tenant,
+            handleTenant: presented.tenant,
             isProver: proof.map { $0.digest == digest && now < $0.expiresAt } ?? false,
             now: now
         )

@@ -482,12 +482,13 @@ extension AccountStore {
     ///
     /// If many requests open the same conflict at once, one makes the row and the others join it. All get its id. Each
     /// counts, because each has an event.
-    /// - Returns: the id of the open conflict; `nil` if the facts have changed: the account was deleted or a limit was
-    ///   reached.
+    /// - Returns: the id of the open conflict; `nil` if the facts have changed: the account was deleted, a limit was
+    ///   reached, or a guard of `sideWrites` stopped it.
     package func open(
         _ conflict: ConflictRecord,
         event: AccountEvent,
-        counting limits: [CountedLimit] = []
+        counting limits: [CountedLimit] = [],
+        sideWrites: [AccountWrite.SideWrite] = []
     ) async throws(PostgresError) -> [UInt8]? {
         var batch = WriteBatch("conflict-open")
         batch.append(ConflictRow.openOrJoin(conflict))
@@ -496,6 +497,7 @@ extension AccountStore {
         for limit in limits {
             batch.append(MessageCountRow.count(limit, tenant: conflict.tenant, at: event.occurredAt))
         }
+        for sideWrite in sideWrites { batch.append(sideWrite.statements) }
         do {
             let id = try await client.write(batch).rows(0, as: Bytes.self).first
             observer?.applied(event)

@@ -27,6 +27,14 @@ struct OneTimeSecret: Sendable {
         """
     }
 
+    /// Raises 22012 (division by zero) unless the secret can be used now.
+    func assertUsable() -> SQL {
+        """
+        SELECT \(SQL.assertExists) FROM \(table)
+        WHERE \(row) AND \(isUsable)
+        """
+    }
+
     /// Counts a wrong attempt. Changes nothing if the secret is used, void or locked.
     func countAttempt() -> SQL {
         """

@@ -17,6 +17,8 @@ package struct PendingSignUpRecord: Sendable, Hashable {
     package var expiresAt: Timestamp
     /// `nil` until the sign-up continues. Set from the start if the mail is withheld.
     package var consumedAt: Timestamp?
+    /// The request that used it; `nil` until then, and if the mail was withheld.
+    var consumedBy: PostgresUUID?
     /// Codes typed so far.
     package var attempts: Int32 = 0
 
@@ -43,7 +45,27 @@ package struct PendingSignUpRecord: Sendable, Hashable {
     }
 
     package var facts: PendingSignUpFacts {
-        PendingSignUpFacts(tenant: tenant, isUsed: consumedAt != nil, expiresAt: expiresAt, attempts: Int(attempts))
+        PendingSignUpFacts(
+            tenant: tenant,
+            isUsed: consumedAt != nil,
+            isDeclined: isDeclined,
+            expiresAt: expiresAt,
+            attempts: Int(attempts)
+        )
+    }
+
+    /// True if the holder of the handle declined the sign-up.
+    package var isDeclined: Bool { consumedBy == decliningUse }
+
+    /// Marks a declined sign-up. It is the same for each request that declines, so that a repetition succeeds, and
+    /// differs from the ids of other uses, which are UUIDs of version 7.
+    fileprivate var decliningUse: PostgresUUID {
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        let version8: UInt64 = 0x8000
+        return PostgresUUID(
+            high: number(digest.prefix(8)) & ~0xF000 | version8,
+            low: number(digest.dropFirst(8).prefix(8))
+        )
     }
 }
 
@@ -57,7 +79,7 @@ struct PendingSignUpRow: RowDecodable {
             Column("link_hash", \.linkHash), Column("sealed_code", \.sealedCode),
             Column("sealed_credential", \.sealedCredential), Column("created_at", \.createdAt),
             Column("expires_at", \.expiresAt), Column("consumed_at", \.consumedAt),
-            Column(read: "attempts", \.attempts),
+            Column(read: "consumed_by", \.consumedBy), Column(read: "attempts", \.attempts),
         ]
     )
 
@@ -74,6 +96,7 @@ struct PendingSignUpRow: RowDecodable {
             expiresAt: try values(\.expiresAt),
             consumedAt: try values(\.consumedAt)
         )
+        record.consumedBy = try values(\.consumedBy)
         record.attempts = try values(\.attempts)
         self.record = record
     }
@@ -110,6 +133,17 @@ extension AccountWrite.SideWrite {
     /// - `use`: fresh for each request, the same on each of its attempts.
     package static func useUp(_ signUp: PendingSignUpRecord, by use: PostgresUUID, at now: Timestamp) -> Self {
         useUp(OneTimeSecret.of(signUp), by: use, at: "greatest(created_at, \(now))")
+    }
+
+    /// Uses a pending sign-up, so that nothing continues it. If another request has used it, the write is stopped.
+    /// Declining it twice is declining it once.
+    package static func decline(_ signUp: PendingSignUpRecord, at now: Timestamp) -> Self {
+        useUp(signUp, by: signUp.decliningUse, at: now)
+    }
+
+    /// Stops the write unless the sign-up can be used. Does not use it.
+    package static func requireUsable(_ signUp: PendingSignUpRecord) -> Self {
+        Self([OneTimeSecret.of(signUp).assertUsable()])
     }
 }
 
