@@ -127,6 +127,13 @@ struct DeviceRoutesTests {
             let id = try #require(try await devices(api, first).first?["deviceId"]?.string)
             #expect(try await revoke(api, id, by: first).json == ["revoked": true])
             try await expectOrdinary("ada@example.com", token, "revoked")
+            let refresh: JSONValue = [
+                "grant_type": "refresh_token", "refresh_token": first["refreshToken"] ?? .null,
+                "return_device_token": "true",
+            ]
+            let refreshed = try await api.post("/v1/token", refresh)
+            #expect(refreshed.status == 200 && refreshed.json["device_token"] == nil, "\(refreshed.text)")
+            api.service.clock.advance(seconds: 1)
             let second = try #require(try await signIn(api, "ada@example.com")["deviceToken"])
             #expect(try await ask(api, "ada@example.com", second).json["registered"] == true)
             try await api.endSessions(ada)
@@ -149,6 +156,21 @@ struct DeviceRoutesTests {
                 _ = try await other.signUp("ada@example.com")
                 let ordinary = try await ask(other, "ada@example.com", nil)
                 #expect(try await ask(other, "ada@example.com", token).text == ordinary.text)
+            }
+        }
+    }
+
+    @Test func `a known device is refused a page outside the authorized domains, as a stranger is`() async throws {
+        try await TestAPI.with(settings: protectedSettings) { api in
+            _ = try await api.signUp("ada@example.com")
+            let token = try #require(try await signIn(api, "ada@example.com")["deviceToken"])
+            for page in ["https://evil.example/", "javascript:alert(1)"] {
+                let body: JSONValue = ["email": "ada@example.com", "continueUrl": .string(page)]
+                let stranger = try await api.post("/concord/v1/lookup", body, key: nil)
+                let known = try await api.post("/concord/v1/lookup", body.with("deviceToken", token), key: nil)
+                #expect(known.status == 400 && known.json["methods"] == nil, "\(known.text)")
+                #expect(known.json["type"] == stranger.json["type"], "\(known.text)")
+                #expect(known.json["detail"] == stranger.json["detail"])
             }
         }
     }

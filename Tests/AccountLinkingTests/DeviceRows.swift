@@ -74,8 +74,19 @@ struct DeviceRows {
         #expect(obstacle(to: presented, device: device(2), of: .fixture("a"), now: noon) == .forgotten)
     }
 
-    private func place(of id: UInt8, _ devices: [Device]) -> DevicePlace {
-        decideDevicePlace(of: [id], among: devices, sessionEpoch: 7, now: noon)
+    private func place(
+        of id: UInt8,
+        _ devices: [Device],
+        _ revocation: DeviceRevocation? = nil,
+        signedInAt: Timestamp = noon
+    ) -> DevicePlace? {
+        decideDevicePlace(
+            of: [id],
+            among: AccountDevices(devices, revocation: revocation),
+            sessionEpoch: 7,
+            signedInAt: signedInAt,
+            now: noon
+        )
     }
 
     @Test func `a known device is renewed, and one that is no longer known is replaced in its slot`() {
@@ -114,5 +125,31 @@ struct DeviceRows {
         }
         let same = (1...Device.countMax).map { device(UInt8($0), slot: $0) }
         #expect(place(of: 99, same.reversed()) == .replace(same[0]), "of equals the first slot")
+    }
+
+    @Test func `after a revocation, sessions from before renew known devices and make no other known`() {
+        let live = device(1, slot: 4)
+        for epoch in [6, 7] as [Int64] {
+            for secondsLater in [-1, 0, 1] as [Int64] {
+                let revocation = DeviceRevocation(slot: 3, sessionEpoch: epoch, revokedAt: noon)
+                let signedInAt = noon.adding(seconds: secondsLater)
+                let isRefused = epoch == 7 && secondsLater <= 0
+                #expect(place(of: 1, [live], revocation, signedInAt: signedInAt) == .renew(live))
+                #expect(
+                    place(of: 2, [live], revocation, signedInAt: signedInAt) == (isRefused ? nil : .take(slot: 1))
+                )
+                let ended = device(1, slot: 4, expires: noon)
+                #expect(
+                    place(of: 1, [ended], revocation, signedInAt: signedInAt) == (isRefused ? nil : .replace(ended))
+                )
+            }
+        }
+    }
+
+    @Test func `a revocation keeps its slot, also if all others are taken`() {
+        let revocation = DeviceRevocation(slot: 1, sessionEpoch: 7, revokedAt: noon.adding(seconds: -1))
+        #expect(place(of: 9, [], revocation) == .take(slot: 2))
+        let others = (2...Device.countMax).map { device(UInt8($0), slot: $0) }
+        #expect(place(of: 99, others, revocation) == .replace(others[0]))
     }
 }

@@ -1,6 +1,7 @@
 import AccountLinking
 import AccountStore
 import AccountTestSupport
+import Crypto
 import JSON
 import Postgres
 import Testing
@@ -39,6 +40,37 @@ extension TestService {
     fileprivate func revoke(_ id: DeviceID, by tokens: IssuedTokens) async throws -> Outcome<Bool> {
         try await outcome(
             await operations.revokeDevice(id, idToken: tokens.idToken, ChangeRequest(tenant: .project))
+        )
+    }
+
+    /// The device that the session of a sign-in made known; `nil` if there is none.
+    fileprivate func deviceID(of signedIn: SignedIn) async throws -> DeviceID? {
+        let user = try #require(await user(signedIn.user.id))
+        let id = DeviceID(
+            KnownDevice.id(of: user, in: signedIn.tokens.session, sealer: operations.sealer)
+        )
+        return try await devices(signedIn.tokens).contains { $0.id == id } ? id : nil
+    }
+
+    /// Hands a session over to an app.
+    fileprivate func handOver(_ tokens: IssuedTokens) async throws -> HandedSession {
+        let verifier = String(repeating: "v", count: 43)
+        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
+        let destination = try AppReturn(
+            continueURL: "http://localhost/welcome",
+            state: nil,
+            codeChallenge: challenge
+        )
+        let issued = try await operations.issueSignInCode(
+            tokens.refreshToken,
+            to: destination,
+            ChangeRequest(tenant: .project)
+        )
+        let code = try #require(issued.url.firstMatch(of: /concordCode=([\w-]+)/))
+        return try await operations.exchangeSessionCode(
+            String(code.1),
+            #require(CodeVerifier(verifier)),
+            ChangeRequest(tenant: .project)
         )
     }
 
@@ -137,21 +169,109 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a revoked device stays unknown, also if its session registers it again`() async throws {
+    @Test func `a revoked device stays revoked for the sessions that exist; a new sign-in makes it known`() async throws
+    {
         try await TestService.with(settings: protected()) { service in
             let email = service.newAddress()
             let account = try await service.signUp(email).value
             let token = try await service.token(account)
-            let listed = try #require(try await service.devices(account.tokens).first)
-            #expect(try await service.revoke(listed.id, by: account.tokens).value)
-            #expect(try await service.methods(token, email) == nil)
-            #expect(try await service.devices(account.tokens).isEmpty)
-            #expect(try await service.revoke(listed.id, by: account.tokens).value == false)
+            let other = try await service.signIn(email).value
+            let otherToken = try await service.token(other)
+            let silent = try await service.signIn(email).value
             service.clock.advance(seconds: 1)
-            let again = try await service.token(account, presenting: token)
-            #expect(try await service.methods(again, email) != nil)
+            let listed = try await service.devices(account.tokens)
+            #expect(listed.count == 2)
+            let id = try #require(try await service.deviceID(of: account))
+            #expect(try await service.revoke(id, by: account.tokens).value)
             #expect(try await service.methods(token, email) == nil)
-            #expect(try await service.devices(account.tokens).map(\.id) == [listed.id], "one sign-in is one device")
+            #expect(try await service.revoke(id, by: account.tokens).value == false)
+            service.clock.advance(seconds: 1)
+            for presented in [nil, token, "x"] {
+                #expect(try await service.token(account, presenting: presented) == nil)
+            }
+            #expect(try await service.token(silent) == nil, "the device of this session was not known")
+            let renewed = try await service.token(other, presenting: otherToken)
+            #expect(try await service.methods(renewed, email) != nil, "another device stays known")
+            #expect(try await service.devices(account.tokens).map(\.id) == listed.map(\.id).filter { $0 != id })
+
+            let again = try await service.signIn(email).value
+            let fresh = try await service.token(again, presenting: token)
+            #expect(try await service.methods(fresh, email) != nil)
+            #expect(try await service.methods(token, email) == nil)
+            #expect(try await service.devices(account.tokens).count == 2)
+        }
+    }
+
+    @Test func `a session that is handed over does not make the revoked device known again`() async throws {
+        try await TestService.with(settings: protected()) { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            let token = try await service.token(account)
+            let id = try #require(try await service.deviceID(of: account))
+            #expect(try await service.revoke(id, by: account.tokens).value)
+            service.clock.advance(seconds: 1)
+            let handed = try await service.handOver(account.tokens)
+            let request = DeviceRequest.token(presenting: token)
+            #expect(try await service.operations.newDeviceToken(request, of: handed) == nil)
+            #expect(try await service.devices(handed.tokens).isEmpty)
+        }
+    }
+
+    @Test func `sessions that are handed over one after another share a device, and only the last is live`()
+        async throws
+    {
+        try await TestService.with(settings: protected()) { service in
+            let email = service.newAddress()
+            var tokens = try await service.signUp(email).value.tokens
+            for _ in 0..<30 {
+                service.clock.advance(seconds: 1)
+                let handed = try await service.handOver(tokens)
+                let token = try await service.operations.newDeviceToken(.token(presenting: nil), of: handed)
+                #expect(try await service.methods(token, email) != nil)
+                let before = try await outcome(await service.operations.refreshSession(tokens.refreshToken))
+                #expect(before.denial != nil, "the session before has ended")
+                tokens = handed.tokens
+            }
+            #expect(try await service.devices(tokens).count == 1, "a session makes no number of devices known")
+        }
+    }
+
+    @Test func `the row of a revocation cannot be listed, asked for or revoked`() async throws {
+        try await TestService.with(settings: protected()) { service in
+            let account = try await service.signUp(service.newAddress()).value
+            _ = try await service.token(account)
+            let id = try #require(try await service.deviceID(of: account))
+            #expect(try await service.revoke(id, by: account.tokens).value)
+            #expect(try await service.deviceCount() == 1)
+            #expect(try await service.devices(account.tokens).isEmpty)
+            #expect(
+                try await service.revoke(DeviceID(Array(repeating: 0, count: 32)), by: account.tokens).value == false
+            )
+            #expect(try await service.deviceCount() == 1)
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `after revocations an account still has at most 20 rows, and new sign-ins make devices known`()
+        async throws
+    {
+        try await TestService.with(settings: protected()) { service in
+            let email = service.newAddress()
+            let account = try await service.signUp(email).value
+            for _ in 0..<25 {
+                service.clock.advance(seconds: 1)
+                let signedIn = try await service.signIn(email).value
+                #expect(try await service.token(signedIn) != nil)
+                let id = try #require(try await service.deviceID(of: signedIn))
+                #expect(try await service.revoke(id, by: account.tokens).value)
+            }
+            #expect(try await service.deviceCount() == 1)
+            for _ in 0..<25 {
+                service.clock.advance(seconds: 1)
+                #expect(try await service.token(service.signIn(email).value) != nil)
+            }
+            #expect(try await service.deviceCount() == 20)
+            #expect(try await service.devices(account.tokens).count == 19)
         }
     }
 
@@ -272,24 +392,50 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a revocation is final, also if renewals race with it`() async throws {
+    @Test func `a revocation is final, also if renewals and registrations race with it`() async throws {
         try await TestService.withTwo(settings: protected()) { first, second in
             let email = first.newAddress()
             let account = try await first.signUp(email).value
             let token = try await first.token(account)
             let id = try #require(try await first.devices(account.tokens).first).id
-            // A row that is made after the revocation must differ from the revoked one.
             first.clock.advance(seconds: 1)
             let revoked = try await first.race(with: second, count: 32) { service, caller in
                 if caller % 4 == 3 {
-                    _ = try await service.token(account, presenting: token)
+                    _ = try await service.token(account, presenting: caller % 8 == 3 ? token : nil)
                     return false
                 }
                 return try await service.revoke(id, by: account.tokens).value
             }
-            #expect(revoked.contains(true))
+            #expect(revoked.count(where: \.self) == 1)
             #expect(try await first.methods(token, email) == nil)
-            #expect(try await first.deviceCount() <= 1)
+            #expect(try await first.token(account, presenting: token) == nil)
+            #expect(try await first.devices(account.tokens).isEmpty)
+            #expect(try await first.deviceCount() == 1, "the revocation")
+        }
+    }
+
+    @Test func `racing revocations of many devices leave one time, and none of them known`() async throws {
+        try await TestService.withTwo(settings: protected()) { first, second in
+            let email = first.newAddress()
+            let account = try await first.signUp(email).value
+            let sessions = try await first.race(with: second, count: 12) { service, _ in
+                let signedIn = try await service.signIn(email).value
+                _ = try await service.token(signedIn)
+                return signedIn
+            }
+            let listed = try await first.devices(account.tokens)
+            #expect(listed.count == 12)
+            first.clock.advance(seconds: 1)
+            let outcomes = try await first.race(with: second, count: 36) { service, caller in
+                let number = caller % 12
+                if caller / 12 == 2 { return try await service.token(sessions[number]) == nil }
+                return try await service.revoke(listed[number].id, by: account.tokens).denial == nil
+            }
+            #expect(outcomes.count == 36)
+            for session in sessions { #expect(try await second.token(session) == nil) }
+            #expect(try await first.devices(account.tokens).isEmpty)
+            #expect(try await first.deviceCount() == 1)
+            #expect(try await first.database.count("SELECT count(DISTINCT created_at) FROM devices") == 1)
         }
     }
 

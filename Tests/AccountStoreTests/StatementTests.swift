@@ -477,6 +477,11 @@ private let statementsOfDecisions: [Statement] = {
         ),
         Statement(name: "DeviceRow.hold", sql: DeviceRow.hold(device, of: fixed, tenant: tenant), isHot: false),
         Statement(name: "DeviceRow.insert", sql: DeviceRow.insert(device, of: fixed, tenant: tenant)),
+        Statement(
+            name: "DeviceRow.insertRevocation",
+            sql: DeviceRow.insertRevocation(of: device, of: fixed, tenant: tenant, at: origin),
+            isHot: false
+        ),
         Statement(name: "DeviceRow.lookup", sql: DeviceRow.lookup(device.id, of: fixed, tenant: tenant).sql),
         Statement(name: "DeviceRow.of", sql: DeviceRow.of(fixed, tenant: tenant).sql),
         Statement(name: "DeviceRow.renew", sql: DeviceRow.renew(device, of: fixed, tenant: tenant)),

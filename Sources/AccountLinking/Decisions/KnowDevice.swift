@@ -68,22 +68,30 @@ package enum DevicePlace: Sendable, Hashable {
     case replace(Device)
 }
 
-/// Decides the place of the device `id` among `devices`, which are all of the account.
+/// Decides the place of the device `id` among those of its account.
 ///
 /// In this order: its own row, a free slot, the row of a device that is no longer known, the row with the earliest last
 /// use. Its own row is replaced if it is no longer known, so that earlier tokens stay void.
+///
+/// - `signedInAt`: the sign-in that the session of the device began with, or continues.
+/// - Returns: the place; `nil` if a device was revoked since that sign-in. Then only a device that is known is renewed:
+///   the revoked one stays revoked until a new sign-in.
 package func decideDevicePlace(
     of id: [UInt8],
-    among devices: [Device],
+    among known: AccountDevices,
     sessionEpoch: Int64,
+    signedInAt: Timestamp,
     now: Timestamp
-) -> DevicePlace {
-    if let own = devices.first(where: { $0.id == id }) {
-        return own.isLive(sessionEpoch: sessionEpoch, at: now) ? .renew(own) : .replace(own)
+) -> DevicePlace? {
+    let own = known.devices.first { $0.id == id }
+    if let own, own.isLive(sessionEpoch: sessionEpoch, at: now) { return .renew(own) }
+    if let revocation = known.revocation, revocation.sessionEpoch == sessionEpoch, signedInAt <= revocation.revokedAt {
+        return nil
     }
-    let taken = Set(devices.map(\.slot))
+    if let own { return .replace(own) }
+    let taken = Set(known.devices.map(\.slot) + [known.revocation?.slot].compactMap(\.self))
     if let free = (1...Device.countMax).first(where: { !taken.contains($0) }) { return .take(slot: free) }
-    let ordered = devices.sorted { ($0.lastUsedAt, $0.slot) < ($1.lastUsedAt, $1.slot) }
+    let ordered = known.devices.sorted { ($0.lastUsedAt, $0.slot) < ($1.lastUsedAt, $1.slot) }
     let ended = ordered.first { !$0.isLive(sessionEpoch: sessionEpoch, at: now) }
     // Every slot is taken, so there is a first.
     return (ended ?? ordered.first).map(DevicePlace.replace) ?? .take(slot: 1)

@@ -13,7 +13,7 @@ package struct Device: Sendable, Hashable {
     package var lastUsedAt: Timestamp
     package var expiresAt: Timestamp
 
-    /// Maximum number of devices of one account.
+    /// Maximum number of devices of one account; one fewer after a revocation.
     package static let countMax: Int32 = 20
 
     package init(
@@ -37,5 +37,32 @@ package struct Device: Sendable, Hashable {
     /// Returns true if the device is known at `now` to an account with this epoch.
     package func isLive(sessionEpoch: Int64, at now: Timestamp) -> Bool {
         self.sessionEpoch == sessionEpoch && now < expiresAt
+    }
+}
+
+/// The latest time at which a device of an account was revoked. Sessions that had begun by then make no device known.
+package struct DeviceRevocation: Sendable, Hashable {
+    /// The place that it takes among those of the devices.
+    package var slot: Int32
+    /// The account's epoch then. A later epoch has no session from before.
+    package var sessionEpoch: Int64
+    package var revokedAt: Timestamp
+
+    package init(slot: Int32, sessionEpoch: Int64, revokedAt: Timestamp) {
+        self.slot = slot
+        self.sessionEpoch = sessionEpoch
+        self.revokedAt = revokedAt
+    }
+}
+
+/// The devices of an account, known or not, with their latest revocation.
+package struct AccountDevices: Sendable, Hashable {
+    package var devices: [Device]
+    /// `nil` if no device was revoked yet.
+    package var revocation: DeviceRevocation?
+
+    package init(_ devices: [Device], revocation: DeviceRevocation? = nil) {
+        self.devices = devices
+        self.revocation = revocation
     }
 }

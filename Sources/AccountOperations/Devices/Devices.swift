@@ -103,11 +103,13 @@ extension AccountOperations {
     ///
     /// Runs after the sign-in, which stays in any case: the client would lose its session, and its code, to an error.
     /// So `nil` if the database fails or too many devices register at once. Also `nil` if all sessions of the account have
-    /// ended, for an account without an address, and if accounts know no devices.
+    /// ended, for an account without an address, and if accounts know no devices. And `nil` for a session that began before
+    /// the latest revocation, unless its device is known: a revoked device stays revoked until a new sign-in.
     ///
     /// A device that presents its valid token is renewed. Without one, all sessions that continue one sign-in count as
-    /// one device: clients that get a session handed over, and send no token, share a device. Otherwise the sign-in makes a new device, in place of the one with the earliest use if the account has
-    /// `Device.countMax`. Two round trips.
+    /// one device: handing a session over ends it, so only the last one is live. Otherwise its holder could make any
+    /// number of devices known, and guess passwords on each. A sign-in makes a new device, in place of the one with the
+    /// earliest use if all places are taken. Two round trips.
     func newDeviceToken(
         _ request: DeviceRequest,
         of user: UserID,
@@ -122,11 +124,18 @@ extension AccountOperations {
                 let (devices, found) = try await store.devicesAndUser(user, tenant: session.tenant)
                 guard let found, found.sessionEpoch == session.epoch, found.email != nil else { return nil }
                 let known = presented.flatMap { presented in
-                    let device = devices.first { $0.id == presented.id }
+                    let device = devices.devices.first { $0.id == presented.id }
                     return obstacle(to: presented, device: device, of: found.account, now: now) == nil ? device : nil
                 }
                 let id = known?.id ?? KnownDevice.id(of: found, in: session, sealer: sealer)
-                let place = decideDevicePlace(of: id, among: devices, sessionEpoch: session.epoch, now: now)
+                let place = decideDevicePlace(
+                    of: id,
+                    among: devices,
+                    sessionEpoch: session.epoch,
+                    signedInAt: session.times.startedAt,
+                    now: now
+                )
+                guard let place else { return nil }
                 var device = Device(
                     id: id,
                     slot: place.slot,
@@ -158,7 +167,8 @@ extension AccountOperations {
     /// Revokes a device of a session's account. No recent sign-in is required, as for ending a session: it reveals
     /// nothing, and the owner of a lost device must not lose time.
     ///
-    /// The device's sessions stay, and can make it known again: if it is lost, they must end too. Of several callers that revoke the same device, one succeeds.
+    /// The sessions of the account stay, but none of them makes the device known again. If it is lost, its session must
+    /// end too. Of several callers that revoke the same device, one succeeds.
     /// - Returns: `true` if the account knew the device.
     /// - Throws: `Contention`, or a database error.
     package func revokeDevice(
@@ -172,7 +182,8 @@ extension AccountOperations {
             let (device, _) = try await store.device(id.bytes, of: user.id, tenant: user.tenant)
             guard let device, device.isLive(sessionEpoch: user.sessionEpoch, at: now) else { return false }
             let kept = try storeAnswer(true, to: request.idempotent, of: user.id, tenant: user.tenant, at: now)
-            try await store.forget(device, of: user.id, tenant: user.tenant, sideWrites: kept).requireApplied()
+            try await store.revoke(device, of: user.id, tenant: user.tenant, at: now, sideWrites: kept)
+                .requireApplied()
             return true
         }
     }

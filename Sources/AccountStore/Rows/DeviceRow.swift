@@ -2,7 +2,13 @@ package import AccountLinking
 package import Postgres
 
 struct DeviceRow: RowDecodable {
+    /// A device, or the latest revocation of the account, whose id is `revocationID`.
     let device: Device
+
+    /// The id of the row that stores the latest revocation. It is no digest, so no device has it.
+    fileprivate static let revocationID = [UInt8](repeating: 0, count: 32)
+    /// The revocation must outlive every session from before it. It ends with its account.
+    private static let revocationSeconds: Int64 = 100 * 365 * 86_400
 
     /// A device with its account.
     private struct Owned {
@@ -39,7 +45,7 @@ struct DeviceRow: RowDecodable {
         )
     }
 
-    /// The devices of `user`, at most `Device.countMax`.
+    /// The devices of `user` and their latest revocation, at most `Device.countMax` rows.
     static func of(_ user: UserID, tenant: TenantID) -> Query<DeviceRow> {
         """
         \(columns.select)
@@ -111,35 +117,73 @@ struct DeviceRow: RowDecodable {
     static func delete(_ device: Device, of user: UserID, tenant: TenantID) -> SQL {
         "DELETE FROM devices WHERE \(key(device.id, of: user, tenant: tenant))"
     }
+
+    /// Stores that `device` was revoked. The first revocation of an account takes the place of the device, which must
+    /// be deleted before.
+    ///
+    /// If the clock of another server is ahead, the last use counts: no session that used the device began later.
+    static func insertRevocation(of device: Device, of user: UserID, tenant: TenantID, at now: Timestamp) -> SQL {
+        let revokedAt = max(now, device.lastUsedAt)
+        let row = Device(
+            id: revocationID,
+            slot: device.slot,
+            sessionEpoch: device.sessionEpoch,
+            name: nil,
+            createdAt: revokedAt,
+            lastUsedAt: revokedAt,
+            expiresAt: revokedAt.adding(seconds: revocationSeconds)
+        )
+        return """
+            \(columns.insert(Owned(tenant: tenant, user: user, device: row)))
+            ON CONFLICT (tenant_id, user_id, device_id) DO UPDATE SET session_epoch = excluded.session_epoch,
+                created_at = greatest(devices.created_at, excluded.created_at),
+                last_used_at = greatest(devices.last_used_at, excluded.last_used_at),
+                expires_at = greatest(devices.expires_at, excluded.expires_at)
+            """
+    }
 }
 
 /// A device that a lookup found, behind its key.
 struct FoundDeviceRow: RowDecodable {
-    let device: Device
+    /// `nil` for the row of a revocation.
+    let device: Device?
 
     init(row: inout RowDecoder) throws(PostgresError) {
         _ = try row.next(Bytes.self)
-        device = try DeviceRow.device(&row)
+        let found = try DeviceRow.device(&row)
+        device = found.id == DeviceRow.revocationID ? nil : found
+    }
+}
+
+extension AccountDevices {
+    fileprivate init(_ rows: [DeviceRow]) {
+        let revocation = rows.first { $0.device.id == DeviceRow.revocationID }?.device
+        self.init(
+            rows.map(\.device).filter { $0.id != DeviceRow.revocationID },
+            revocation: revocation.map {
+                DeviceRevocation(slot: $0.slot, sessionEpoch: $0.sessionEpoch, revokedAt: $0.createdAt)
+            }
+        )
     }
 }
 
 extension AccountStore {
     /// The devices of an account, by slot. One round trip.
     package func devices(of user: UserID, tenant: TenantID) async throws(PostgresError) -> [Device] {
-        try await client.read(DeviceRow.of(user, tenant: tenant)).map(\.device)
+        AccountDevices(try await client.read(DeviceRow.of(user, tenant: tenant))).devices
     }
 
     /// The devices of an account, and the account; `nil` if it does not exist. One round trip.
     package func devicesAndUser(
         _ user: UserID,
         tenant: TenantID
-    ) async throws(PostgresError) -> (devices: [Device], user: UserRecord?) {
+    ) async throws(PostgresError) -> (devices: AccountDevices, user: UserRecord?) {
         // The devices first: devices that are newer than the account would belong to a later epoch.
         let (devices, users) = try await client.read(
             DeviceRow.of(user, tenant: tenant),
             UserRow.withID(user, tenant: tenant)
         )
-        return (devices.map(\.device), users.records.first)
+        return (AccountDevices(devices), users.records.first)
     }
 
     /// Stores `device` at its place. Its slot and id are those of `place`.
@@ -168,12 +212,13 @@ extension AccountStore {
         return try await applying(batch) { () throws(PostgresError) in .factsMoved }
     }
 
-    /// Deletes a device.
+    /// Deletes a device, and stores that one was revoked at `now`.
     /// - Returns: `.factsMoved` if it is gone.
-    package func forget(
+    package func revoke(
         _ device: Device,
         of user: UserID,
         tenant: TenantID,
+        at now: Timestamp,
         sideWrites: [AccountWrite.SideWrite]
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch(
@@ -182,6 +227,7 @@ extension AccountStore {
                 DeviceRow.hold(device, of: user, tenant: tenant),
                 DeviceRow.assertThere(device, of: user, tenant: tenant),
                 DeviceRow.delete(device, of: user, tenant: tenant),
+                DeviceRow.insertRevocation(of: device, of: user, tenant: tenant, at: now),
             ]
         )
         for sideWrite in sideWrites { batch.append(sideWrite.statements) }
