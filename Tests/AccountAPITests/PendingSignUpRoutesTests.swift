@@ -334,6 +334,63 @@ struct PendingSignUpRoutesTests {
         }
     }
 
+    private func conflict(_ api: TestAPI, _ what: String = "", _ handle: String) async throws -> Wire.Answer {
+        let path = "/concord/v1/conflict" + what
+        let body: [UInt8] = what.isEmpty ? [] : Array("{}".utf8)
+        let method: HTTPRequest.Method = what.isEmpty ? .get : .post
+        let answer = try await api.send(method, path, body, key: nil, bearer: handle)
+        #expect(try OpenAPIDocument().defects(of: answer, to: method, at: path) == [])
+        return answer
+    }
+
+    @Test(arguments: [true, false])
+    func `a declined confirmation is declined again, and nothing continues it, with and without an account`(
+        hasAccount: Bool
+    ) async throws {
+        try await Self.with { api in
+            if hasAccount { _ = try await register(api, "ann@example.com") }
+            let begun = try await signIn(api, "ann@example.com", subject: "91")
+            let handle = try #require(begun.json["pendingToken"]?.string)
+            let (_, secret, code) = try await mail(api, to: "ann@example.com", of: handle)
+            let proven = try await post(api, ":prove", ["linkSecret": .string(secret)], handle)
+            let token = proven.json["proofToken"] ?? .null
+            let declined = try await conflict(api, ":decline", handle)
+            #expect(declined.status == 200 && declined.json["state"] == "declined", "\(declined.text)")
+            #expect(declined.json["signInMethods"] == nil && declined.json["proof"] == nil)
+            #expect(try await conflict(api, ":decline", handle).text == declined.text)
+            #expect(try await conflict(api, handle).json["state"] == "declined")
+            for answer in [["code": .string(code ?? "")], ["linkSecret": .string(secret)]] as [JSONValue] {
+                expect(.codeUnusable, try await post(api, ":prove", answer, handle))
+            }
+            for step in [":create", ":link"] {
+                expect(.codeUnusable, try await post(api, step, ["proofToken": token], handle))
+            }
+            #expect(try await api.service.database.count("SELECT count(*) FROM linked_providers") == 0)
+            expect(.conflictUnknown, try await conflict(api, ":decline", handle + "x"))
+        }
+    }
+
+    @Test func `the view of a used confirmation has the state of its conflict`() async throws {
+        try await Self.with { api in
+            _ = try await register(api, "ann@example.com")
+            let begun = try await signIn(api, "ann@example.com", subject: "92")
+            let handle = try #require(begun.json["pendingToken"]?.string)
+            let secret = try await mail(api, to: "ann@example.com", of: handle).secret
+            let proven = try await post(api, ":prove", ["linkSecret": .string(secret)], handle)
+            let linked = try await post(api, ":link", ["proofToken": proven.json["proofToken"] ?? .null], handle)
+            #expect(try await conflict(api, handle).json["state"] == "proven", "nothing is linked yet")
+            expect(.codeUnusable, try await conflict(api, ":decline", handle))
+            _ = try await api.send(
+                .post,
+                "/concord/v1/conflict:resolve",
+                Array(JSONValue.object(["proofToken": linked.json["proofToken"] ?? .null]).text.utf8),
+                key: nil,
+                bearer: linked.json["pendingToken"]?.string
+            )
+            #expect(try await conflict(api, handle).json["state"] == "resolved")
+        }
+    }
+
     @Test func `a session links the waiting credential by its handle, once, as SDKs do`() async throws {
         try await Self.with { api in
             let owner = try await register(api, "ann@example.com")

@@ -9,15 +9,19 @@ import Testing
 
 /// Races of sign-ups that wait for their mailbox.
 struct PendingSignUpTests {
-    private static let settings: JSONValue = {
+    private static let settings = settings()
+
+    /// - `limits`: on sign-ups; `nil` for none.
+    private static func settings(limits: JSONValue? = nil) -> JSONValue {
         guard var members = ProjectSettings.developmentDefaults.object, var concord = members["concord"]?.object else {
             return .null
         }
         concord["signUp"] = ["requires": "mailbox"]
+        if let limits { concord["signUps"] = limits }
         members["concord"] = .object(concord)
         members["linkPolicy"] = ["preset": "strict", "unprovenAddress": "confirm"]
         return .object(members)
-    }()
+    }
 
     private struct Mailed {
         let handle: String
@@ -185,6 +189,177 @@ struct PendingSignUpTests {
                 #expect(resolved.linkedProvider == .gitHub)
             }
             #expect(try await first.database.count("SELECT count(*) FROM linked_providers") == 1)
+        }
+    }
+
+    /// An account with a proven address, and the mail of a sign-in with GitHub at that address.
+    private func waiting(_ service: TestService, _ email: EmailAddress) async throws -> (owner: SignedIn, mail: Mailed)
+    {
+        let owner = try await create(service, try await begin(service, email)).value
+        service.clock.advance(seconds: 1)
+        _ = try await service.signIn(service.credential(.gitHub, subject: "1", email: email.raw))
+        return (owner, try await mailed(service))
+    }
+
+    private func resolve(_ service: TestService, _ handle: String, _ token: String) async throws -> Outcome<SignedIn> {
+        try await outcome(
+            await service.operations.resolveConflict(handle, proofToken: token, ChangeRequest(tenant: .project))
+        )
+    }
+
+    private func decline(_ service: TestService, _ handle: String) async throws -> Outcome<ConflictView> {
+        try await outcome(await service.operations.declineConflict(handle, ChangeRequest(tenant: .project)))
+    }
+
+    /// Sign-ups with a credential that were used.
+    private func used(_ service: TestService) async throws -> Int64 {
+        try await service.database.count(
+            "SELECT count(*) FROM pending_sign_ups WHERE sealed_credential IS NOT NULL AND consumed_at IS NOT NULL"
+        )
+    }
+
+    @Test func `if the second factor is missing, the sign-up stays usable with the same proof`() async throws {
+        try await TestService.with(settings: Self.settings) { service in
+            let email = try #require(EmailAddress("ann@example.com"))
+            let (owner, mail) = try await waiting(service, email)
+            try await service.edit(owner.user.id) { $0.secondFactors = [.sms("+16505550009")] }
+            let token = try await prove(service, mail)
+            for _ in 1...2 {
+                #expect(try await resolve(service, mail.handle, token).denial == .conflict(.secondFactorRequired))
+                #expect(try await used(service) == 0)
+                #expect(try await service.database.count("SELECT count(*) FROM linked_providers") == 0)
+            }
+            let states = "SELECT count(*) FROM conflicts WHERE state = 'proven'"
+            #expect(try await service.database.count(states) == 1, "the next sign-in with both factors links it")
+            try await service.edit(owner.user.id) { $0.secondFactors = [] }
+            #expect(try await resolve(service, mail.handle, token).value.linkedProvider == .gitHub)
+            #expect(try await used(service) == 1)
+            #expect(try await service.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
+            #expect(try await resolve(service, mail.handle, token).denial == .pendingSignUp(.unusable))
+            #expect(try await service.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a used sign-up shows the state of its conflict, which only the handle of the conflict declines`()
+        async throws
+    {
+        try await TestService.with(settings: Self.settings) { service in
+            let email = try #require(EmailAddress("ann@example.com"))
+            let (owner, mail) = try await waiting(service, email)
+            let token = try await prove(service, mail)
+            let linkable = try await service.operations.linkSignUp(
+                mail.handle,
+                proofToken: token,
+                ChangeRequest(tenant: .project)
+            )
+            #expect(linkable.conflict.view.state == .proven)
+            let view = try await service.operations.conflict(mail.handle, proofToken: nil, tenant: .project)
+            #expect(view.state == .proven && view.signInMethods == nil)
+            #expect(try await decline(service, mail.handle).denial == .pendingSignUp(.unusable), "it was used")
+            _ = try await decline(service, linkable.pendingToken).value
+            let declined = try await service.operations.conflict(mail.handle, proofToken: nil, tenant: .project)
+            #expect(declined.state == .declined)
+            #expect(try await service.user(owner.user.id)?.linkedProviders.isEmpty == true)
+        }
+    }
+
+    @Test func `of 32 callers who resolve one sign-up, one links the credential, and all writes are one`() async throws
+    {
+        try await TestService.withTwo(settings: Self.settings) { first, second in
+            let email = try #require(EmailAddress("ann@example.com"))
+            let (_, mail) = try await waiting(first, email)
+            let token = try await prove(first, mail)
+            let sessions = try await first.database.count("SELECT count(*) FROM sessions")
+            let outcomes = try await first.race(with: second, count: 32) { service, _ in
+                try await resolve(service, mail.handle, token)
+            }
+            #expect(outcomes.count { $0.denial == nil } == 1)
+            #expect(outcomes.allSatisfy { $0.denial == nil || $0.denial == .pendingSignUp(.unusable) })
+            #expect(try await used(first) == 1)
+            #expect(try await first.database.count("SELECT count(*) FROM sessions") == sessions + 1)
+            #expect(try await first.database.count("SELECT count(*) FROM linked_providers") == 1)
+            #expect(try await first.database.count("SELECT count(*) FROM conflicts") == 1, "no loser leaves one")
+            #expect(try await first.database.count("SELECT count(*) FROM conflicts WHERE state = 'resolved'") == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a decline races with its proof, creation and link: the sign-up ends in one of them`(
+        hasAccount: Bool
+    )
+        async throws
+    {
+        try await TestService.withTwo(settings: Self.settings) { first, second in
+            let email = try #require(EmailAddress("ann@example.com"))
+            if hasAccount { _ = try await create(first, try await begin(first, email)).value }
+            let before = try await accounts(first)
+            first.clock.advance(seconds: 1)
+            _ = try await first.signIn(first.credential(.gitHub, subject: "1", email: email.raw))
+            let mail = try await mailed(first)
+            let token = try await prove(first, mail)
+            let outcomes = try await first.race(with: second, count: 48) { service, caller -> (Int, Denial?) in
+                switch caller / 2 % 4 {
+                case 0: return (0, try await decline(service, mail.handle).denial)
+                case 1:
+                    let proven = try await outcome(await prove(service, mail))
+                    return (1, proven.denial)
+                case 2: return (2, try await resolve(service, mail.handle, token).denial)
+                default:
+                    let linked = try await outcome(
+                        await service.operations.linkSignUp(
+                            mail.handle,
+                            proofToken: token,
+                            ChangeRequest(tenant: .project)
+                        )
+                    )
+                    return (3, linked.denial)
+                }
+            }
+            let declines = outcomes.filter { $0.0 == 0 }
+            let isDeclined = declines.contains { $0.1 == nil }
+            let continued = outcomes.count { $0.0 > 1 && $0.1 == nil }
+            #expect(continued == (isDeclined ? 0 : 1))
+            #expect(
+                declines.allSatisfy { $0.1 == (isDeclined ? nil : .pendingSignUp(.unusable)) },
+                "one answer for all"
+            )
+            #expect(try await used(first) == 1)
+            let created = try await accounts(first) - before
+            #expect(created == (isDeclined || hasAccount ? 0 : 1))
+            let linked = try await first.database.count("SELECT count(*) FROM linked_providers")
+            if isDeclined {
+                #expect(linked == 0)
+                #expect(try await resolve(second, mail.handle, token).denial == .pendingSignUp(.unusable))
+                let view = try await second.operations.conflict(mail.handle, proofToken: nil, tenant: .project)
+                #expect(view.state == .declined)
+            }
+            #expect(try await first.database.inconsistencies() == [])
+        }
+    }
+
+    @Test func `a proven sign-up is refused before its password is hashed`() async throws {
+        try await TestService.with(settings: Self.settings(limits: ["perAddressPerHour": 1])) { service in
+            let email = service.newAddress()
+            let (taken, late) = (try await begin(service, email), try await begin(service, email))
+            let free = try await begin(service, service.newAddress())
+            let client = PasswordClient(network: "192.0.2.1")
+            func create(_ mail: Mailed) async throws -> Outcome<SignedIn> {
+                try await outcome(
+                    await service.operations.createAccount(
+                        ofSignUp: mail.handle,
+                        proofToken: prove(service, mail),
+                        password: TestService.password,
+                        displayName: nil,
+                        from: client,
+                        ChangeRequest(tenant: .project)
+                    )
+                )
+            }
+            _ = try await create(taken).value
+            // A password that is hashed now would fail with another error.
+            await service.operations.passwords.shutDown()
+            #expect(try await create(late).denial == .refusal(.emailExists))
+            #expect(try await create(free).denial == .limitReached(.signUps))
         }
     }
 

@@ -512,7 +512,9 @@ extension AccountOperations {
             }
             let use = effects.newEventID()
             let linkable = try await openProvenConflict(by: presented, at: now) { _, _ in [] }
-            return try await settleConflict(linkable.pendingToken, isOfStranger: true, request) { loaded in
+            // The version that the client has seen is that of the sign-up.
+            let settling = ChangeRequest(tenant: tenant, idempotent: request.idempotent)
+            return try await settleConflict(linkable.pendingToken, isOfStranger: true, settling) { loaded in
                 // Not the stored proof, which another caller may have replaced by one of another kind.
                 let signUp = try await prove(&loaded, by: presented, at: now)
                 loaded.conflict.state = .proven
