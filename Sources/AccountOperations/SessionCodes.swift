@@ -67,64 +67,6 @@ package struct CodeVerifier: Sendable {
     }
 }
 
-/// A code that hands a session over, as stored.
-private enum StoredSessionCode: Sendable, Hashable {
-    case ofConflict(ConflictReturnRecord)
-    case ofSignIn(SignInReturnRecord)
-
-    var user: UserID {
-        switch self {
-        case .ofConflict(let record): record.user
-        case .ofSignIn(let record): record.user
-        }
-    }
-
-    /// The session that requested the code.
-    var session: [UInt8]? {
-        switch self {
-        case .ofConflict(let record): record.session
-        case .ofSignIn(let record): record.session
-        }
-    }
-
-    var facts: SessionCodeFacts? {
-        switch self {
-        case .ofConflict(let record): record.code
-        case .ofSignIn(let record): record.code
-        }
-    }
-
-    var challenge: [UInt8]? {
-        switch self {
-        case .ofConflict(let record): record.codeChallenge
-        case .ofSignIn(let record): record.codeChallenge
-        }
-    }
-
-    var continueURL: String {
-        switch self {
-        case .ofConflict(let record): record.continueURL
-        case .ofSignIn(let record): record.continueURL
-        }
-    }
-
-    /// The session that the code gave; `nil` until it is used.
-    var givenSession: [UInt8]? {
-        switch self {
-        case .ofConflict(let record): record.givenSession
-        case .ofSignIn(let record): record.givenSession
-        }
-    }
-
-    /// The write that uses the code up.
-    func use(giving session: [UInt8], at now: Timestamp) -> AccountWrite.SideWrite {
-        switch self {
-        case .ofConflict(let record): .useSessionCode(of: record, giving: session, at: now)
-        case .ofSignIn(let record): .useSignInCode(of: record, giving: session, at: now)
-        }
-    }
-}
-
 extension AccountOperations {
     /// Exchanges a code for a session (rules T13 and T15 to T23). Of concurrent callers one gets a session. The others
     /// count as a second use, which ends it, unless they repeat the request under its idempotency key.
@@ -166,7 +108,7 @@ extension AccountOperations {
                 }
                 throw refused(.sessionCode(refusal), by: verdict.rule)
             case .wrong:
-                guard let found, try await countFailedAttempt(found) else { throw FactsMoved() }
+                guard let found, try await store.countFailedAttempt(found) else { throw FactsMoved() }
                 throw refused(.sessionCode(.wrongVerifier), by: verdict.rule)
             case .endGivenSession:
                 if let given = found?.givenSession, let user {
@@ -224,7 +166,7 @@ extension AccountOperations {
             event: event,
             sideWrites: [
                 .endContinuedSession(session),
-                code.use(giving: handed.tokens.session.id, at: event.occurredAt),
+                .use(code, giving: handed.tokens.session.id, at: event.occurredAt),
             ] + answer
         )
         write.raisesVersion = true
@@ -237,22 +179,13 @@ extension AccountOperations {
     private func storedSessionCode(_ code: String, tenant: TenantID) async throws -> StoredSessionCode? {
         guard let named = SignInCode(code, sealer: sealer) else {
             let hash = ConflictProofSecrets.hash(of: code)
-            return try await store.conflictReturn(withCode: hash, tenant: tenant).map(StoredSessionCode.ofConflict)
+            return try await store.conflictReturn(withCode: hash, tenant: tenant).map { StoredSessionCode($0) }
         }
         guard named.tenant == tenant,
             let record = try await store.signInReturn(of: named.session, of: named.user, tenant: tenant),
             SHA256.hash(data: Array(code.utf8)).equals(record.codeHash)
         else { return nil }
-        return .ofSignIn(record)
-    }
-
-    /// Counts a wrong verifier.
-    /// - Returns: `false` if the code was used, replaced or locked meanwhile.
-    private func countFailedAttempt(_ code: StoredSessionCode) async throws -> Bool {
-        switch code {
-        case .ofConflict(let record): try await store.countFailedAttempt(record)
-        case .ofSignIn(let record): try await store.countFailedAttempt(record)
-        }
+        return StoredSessionCode(record)
     }
 
     /// Returns true if the project authorizes the page of the app now; false without one.

@@ -438,35 +438,35 @@ private let statementsOfDecisions: [Statement] = {
         Statement(name: "ConflictRow.update", sql: ConflictRow.update(conflict, at: origin)),
         Statement(name: "ConflictRow.withID", sql: ConflictRow.withID(conflict.id, of: fixed, tenant: tenant).sql),
         Statement(
-            name: "ConflictReturnRow.assertCode",
-            sql: ConflictReturnRow.assertCode([7], for: wayBack)
+            name: "StoredSessionCode.assertCode",
+            sql: StoredSessionCode(wayBack).assertCode([7])
         ),
         Statement(
-            name: "ConflictReturnRow.assertUsed",
-            sql: ConflictReturnRow.assertUsed(wayBack, giving: [8])
+            name: "StoredSessionCode.assertUsed",
+            sql: StoredSessionCode(wayBack).assertUsed(giving: [8])
         ),
-        Statement(name: "ConflictReturnRow.countAttempt", sql: ConflictReturnRow.countAttempt(wayBack)),
+        Statement(name: "StoredSessionCode.countAttempt", sql: StoredSessionCode(wayBack).countAttempt()),
         Statement(name: "ConflictReturnRow.issue", sql: ConflictReturnRow.issue([7], until: later, for: wayBack)),
         Statement(name: "ConflictReturnRow.of", sql: ConflictReturnRow.of(conflict).sql),
         Statement(name: "ConflictReturnRow.put", sql: ConflictReturnRow.put(wayBack)),
         Statement(name: "ConflictReturnRow.resolve", sql: ConflictReturnRow.resolve(conflict, by: [8])),
-        Statement(name: "ConflictReturnRow.use", sql: ConflictReturnRow.use(wayBack, giving: [8], at: origin)),
+        Statement(name: "StoredSessionCode.use", sql: StoredSessionCode(wayBack).use(giving: [8], at: origin)),
         Statement(
             name: "ConflictReturnRow.withCode",
             sql: ConflictReturnRow.withCode([7], tenant: tenant).sql
         ),
-        Statement(name: "SignInReturnRow.assertCode", sql: SignInReturnRow.assertCode(signInReturn)),
+        Statement(name: "StoredSessionCode.assertCode", sql: StoredSessionCode(signInReturn).assertCode([7])),
         Statement(
-            name: "SignInReturnRow.assertUsed",
-            sql: SignInReturnRow.assertUsed(signInReturn, giving: [8])
+            name: "StoredSessionCode.assertUsed",
+            sql: StoredSessionCode(signInReturn).assertUsed(giving: [8])
         ),
-        Statement(name: "SignInReturnRow.countAttempt", sql: SignInReturnRow.countAttempt(signInReturn)),
+        Statement(name: "StoredSessionCode.countAttempt", sql: StoredSessionCode(signInReturn).countAttempt()),
         Statement(name: "SignInReturnRow.issue", sql: SignInReturnRow.issue(signInReturn)),
         Statement(
             name: "SignInReturnRow.of",
             sql: SignInReturnRow.of(signInReturn.session, of: fixed, tenant: tenant).sql
         ),
-        Statement(name: "SignInReturnRow.use", sql: SignInReturnRow.use(signInReturn, giving: [8], at: origin)),
+        Statement(name: "StoredSessionCode.use", sql: StoredSessionCode(signInReturn).use(giving: [8], at: origin)),
         Statement(name: "OneTimeSecret.assertUsed", sql: OneTimeSecret.of(challenge).assertUsed(by: use)),
         Statement(name: "OneTimeSecret.countAttempt", sql: OneTimeSecret.of(challenge).countAttempt()),
         Statement(name: "DeviceRow.assertThere", sql: DeviceRow.assertThere(device, of: fixed, tenant: tenant)),

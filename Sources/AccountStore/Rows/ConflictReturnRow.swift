@@ -39,11 +39,6 @@ package struct ConflictReturnRecord: Sendable, Hashable {
         self.conflict = conflict
         self.continueURL = continueURL
     }
-
-    /// The facts about the code; `nil` before the first.
-    package var code: SessionCodeFacts? {
-        codeEndsAt.map { SessionCodeFacts(expiresAt: $0, attempts: Int(attempts), isUsed: givenSession != nil) }
-    }
 }
 
 struct ConflictReturnRow: RowDecodable {
@@ -95,10 +90,6 @@ struct ConflictReturnRow: RowDecodable {
         """
     }
 
-    private static func row(_ record: ConflictReturnRecord) -> SQL {
-        "tenant_id = \(record.tenant) AND user_id = \(record.user) AND conflict_id = \(record.conflict)"
-    }
-
     /// Stores the way back, or replaces it until the conflict is resolved: after that a code may go to the page.
     /// `ConflictRow.assertLive` must precede.
     static func put(_ record: ConflictReturnRecord) -> SQL {
@@ -116,46 +107,12 @@ struct ConflictReturnRow: RowDecodable {
         """
     }
 
-    /// Replaces the code, unless the one before was used. `assertCode` must follow.
+    /// Replaces the code, unless the one before was used. `StoredSessionCode.assertCode` must follow.
     static func issue(_ hash: [UInt8], until end: Timestamp, for record: ConflictReturnRecord) -> SQL {
         """
         UPDATE conflict_returns SET code_hash = \(hash), code_ends_at = \(end), attempts = 0
-        WHERE \(row(record))
+        WHERE \(StoredSessionCode(record).row)
             AND session_id = \(record.session) AND given_session IS NULL
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless the way back has this code.
-    static func assertCode(_ hash: [UInt8], for record: ConflictReturnRecord) -> SQL {
-        """
-        SELECT \(SQL.assertExists) FROM conflict_returns
-        WHERE \(row(record)) AND code_hash = \(hash)
-        """
-    }
-
-    /// Counts a wrong verifier. Changes nothing if the code was used, replaced or locked.
-    static func countAttempt(_ record: ConflictReturnRecord) -> SQL {
-        """
-        UPDATE conflict_returns SET attempts = attempts + 1
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
-            AND attempts < \(Int32(SessionCodeFacts.attemptsMax))
-        """
-    }
-
-    /// Marks the code as used, once. `assertUsed` must follow.
-    static func use(_ record: ConflictReturnRecord, giving session: [UInt8], at now: Timestamp) -> SQL {
-        """
-        UPDATE conflict_returns SET given_session = \(session)
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
-            AND attempts < \(Int32(SessionCodeFacts.attemptsMax)) AND code_ends_at > \(now)
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless the code gave `session`.
-    static func assertUsed(_ record: ConflictReturnRecord, giving session: [UInt8]) -> SQL {
-        """
-        SELECT \(SQL.assertExists) FROM conflict_returns
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session = \(session)
         """
     }
 }
@@ -164,18 +121,6 @@ extension AccountWrite.SideWrite {
     /// Names the session that resolves a conflict, for the code that hands it over.
     package static func handOver(_ session: [UInt8], from conflict: ConflictRecord) -> Self {
         Self([ConflictReturnRow.resolve(conflict, by: session)])
-    }
-
-    /// Uses a code. If it was used before, or another replaced it, the write is stopped.
-    package static func useSessionCode(
-        of record: ConflictReturnRecord,
-        giving session: [UInt8],
-        at now: Timestamp
-    ) -> Self {
-        Self([
-            ConflictReturnRow.use(record, giving: session, at: now),
-            ConflictReturnRow.assertUsed(record, giving: session),
-        ])
     }
 }
 
@@ -225,19 +170,12 @@ extension AccountStore {
             "session-code-issue",
             [
                 ConflictReturnRow.issue(hash, until: end, for: record),
-                ConflictReturnRow.assertCode(hash, for: record),
+                StoredSessionCode(record).assertCode(hash),
             ]
         )
         for sideWrite in sideWrites { batch.append(sideWrite.statements) }
         return try await applying(batch) { () throws(PostgresError) in
             try await conflictReturn(withCode: hash, tenant: record.tenant) == nil ? .factsMoved : .applied
         }
-    }
-
-    /// Counts a wrong verifier against the code.
-    /// - Returns: `false` if the code was used, replaced or locked since it was read.
-    package func countFailedAttempt(_ record: ConflictReturnRecord) async throws(PostgresError) -> Bool {
-        let batch = WriteBatch("session-code-attempt", [ConflictReturnRow.countAttempt(record)])
-        return try await client.write(batch).affectedRows(0) == 1
     }
 }

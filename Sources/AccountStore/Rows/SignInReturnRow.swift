@@ -54,10 +54,6 @@ package struct SignInReturnRecord: Sendable, Hashable {
         self.codeHash = codeHash
         self.codeEndsAt = codeEndsAt
     }
-
-    package var code: SessionCodeFacts {
-        SessionCodeFacts(expiresAt: codeEndsAt, attempts: Int(attempts), isUsed: givenSession != nil)
-    }
 }
 
 struct SignInReturnRow: RowDecodable {
@@ -99,64 +95,13 @@ struct SignInReturnRow: RowDecodable {
         """
     }
 
-    private static func row(_ record: SignInReturnRecord) -> SQL {
-        "tenant_id = \(record.tenant) AND user_id = \(record.user) AND session_id = \(record.session)"
-    }
-
-    /// Stores the code of a session, in place of one that has given no session. `assertCode` must follow.
+    /// Stores the code of a session, in place of one that has given no session. `StoredSessionCode.assertCode` must
+    /// follow.
     static func issue(_ record: SignInReturnRecord) -> SQL {
         """
         \(columns.insert(record, replaces: true))
         WHERE sign_in_returns.given_session IS NULL
         """
-    }
-
-    /// Raises 22012 (division by zero) unless the session has this code.
-    static func assertCode(_ record: SignInReturnRecord) -> SQL {
-        """
-        SELECT \(SQL.assertExists) FROM sign_in_returns
-        WHERE \(row(record)) AND code_hash = \(record.codeHash)
-        """
-    }
-
-    /// Counts a wrong verifier. Changes nothing if the code was used, replaced or locked.
-    static func countAttempt(_ record: SignInReturnRecord) -> SQL {
-        """
-        UPDATE sign_in_returns SET attempts = attempts + 1
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
-            AND attempts < \(Int32(SessionCodeFacts.attemptsMax))
-        """
-    }
-
-    /// Marks the code as used, once. `assertUsed` must follow.
-    static func use(_ record: SignInReturnRecord, giving session: [UInt8], at now: Timestamp) -> SQL {
-        """
-        UPDATE sign_in_returns SET given_session = \(session)
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session IS NULL
-            AND attempts < \(Int32(SessionCodeFacts.attemptsMax)) AND code_ends_at > \(now)
-        """
-    }
-
-    /// Raises 22012 (division by zero) unless the code gave `session`.
-    static func assertUsed(_ record: SignInReturnRecord, giving session: [UInt8]) -> SQL {
-        """
-        SELECT \(SQL.assertExists) FROM sign_in_returns
-        WHERE \(row(record)) AND code_hash = \(record.codeHash) AND given_session = \(session)
-        """
-    }
-}
-
-extension AccountWrite.SideWrite {
-    /// Uses a code. If it was used before, or another replaced it, the write is stopped.
-    package static func useSignInCode(
-        of record: SignInReturnRecord,
-        giving session: [UInt8],
-        at now: Timestamp
-    ) -> Self {
-        Self([
-            SignInReturnRow.use(record, giving: session, at: now),
-            SignInReturnRow.assertUsed(record, giving: session),
-        ])
     }
 }
 
@@ -178,7 +123,7 @@ extension AccountStore {
     ) async throws(PostgresError) -> Applied {
         var batch = WriteBatch(
             "sign-in-code-issue",
-            [SignInReturnRow.issue(record), SignInReturnRow.assertCode(record)]
+            [SignInReturnRow.issue(record), StoredSessionCode(record).assertCode(record.codeHash)]
         )
         for sideWrite in sideWrites { batch.append(sideWrite.statements) }
         // One transaction wrote everything, so the code's presence shows the rest.
@@ -186,12 +131,5 @@ extension AccountStore {
             try await signInReturn(of: record.session, of: record.user, tenant: record.tenant)?.codeHash
                 == record.codeHash ? .applied : nil
         }
-    }
-
-    /// Counts a wrong verifier.
-    /// - Returns: `false` if the code was used, replaced or locked meanwhile.
-    package func countFailedAttempt(_ record: SignInReturnRecord) async throws(PostgresError) -> Bool {
-        let batch = WriteBatch("session-code-attempt", [SignInReturnRow.countAttempt(record)])
-        return try await client.write(batch).affectedRows(0) == 1
     }
 }
