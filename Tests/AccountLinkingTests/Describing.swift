@@ -77,6 +77,7 @@ extension Conflict {
         case .credentialAlreadyInUse(let account): "credential in use: \(account.rawValue)"
         case .emailAlreadyInUse(let account): "e-mail in use: \(account.rawValue)"
         case .unprovenAddress: "unproven address"
+        case .firstSignIn: "first sign-in"
         }
     }
 }

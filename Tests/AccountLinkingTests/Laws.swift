@@ -44,6 +44,7 @@ struct SignInWithIdpLaws {
                 point.policy.isOneAccountPerEmail && id == point.accounts.emailOwner?.id
             case .conflict(.credentialAlreadyInUse), .conflict(.emailAlreadyInUse): false
             case .conflict(.unprovenAddress(let address)): address == point.credential.email.address
+            case .conflict(.firstSignIn): true
             case .createUser, .refuse: true
             }
         }
@@ -204,6 +205,20 @@ struct SignInWithIdpLaws {
         }
     }
 
+    @Test func `a client that asks first gets every decision, except that no account is created`() {
+        var askedCount = 0
+        checkLaw(SignInWithIdpCase.all) { point in
+            var asking = point
+            asking.asksFirst = true
+            var plain = point
+            plain.asksFirst = false
+            guard case .createUser = plain.verdict.decision else { return asking.verdict == plain.verdict }
+            askedCount += 1
+            return asking.verdict == Verdict(.firstSignInAsks, .conflict(.firstSignIn))
+        }
+        #expect(askedCount > 0)
+    }
+
     /// The same rules as a flat table, each with its whole condition. An error would have to occur in both.
     @Test func `the flat table gives the same answer`() {
         let rows: [(Rule, (SignInWithIdpCase) -> Bool)] = [
@@ -228,6 +243,7 @@ struct SignInWithIdpLaws {
             (.subjectReplaced, { $0.hasAnotherSubject }),
             (.linkByProvenEmail, { $0.m != nil }),
             (.providerSignUpNotAllowed, { !$0.policy.allowsClientSignUp }),
+            (.firstSignInAsks, { $0.asksFirst }),
             (.signUpWithoutEmail, { $0.claim == .absent }),
             (.signUpWithDuplicateEmail, { !$0.policy.isOneAccountPerEmail }),
             (.signUpWithEmail, { _ in true }),
@@ -309,14 +325,35 @@ struct LinkWithIdpLaws {
 
     @Test func `an identity or address of another account is never linked`() {
         forAll { point, decision in
+            let decides = point.policy.isOneAccountPerEmail && !point.ignoresAddress
             let others = [
-                point.accounts.identityOwner, point.policy.isOneAccountPerEmail ? point.accounts.emailOwner : nil,
+                point.accounts.identityOwner, decides ? point.accounts.emailOwner : nil,
             ].compactMap { $0 }.filter { $0.id != point.target.id }
             guard !others.isEmpty else { return nil }
             return switch decision {
             case .conflict, .refuse: true
             case .createUser, .signIn, .secondFactorRequired: false
             }
+        }
+    }
+
+    @Test func `a project that confirms unproven addresses links them alike with and without an account`() {
+        var taken: Set<Rule> = []
+        checkLaw(LinkWithIdpCase.all) { point in
+            guard point.ignoresAddress, let owner = point.accounts.emailOwner else { return nil }
+            var stranger = point
+            stranger.accounts.emailOwner = nil
+            if owner.id != point.target.id { taken.insert(point.verdict.rule) }
+            return point.verdict == stranger.verdict
+        }
+        #expect(taken.isSuperset(of: [.providerLinked, .anonymousUpgradedByProvider, .linkOfSecondSubject]))
+        #expect(!taken.contains(.linkEmailInUse))
+    }
+
+    @Test func `a project that confirms unproven addresses gives no account one by a link`() {
+        forAll { point, decision in
+            guard point.ignoresAddress, case .signIn(_, let change, _) = decision else { return nil }
+            return change.email == .keep
         }
     }
 

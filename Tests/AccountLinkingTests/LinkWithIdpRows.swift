@@ -105,6 +105,34 @@ struct LinkWithIdpRows {
         #expect(decide(credential, to: withProvider, emailOwner: owner) == conflict)
     }
 
+    @Test func `L3: a project that confirms unproven addresses does not say that another account has one`() {
+        let confirming = LinkPolicy.policy { $0.unprovenAddress = .confirm }
+        let linked = linked(.providerLinked, identity(.gitHub, "github-ann"))
+        for owner in [nil, Account.fixture("m", email: ann), .fixture("m", email: ann, proof: .emailCode)] {
+            let target = Account.fixture("t", email: bob, password: true)
+            #expect(decide(.untrusted, to: target, policy: confirming, emailOwner: owner) == linked)
+            let withProvider = Account.fixture("t", email: bob, providers: [.gitHub: "other"])
+            #expect(
+                decide(.untrusted, to: withProvider, policy: confirming, emailOwner: owner).rule == .linkOfSecondSubject
+            )
+            // The account gets no address that somebody else may own.
+            #expect(decide(.untrusted, to: .fixture("t", phone: true), policy: confirming, emailOwner: owner) == linked)
+            #expect(
+                decide(.untrusted, to: .fixture("t"), policy: confirming, emailOwner: owner)
+                    == self.linked(.anonymousUpgradedByProvider, identity(.gitHub, "github-ann"))
+            )
+        }
+        // A proven address is no stranger's.
+        #expect(
+            decide(
+                .trusted,
+                to: .fixture("t", email: bob),
+                policy: confirming,
+                emailOwner: .fixture("m", email: ann, proof: .emailCode)
+            ).rule == .linkEmailInUse
+        )
+    }
+
     @Test func `L4: linking keeps the account's own address`() {
         let target = Account.fixture("t", email: bob, proof: .emailCode, password: true)
         #expect(decide(.trusted, to: target) == linked(.providerLinked, identity(.google, "google-ann")))

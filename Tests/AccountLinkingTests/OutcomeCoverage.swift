@@ -183,9 +183,12 @@ struct OutcomeCoverage {
             case .credentialAlreadyInUse: kinds.insert("credential in use")
             case .emailAlreadyInUse: kinds.insert("e-mail in use")
             case .unprovenAddress: kinds.insert("unproven address")
+            case .firstSignIn: kinds.insert("first sign-in")
             }
         }
-        #expect(kinds == ["account exists", "credential in use", "e-mail in use", "unproven address"])
+        #expect(
+            kinds == ["account exists", "credential in use", "e-mail in use", "unproven address", "first sign-in"]
+        )
     }
 
     /// The document names the first and the last rule of each table.

@@ -10,7 +10,9 @@ struct SignInWithIdpRows {
         emailOwner: Account? = nil,
         enabled: Bool = true,
         createsUsers: Bool = true,
-        proven: UserID? = nil
+        asksFirst: Bool = false,
+        proven: UserID? = nil,
+        reservation: AddressReservation? = nil
     ) -> Verdict<SignInDecision> {
         SignInWithIdpQuestion(
             identityOwner: identityOwner,
@@ -18,7 +20,9 @@ struct SignInWithIdpRows {
             credential: credential,
             isProviderEnabled: enabled,
             createsUsers: createsUsers,
-            secondFactorProvenBy: proven
+            asksFirst: asksFirst,
+            secondFactorProvenBy: proven,
+            reservation: reservation
         ).decide(policy)
     }
 
@@ -371,5 +375,36 @@ struct SignInWithIdpRows {
         )
         #expect(decide(credential, policy: .duplicates) == created)
         #expect(decide(credential, policy: .duplicates, emailOwner: owner) == created)
+    }
+
+    @Test(arguments: [IncomingCredential.trusted, .untrusted, .withoutEmail])
+    func `I23: a client that asks first creates no account at a first sign-in`(credential: IncomingCredential) {
+        let asked = Verdict<SignInDecision>(.firstSignInAsks, .conflict(.firstSignIn))
+        #expect(decide(credential, asksFirst: true) == asked)
+        #expect(decide(credential, policy: .duplicates, asksFirst: true) == asked)
+    }
+
+    @Test func `I23: asking first changes no sign-in, link, conflict or refusal`() {
+        let linked = Account.fixture("f", providers: [.google: "google-ann"])
+        #expect(decide(.trusted, identityOwner: linked, asksFirst: true).rule == .signInByIdentity)
+        let owner = Account.fixture("m", email: ann, proof: .emailCode, password: true)
+        #expect(decide(.trusted, emailOwner: owner, asksFirst: true).rule == .linkByProvenEmail)
+        #expect(decide(.untrusted, emailOwner: owner, asksFirst: true).rule == .untrustedEmailConflict)
+        let confirming = LinkPolicy.policy { $0.unprovenAddress = .confirm }
+        #expect(decide(.untrusted, policy: confirming, asksFirst: true).rule == .untrustedEmailConfirmed)
+        let closed = LinkPolicy.policy { $0.allowsClientSignUp = false }
+        #expect(decide(.trusted, policy: closed, asksFirst: true).rule == .providerSignUpNotAllowed)
+        #expect(
+            decide(.trusted, createsUsers: false, asksFirst: true).rule == .reauthenticationOfUnknownIdentity
+        )
+        #expect(decide(.trusted, enabled: false, asksFirst: true).rule == .signInProviderNotEnabled)
+    }
+
+    @Test func `I23: a reserved address is refused at once, because no account can be created with it`() {
+        let reserved = AddressReservation(address: ann, account: user("r"), wasProven: true)
+        #expect(
+            decide(.trusted, asksFirst: true, reservation: reserved)
+                == Verdict(.addressReserved, .refuse(.emailExists))
+        )
     }
 }

@@ -63,6 +63,7 @@ struct SignInWithIdpCase {
     var accounts: MatchingAccounts
     var isProviderEnabled = true
     var createsUsers = true
+    var asksFirst = false
     var proven: UserID?
 
     /// Every point that a database can contain: the owners have the identity and the address.
@@ -127,6 +128,8 @@ struct SignInWithIdpCase {
         if let linked = accounts.emailOwner?.linkedProviders, linked[provider] != nil || linked[workspace] != nil {
             point.policy.subjectChange = choices.choose(from: SubjectChange.allCases)
         }
+        // Everywhere else it changes nothing, which a law states.
+        if case .createUser = point.verdict.decision { point.asksFirst = choices.chooseBool() }
         return point
     }
 
@@ -137,6 +140,7 @@ struct SignInWithIdpCase {
             credential: credential,
             isProviderEnabled: isProviderEnabled,
             createsUsers: createsUsers,
+            asksFirst: asksFirst,
             secondFactorProvenBy: proven
         ).decide(policy)
     }
@@ -188,6 +192,9 @@ struct LinkWithIdpCase {
         point.isProviderEnabled = choices.chooseBool()
         if !point.isProviderEnabled { return point }
         point.policy.isOneAccountPerEmail = choices.chooseBool()
+        if case .unverified = point.claim {
+            point.policy.unprovenAddress = choices.choose(from: UnprovenAddress.allCases)
+        }
         point.policy.requiresEnrolledSecondFactors = choices.chooseBool()
         if point.policy.requiresEnrolledSecondFactors { point.proven = choices.choose(from: [nil, target.id]) }
         point.isSessionRecent = choices.chooseBool()
@@ -210,6 +217,13 @@ struct LinkWithIdpCase {
             isSessionRecent: isSessionRecent,
             settlesConflict: settlesConflict
         ).decide(policy)
+    }
+
+    var claim: EmailClaim { policy.emailClaim(of: credential, isAddressTaken: accounts.emailOwner != nil) }
+
+    /// The project confirms the credential's address, so its owner decides nothing.
+    var ignoresAddress: Bool {
+        if case .unverified = claim { policy.confirmsUnprovenAddresses } else { false }
     }
 }
 

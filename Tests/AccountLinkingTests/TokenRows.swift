@@ -342,6 +342,29 @@ struct PendingCredentialRows {
         #expect(IncomingCredential.trusted.isOf(issuer: nil))
     }
 
+    @Test func `Y3, Y4, Y6: the handle of a first sign-in is usable until it expires, in its tenant`() {
+        let other = TenantID("other")
+        for (end, isExpired) in [(-1, true), (0, true), (1, false)] as [(Int64, Bool)] {
+            for (tenant, handleTenant) in [(TenantID.project, TenantID.project), (.project, other), (other, .project)] {
+                let verdict = decideFirstSignIn(
+                    of: tenant,
+                    handleTenant: handleTenant,
+                    expiresAt: Timestamp(microsecondsSinceEpoch: noon.microsecondsSinceEpoch + end),
+                    now: noon
+                )
+                let expected: Verdict<PendingCredentialDecision> =
+                    if isExpired {
+                        Verdict(.pendingExpired, .invalid)
+                    } else if tenant != handleTenant {
+                        Verdict(.pendingOfOtherTenant, .invalid)
+                    } else {
+                        Verdict(.pendingUsable, .usable)
+                    }
+                #expect(verdict == expected, "\(end) \(tenant) \(handleTenant)")
+            }
+        }
+    }
+
     @Test func `Y6: a live credential is usable by a session of its account, and without a session`() {
         for state in [ConflictFacts.State.open, .proven] {
             #expect(decide(facts(state: state)) == Verdict(.pendingUsable, .usable))

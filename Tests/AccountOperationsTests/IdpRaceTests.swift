@@ -110,7 +110,8 @@ import Testing
                     case .signedIn: winners += 1
                     // Read the open handle before the winner's commit, and the linked identity after it.
                     case .refused(let refusal, _): #expect(refusal == .federatedIdentityAlreadyLinked)
-                    case .needsConfirmation, .needsMailbox: Issue.record("a conflict with the caller's account")
+                    case .needsConfirmation, .needsMailbox, .asksFirst:
+                        Issue.record("a conflict with the caller's account")
                     case .secondFactorRequired: Issue.record("there is no second factor")
                     }
                 }

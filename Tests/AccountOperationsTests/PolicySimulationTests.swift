@@ -205,7 +205,7 @@ struct PolicySimulationTests {
         case .success(let result):
             switch result.ending {
             case .needsConfirmation(let account, _, _): return ("conflict", account, result.decision)
-            case .needsMailbox: return ("conflict", nil, result.decision)
+            case .needsMailbox, .asksFirst: return ("conflict", nil, result.decision)
             case .refused(let refusal, _): return ("refused (\(refusal.rawValue))", nil, result.decision)
             case .secondFactorRequired: return (asks, nil, nil)
             case .signedIn(let signedIn):

@@ -285,6 +285,7 @@ private struct Chance {
                 credential: credential(),
                 isProviderEnabled: !isLucky(oneIn: 8),
                 createsUsers: !isLucky(oneIn: 6),
+                asksFirst: isLucky(oneIn: 6),
                 secondFactorProvenBy: prover(),
                 reservation: reservation(),
                 waiting: perhaps { $0.waiting(for: "F") }

@@ -22,10 +22,14 @@ extension Route {
         let deviceToken: String? =
             switch result.ending {
             case .signedIn(let signedIn): try await request.deviceToken(deviceRequest, of: signedIn)
-            case .secondFactorRequired, .needsConfirmation, .needsMailbox, .refused: nil
+            case .secondFactorRequired, .needsConfirmation, .needsMailbox, .asksFirst, .refused: nil
             }
         var response = APIResponse.object(after: result.decision) { writer in
             writer.field("kind", "identitytoolkit#VerifyAssertionResponse")
+            if case .asksFirst(let pendingToken) = result.ending {
+                writer.question(about: result.credential, pendingToken: pendingToken)
+                return
+            }
             writer.credential(result.credential, returnsRefreshToken: returnsRefreshToken)
             switch result.ending {
             case .signedIn(let signedIn):
@@ -50,6 +54,7 @@ extension Route {
                 writer.field("needConfirmation", true)
                 writer.field("localId", pseudonym)
                 writer.field("pendingToken", pendingToken)
+            case .asksFirst: break
             case .refused(let refusal, let pendingToken):
                 writer.emails(of: result.credential, account: nil)
                 writer.field("errorMessage", refusal.apiError.message)
@@ -64,12 +69,15 @@ extension Route {
         let body = request.body
         let idToken = try body.nonEmptyString("idToken")
         let createsUsers = try body.bool("autoCreate") ?? true
-        guard let requestURI = try body.nonEmptyString("requestUri") else { throw .code(.missingRequestURI) }
-        guard isAbsolute(requestURI) else { throw .code(.invalidRequestURI) }
+        let asksFirst = try body.bool("asksFirst") ?? false
+        let pendingToken = try body.nonEmptyString("pendingToken")
+        let requestURI = try body.nonEmptyString("requestUri")
+        if let requestURI, !isAbsolute(requestURI) { throw .code(.invalidRequestURI) }
         let source: SignInWithIdp.Source
-        if let pendingToken = try body.nonEmptyString("pendingToken") {
+        if let pendingToken {
             source = .pendingToken(pendingToken)
         } else {
+            guard let requestURI else { throw .code(.missingRequestURI) }
             let parameters = ProviderParameters(
                 requestURI: requestURI,
                 postBody: try body.nonEmptyString("postBody"),
@@ -91,6 +99,7 @@ extension Route {
             source: source,
             idToken: idToken,
             createsUsers: createsUsers,
+            asksFirst: asksFirst,
             clientAddress: request.subscriber,
             locale: request.locale
         )
@@ -131,6 +140,15 @@ extension JSONWriter {
         field("oauthTokenSecret", credential.tokens.tokenSecret)
         if returnsRefreshToken { field("oauthRefreshToken", credential.tokens.refreshToken) }
         field("oauthExpireIn", credential.tokens.expiresInSeconds)
+    }
+
+    /// The question whether to create an account: the provider, with the person as it names them.
+    fileprivate mutating func question(about credential: VerifiedCredential, pendingToken: String) {
+        field("asksFirst", true)
+        field("pendingToken", pendingToken)
+        field("providerId", credential.incoming.identity.provider.rawValue)
+        field("email", credential.incoming.email.address?.lowercased)
+        field("displayName", credential.incoming.profile.displayName)
     }
 
     /// The provider's address and its verification flag; the account's flag if both have the same address.

@@ -52,7 +52,7 @@ package struct LinkWithIdpQuestion {
             return Verdict(.linkNeedsRecentSignIn, .refuse(.credentialTooOld))
         }
         let identity = credential.identity
-        let claim = policy.emailClaim(of: credential, isAddressTaken: emailOwner != nil)
+        let claim = addressClaim(policy)
 
         if let owner = identityOwner {
             if owner.id == target.id {
@@ -82,6 +82,14 @@ package struct LinkWithIdpQuestion {
             ? .anonymousUpgradedByProvider
             : policy.isOneAccountPerEmail ? .providerLinked : .providerLinkedDuplicateEmails
         return Verdict(rule, .signIn(target.id, change, emailWasRecycled: false))
+    }
+
+    /// The claim of the credential's address. If the project confirms unproven addresses, such an address counts as
+    /// absent: anyone can present one, and the answer must not say who has it (L3).
+    private func addressClaim(_ policy: LinkPolicy) -> EmailClaim {
+        let claim = policy.emailClaim(of: credential, isAddressTaken: emailOwner != nil)
+        guard policy.confirmsUnprovenAddresses, case .unverified = claim else { return claim }
+        return .absent
     }
 }
 

@@ -21,3 +21,19 @@ package func decidePendingCredential(
     guard isOfRegisteredIssuer else { return Verdict(.pendingIssuerChanged, .invalid) }
     return Verdict(.pendingUsable, .usable)
 }
+
+/// Decides whether the handle of a first sign-in can be used now: rows Y3, Y4 and Y6. No row backs it, so it can be
+/// used until it expires, as an ID token can. The rules of sign-in or of linking then decide about the credential.
+///
+/// - `tenant`: the tenant that the handle names.
+/// - `handleTenant`: the tenant of the request.
+package func decideFirstSignIn(
+    of tenant: TenantID,
+    handleTenant: TenantID,
+    expiresAt: Timestamp,
+    now: Timestamp
+) -> Verdict<PendingCredentialDecision> {
+    guard now < expiresAt else { return Verdict(.pendingExpired, .invalid) }
+    guard tenant == handleTenant else { return Verdict(.pendingOfOtherTenant, .invalid) }
+    return Verdict(.pendingUsable, .usable)
+}

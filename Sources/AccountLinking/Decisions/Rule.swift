@@ -23,6 +23,7 @@ package enum Rule: String, Sendable, Hashable, CaseIterable {
     case subjectReplaced = "I8"
     case linkByProvenEmail = "I7"
     case providerSignUpNotAllowed = "I14"
+    case firstSignInAsks = "I23"
     case signUpWithoutEmail = "I4"
     case signUpWithDuplicateEmail = "I15"
     case signUpWithEmail = "I5"
@@ -480,6 +481,11 @@ extension Rule {
         case .linkByProvenEmail:
             RuleText("M exists", "M is signed in; the identity is linked and fills blanks in the profile")
         case .providerSignUpNotAllowed: RuleText("clients may not sign up", "refused: admin only")
+        case .firstSignInAsks:
+            RuleText(
+                "the client asks before an account is created, and the address is not reserved (U16)",
+                "nothing is created; the client gets the credential sealed, to create an account or to link it"
+            )
         case .signUpWithoutEmail: RuleText("no address", "new account without address")
         case .signUpWithDuplicateEmail:
             RuleText("duplicate addresses are allowed", "new account; only its provider row has the address")
@@ -493,7 +499,10 @@ extension Rule {
         case .linkIdentityAlreadyLinked: RuleText("F is T", "refused: already linked; no pending credential")
         case .linkIdentityInUse: RuleText("F is another account", "conflict: credential already in use by F")
         case .linkEmailInUse:
-            RuleText("one account per address; M is another account", "conflict: address already in use by M")
+            RuleText(
+                "one account per address; M is another account; the project does not confirm the address (I22)",
+                "conflict: address already in use by M"
+            )
         case .linkOfSecondSubject:
             RuleText("T has another subject of this provider", "conflict: credential already in use by T")
         case .subjectReplacedByOwner:

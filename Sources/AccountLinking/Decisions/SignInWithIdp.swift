@@ -9,6 +9,8 @@ package struct SignInWithIdpQuestion {
     package var isProviderEnabled: Bool
     /// False for a reauthentication (`autoCreate:false`), which creates and links nothing.
     package var createsUsers: Bool
+    /// True if the client asks the person before an account is created (`asksFirst`).
+    package var asksFirst: Bool
     /// The account whose second factor this sign-in has already proven.
     package var secondFactorProvenBy: UserID?
     /// The reservation of the address.
@@ -22,6 +24,7 @@ package struct SignInWithIdpQuestion {
         credential: IncomingCredential,
         isProviderEnabled: Bool,
         createsUsers: Bool,
+        asksFirst: Bool = false,
         secondFactorProvenBy: UserID?,
         reservation: AddressReservation? = nil,
         waiting: WaitingCredential? = nil
@@ -31,13 +34,14 @@ package struct SignInWithIdpQuestion {
         self.credential = credential
         self.isProviderEnabled = isProviderEnabled
         self.createsUsers = createsUsers
+        self.asksFirst = asksFirst
         self.secondFactorProvenBy = secondFactorProvenBy
         self.reservation = reservation
         self.waiting = waiting
     }
 
     package func decide(_ policy: LinkPolicy) -> Verdict<SignInDecision> {
-        decideOnFreeAddress(policy).respecting(reservation)
+        decideOnFreeAddress(policy).respecting(reservation).asking(asksFirst)
             .linking(waiting, toOneOf: accounts, isSessionRecent: true, policy)
     }
 
@@ -110,11 +114,19 @@ package struct SignInWithIdpQuestion {
     }
 }
 
+extension Verdict<SignInDecision> {
+    /// The verdict, unless it creates an account and the client asks first (I23). Every other verdict stands.
+    fileprivate func asking(_ asksFirst: Bool) -> Self {
+        guard asksFirst, case .createUser = decision else { return self }
+        return Self(.firstSignInAsks, .conflict(.firstSignIn))
+    }
+}
+
 extension SignInWithIdpQuestion: SettlingQuestion {
     package static let name = "signInWithIdp"
 
     package enum CodingKeys: String, CodingKey {
-        case identityOwner, emailOwner, credential, createsUsers, secondFactorProvenBy, waiting
+        case identityOwner, emailOwner, credential, createsUsers, asksFirst, secondFactorProvenBy, waiting
         case isProviderEnabled = "providerEnabled"
         case reservation = "reserved"
     }

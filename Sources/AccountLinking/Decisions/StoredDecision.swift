@@ -39,6 +39,7 @@ extension SignInDecision: StoredDecision {
         case .conflict(.emailAlreadyInUse(let account)):
             StoredAnswer(kind: "conflict", conflict: .emailAlreadyInUse, account: account)
         case .conflict(.unprovenAddress): StoredAnswer(kind: "confirmAddress")
+        case .conflict(.firstSignIn): StoredAnswer(kind: "askFirst")
         case .refuse(let refusal): StoredAnswer(kind: "refuse", refusal: refusal.rawValue)
         }
     }

@@ -75,4 +75,6 @@ package enum Conflict: Sendable, Hashable {
     case emailAlreadyInUse(account: UserID)
     /// I22: the mailbox must be proven first, whether or not an account has the address.
     case unprovenAddress(EmailAddress)
+    /// I23: the credential would create an account, and the client asks the person first.
+    case firstSignIn
 }

@@ -176,7 +176,7 @@ extension Conflict {
         case .accountExistsWithDifferentCredential(let account, _), .credentialAlreadyInUse(let account),
             .emailAlreadyInUse(let account):
             account
-        case .unprovenAddress: nil
+        case .unprovenAddress, .firstSignIn: nil
         }
     }
 
@@ -186,7 +186,7 @@ extension Conflict {
         case .accountExistsWithDifferentCredential: .accountExistsWithDifferentCredential
         case .credentialAlreadyInUse: .credentialAlreadyInUse
         case .emailAlreadyInUse: .emailAlreadyInUse
-        case .unprovenAddress: nil
+        case .unprovenAddress, .firstSignIn: nil
         }
     }
 }

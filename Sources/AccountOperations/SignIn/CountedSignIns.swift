@@ -53,7 +53,7 @@ extension SignInWithIdp.Result: CountedSignIn {
         switch ending {
         case .signedIn(let signedIn): signedIn.countedResult
         case .secondFactorRequired: .needsSecondFactor
-        case .needsConfirmation, .needsMailbox: .conflict
+        case .needsConfirmation, .needsMailbox, .asksFirst: .conflict
         // With a handle, the credential waits in a conflict.
         case .refused(_, let pendingToken): pendingToken == nil ? .refused : .conflict
         }

@@ -5,7 +5,7 @@ import AccountStore
 
 /// The purpose of presenting a provider's credential.
 enum IdpPurpose: Sendable {
-    case signIn(createsUsers: Bool)
+    case signIn(createsUsers: Bool, asksFirst: Bool = false)
     case link(to: UserRecord, isSessionRecent: Bool)
 }
 
@@ -20,13 +20,14 @@ extension AccountOperations {
         secondFactorProvenBy prover: UserID? = nil
     ) -> any Question<SignInDecision> {
         switch purpose {
-        case .signIn(let createsUsers):
+        case .signIn(let createsUsers, let asksFirst):
             SignInWithIdpQuestion(
                 identityOwner: found.identityOwner?.account,
                 emailOwner: found.emailOwner?.account,
                 credential: credential,
                 isProviderEnabled: isAccepted(credential),
                 createsUsers: createsUsers,
+                asksFirst: asksFirst,
                 secondFactorProvenBy: prover,
                 reservation: found.claim.reservation
             )

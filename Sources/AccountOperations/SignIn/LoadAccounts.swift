@@ -46,7 +46,7 @@ extension AccountOperations {
             for: credential.incoming,
             target: target,
             loadsWaiting: settlesOther,
-            readsAddress: target != nil || !ignoresAddress(of: credential.incoming),
+            readsAddress: !ignoresAddress(of: credential.incoming),
             tenant: attempt.tenant
         )
         attempt.waiting = found.waiting
@@ -68,7 +68,8 @@ extension AccountOperations {
     }
 
     /// Returns true if the owner of the credential's address decides nothing, because the address must be confirmed
-    /// first (I22). It is then not read, so that the time of the answer does not say who has an account.
+    /// first (I22), or counts as absent for a link. It is then not read, so that the time of the answer does not say
+    /// who has an account.
     private func ignoresAddress(of credential: IncomingCredential) -> Bool {
         guard policy.confirmsUnprovenAddresses,
             case .unverified = policy.emailClaim(of: credential, isAddressTaken: false)

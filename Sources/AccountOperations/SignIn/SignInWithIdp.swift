@@ -9,7 +9,7 @@ package struct SignInWithIdp: Sendable {
         case credential(ProviderCredential)
         /// The answer of a provider's page to the session that began there.
         case flow(ProviderParameters, state: String)
-        /// The handle of an earlier conflict.
+        /// The handle of an earlier conflict, of a pending sign-up, or of a first sign-in.
         case pendingToken(String)
     }
 
@@ -18,6 +18,8 @@ package struct SignInWithIdp: Sendable {
     package var idToken: String?
     /// `false` for a reauthentication (`autoCreate:false`).
     package var createsUsers: Bool
+    /// True to ask the person before an account is created.
+    package var asksFirst: Bool
     /// The network address of the client, if known.
     package var clientAddress: String?
     /// The language for the mail to a mailbox that must be proven, as sent.
@@ -27,6 +29,7 @@ package struct SignInWithIdp: Sendable {
         source: Source,
         idToken: String?,
         createsUsers: Bool,
+        asksFirst: Bool = false,
         clientAddress: String? = nil,
         locale: String? = nil
     ) {
@@ -34,6 +37,7 @@ package struct SignInWithIdp: Sendable {
         self.source = source
         self.idToken = idToken
         self.createsUsers = createsUsers
+        self.asksFirst = asksFirst
         self.clientAddress = clientAddress
     }
 
@@ -52,6 +56,8 @@ package struct SignInWithIdp: Sendable {
         case needsConfirmation(account: UserID, verifiedProviders: [ProviderID], pendingToken: String)
         /// I22: the mailbox must be proven first. Whether an account has the address is not said.
         case needsMailbox(pseudonym: String, pendingToken: String)
+        /// I23: nothing is created. The person creates an account with the handle, or links it to another one.
+        case asksFirst(pendingToken: String)
         /// A refusal that the client can resolve; with a handle if the credential is pending.
         case refused(Refusal, pendingToken: String?)
     }
@@ -76,7 +82,7 @@ extension AccountOperations {
             try await retrying(effects) {
                 var attempt = attempt
                 let facts = try await load(presented, &attempt)
-                let verdict = try await decide(presented, facts, createsUsers: request.createsUsers, &attempt)
+                let verdict = try await decide(presented, facts, request, &attempt)
                 let firstFactor = presented.firstFactor(facts, createsUsers: request.createsUsers)
                 let ending =
                     if case .conflict(.unprovenAddress(let address)) = verdict.decision {
@@ -88,6 +94,8 @@ extension AccountOperations {
                             counting: conflictLimits,
                             attempt
                         )
+                    } else if verdict.decision == .conflict(.firstSignIn) {
+                        try ask(presented, by: verdict.rule, attempt)
                     } else if case .conflict(let conflict) = verdict.decision {
                         try await keep(
                             presented,
@@ -158,7 +166,7 @@ extension AccountOperations {
     private func decide(
         _ presented: PresentedIdp,
         _ facts: IdpFacts,
-        createsUsers: Bool,
+        _ request: SignInWithIdp,
         _ attempt: inout SignInAttempt
     ) async throws -> Verdict<SignInDecision> {
         let caller = presented.caller
@@ -166,7 +174,7 @@ extension AccountOperations {
             if let target = facts.target {
                 .link(to: target, isSessionRecent: facts.isSessionRecent)
             } else {
-                .signIn(createsUsers: createsUsers)
+                .signIn(createsUsers: request.createsUsers, asksFirst: request.asksFirst)
             }
         let question = question(
             purpose,
@@ -232,8 +240,24 @@ extension AccountOperations {
             .needsConfirmation(account: account, verifiedProviders: verifiedProviders, pendingToken: handle)
         case .credentialAlreadyInUse: .refused(.federatedIdentityAlreadyLinked, pendingToken: handle)
         case .emailAlreadyInUse: .refused(.emailExists, pendingToken: handle)
-        case .unprovenAddress: throw UnexpectedDecision(rule)
+        case .unprovenAddress, .firstSignIn: throw UnexpectedDecision(rule)
         }
+    }
+
+    /// Seals the credential until the person has chosen. Nothing is written.
+    private func ask(
+        _ presented: PresentedIdp,
+        by rule: Rule,
+        _ attempt: SignInAttempt
+    ) throws -> SignInWithIdp.Ending {
+        let handle = try firstSignIn(
+            with: presented.credential,
+            until: presented.firstSignInEnd ?? presented.heldUntil,
+            tenant: attempt.tenant,
+            at: attempt.now
+        )
+        metrics.decided(rule)
+        return .asksFirst(pendingToken: handle)
     }
 
     /// Stores the credential until the mailbox is proven. Nothing is written about an account.
@@ -293,7 +317,7 @@ extension SignInWithIdp.Ending {
         case .refused(_, let pendingToken): pendingToken != nil || !isStranger
         case .signedIn, .needsConfirmation: true
         // Nothing is recorded about an account.
-        case .needsMailbox: false
+        case .needsMailbox, .asksFirst: false
         }
     }
 }

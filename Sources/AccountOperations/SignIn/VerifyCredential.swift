@@ -16,6 +16,8 @@ struct PresentedIdp: Sendable {
     var signUp: String?
     /// The end of the conflict or sign-up that holds the credential. A conflict that is opened for it ends no later.
     var heldUntil: Timestamp?
+    /// The end of the handle of a first sign-in that holds the credential. Another handle for it ends no later.
+    var firstSignInEnd: Timestamp?
 
     var sourceConflict: FirstFactor.SourceConflict? {
         conflict.map { FirstFactor.SourceConflict(id: $0.id, user: $0.user) }
@@ -23,11 +25,15 @@ struct PresentedIdp: Sendable {
 }
 
 extension AccountOperations {
-    /// Authenticates the session, and verifies the credential or opens the one in a conflict.
+    /// Authenticates the session, and verifies the credential or opens the one behind a handle.
     /// - Throws: `Denial`, `ProviderUnavailable`, or a failure of the database.
     func verify(_ request: SignInWithIdp, tenant: TenantID) async throws -> PresentedIdp {
         let now = effects.now()
         let caller = try await caller(request.idToken, tenant: tenant)
+        if case .pendingToken(let handle) = request.source, let waiting = FirstSignIn(handle, sealer: sealer) {
+            try requireUsable(waiting, tenant: tenant, at: now)
+            return PresentedIdp(caller: caller, credential: waiting.credential, firstSignInEnd: waiting.expiresAt)
+        }
         switch request.source {
         case .pendingToken(let handle) where caller != nil && ConflictHandle(handle, sealer: sealer) == nil:
             let (signUp, credential) = try await waitingSignUp(handle, tenant: tenant, at: now)

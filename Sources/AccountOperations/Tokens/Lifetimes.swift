@@ -44,6 +44,8 @@ package enum Lifetimes {
     /// Time to continue a sign-up from its mail, and to choose a password after the mailbox is proven.
     static let pendingSignUpSeconds: Int64 = 6 * 3600
     static let signUpProofSeconds: Int64 = 900
+    /// Time to choose between a new account and another one at a first sign-in.
+    static let firstSignInSeconds: Int64 = 600
     static let conflictSecondsBounds: ClosedRange<Int64> = 60...30 * 86_400
 
     /// 0 deletes suspended methods at once.

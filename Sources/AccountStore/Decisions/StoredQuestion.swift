@@ -35,7 +35,7 @@ struct StoredQuestion: Encodable {
     /// Facts that are omitted if they are false, because they nearly always are.
     static let omittedFalse: Set<String> = [
         "disabled", "initialEmail", "password", "emailLink", "secondFactor", "customTokens", "wasProven",
-        "settlesConflict",
+        "settlesConflict", "asksFirst",
         "mergedAway", "removesEmail", "removesPassword", "removesEmailLink", "setsPassword", "revokesSessions",
     ]
 
