@@ -374,6 +374,9 @@ struct PendingSignUpTests {
             _ = try await service.signIn(service.credential(.gitHub, subject: "1", email: "ann@example.com"))
             let waiting = try await mailed(service)
             service.clock.advance(seconds: 200)
+            // The address alone is no conflict here. Now the identity is another account's.
+            let credential = service.credential(.gitHub, subject: "1", email: "ann@example.com")
+            #expect(try await service.signIn(credential, idToken: accounts[0].tokens.idToken).denial == nil)
             _ = try await service.signIn(pendingToken: waiting.handle, idToken: accounts[1].tokens.idToken)
             #expect(try await service.database.count("SELECT count(*) FROM conflicts") == 1)
             let late = try await service.database.count(

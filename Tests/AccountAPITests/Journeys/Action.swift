@@ -16,7 +16,8 @@ enum Action: Sendable, Hashable {
     case askForWays(_ email: String)
     /// Presses a button of a mail that lists sign-in methods, or types the code of that mail.
     case takeWay(WayInMail.Way, WayInMail)
-    /// Continues with a provider, on the page, which creates no account before it asks.
+    /// Continues with a provider, on the page, which creates no account before it asks. The question has the form for
+    /// the address of another account: to submit it is one step, `lookUp`.
     case providerOnPage(Person.Method, _ email: String)
 
     /// The method that a session after this step shows to work.
@@ -36,10 +37,17 @@ enum Action: Sendable, Hashable {
     }
 }
 
+/// A provider's credential that the page holds until the person has entered an account.
+struct WaitingProvider: Sendable, Hashable {
+    let provider: Person.Method
+    let email: String
+    let pendingToken: String
+}
+
 /// The answer to a step, as the person sees it.
 enum Reply: Sendable, Hashable {
     /// A session of the account with this id, on the device of the person.
-    case entered(_ localID: String)
+    case entered(_ localID: String, idToken: String)
     /// A session on another device, where the person read the mail.
     case enteredElsewhere(_ localID: String)
     /// The service says that it has sent a mail.
@@ -47,10 +55,11 @@ enum Reply: Sendable, Hashable {
     /// There is no mail to open.
     case noMail(_ email: String)
     case passwordSet(_ email: String)
-    /// Another account has the address: the SDKs' `account-exists-with-different-credential`.
-    case addressTaken(_ email: String)
-    /// The page asks before it creates an account.
-    case asksFirst
+    /// Another account has the address, or may have it: the SDKs' `account-exists-with-different-credential`. The
+    /// provider's credential waits behind the token.
+    case addressTaken(_ email: String, pendingToken: String?)
+    /// The page asks before it creates an account. The provider's credential waits behind the token.
+    case asksFirst(pendingToken: String)
     /// A device with a token gets the methods at once.
     case ways(_ email: String, [String])
     /// `error.message`, or the type of the problem.

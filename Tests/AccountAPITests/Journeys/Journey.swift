@@ -60,16 +60,24 @@ struct Journey: Sendable {
         try await world.beginJourney()
         var action = strategy.begin()
         var freeSteps = 0
+        var isAsked = false
         for step in 0...Self.stepsMax {
             let reply = try await world.perform(action, by: person)
-            // A page on a known device asks by itself as soon as it opens.
-            if case .ways = reply { freeSteps += 1 }
+            // A page on a known device asks by itself as soon as it opens, but the person answers its question.
+            if case .ways = reply, !isAsked { freeSteps += 1 }
+            if case .asksFirst = reply { isAsked = true } else { isAsked = false }
             if case .passwordSet(person.email) = reply { outcome.password = Person.newPassword }
             outcome.note(reply)
             if reply.enteredAccount == person.localID {
                 outcome.steps = step - freeSteps
                 if action.setsPassword { outcome.password = Person.newPassword }
                 outcome.working = action.method
+                // No step: the page sends the request as soon as it has the session.
+                if let waiting = strategy.waiting, case .entered(_, let idToken) = reply {
+                    try await world.link(waiting, to: idToken)
+                    // One account has one identity of a provider. Another one stays a conflict.
+                    if !person.methods.contains(waiting.provider) { outcome.brought = waiting }
+                }
                 break
             }
             guard let next = try await strategy.next(after: reply, in: world) else { break }
@@ -112,6 +120,10 @@ struct Journey: Sendable {
         // After the count, because a lost method may create an account.
         for index in outcomes.indices {
             let person = outcomes[index].journey.person
+            if let brought = outcomes[index].brought {
+                let next = try await world.perform(.provider(brought.provider, brought.email), by: person)
+                outcomes[index].worksNextTime = next.enteredAccount == person.localID
+            }
             let lost = try await world.lostMethods(
                 of: person,
                 password: outcomes[index].password,
@@ -138,6 +150,10 @@ struct JourneyOutcome: Sendable {
     /// The password that the person knows at the end.
     var password = Person.password
     var lostMethods: Set<Person.Method> = []
+    /// The provider that brought the person to the page, and that no account had.
+    var brought: WaitingProvider?
+    /// That provider enters the right account after the journey.
+    var worksNextTime = false
     /// No method of the account enters it any more, nor does a reset.
     var isLockedOut = false
     /// The accounts that all journeys of the same world created, in the first outcome.
@@ -147,7 +163,7 @@ struct JourneyOutcome: Sendable {
 
     fileprivate mutating func note(_ reply: Reply) {
         switch reply {
-        case .entered(let localID), .enteredElsewhere(let localID):
+        case .entered(let localID, idToken: _), .enteredElsewhere(let localID):
             if localID != journey.person.localID { duplicates.insert(localID) }
         case .mailed, .noMail, .passwordSet, .addressTaken, .asksFirst, .ways, .refused: break
         }
@@ -162,6 +178,9 @@ struct JourneyTally: Sendable {
     let duplicates: Int
     let lockOuts: Int
     let lostMethods: Int
+    /// Providers that brought people to the page without an account, and those that enter the right account since then.
+    let broughtProviders: Int
+    let linkedProviders: Int
 
     init(_ outcomes: [JourneyOutcome]) {
         count = outcomes.count
@@ -170,12 +189,15 @@ struct JourneyTally: Sendable {
         duplicates = outcomes.reduce(0) { $0 + $1.duplicates.count }
         lockOuts = outcomes.count(where: \.isLockedOut)
         lostMethods = outcomes.reduce(0) { $0 + $1.lostMethods.count }
+        broughtProviders = outcomes.count { $0.brought != nil }
+        linkedProviders = outcomes.count(where: \.worksNextTime)
     }
 
     /// A table with a row for each door, each device and all.
     static func table(of outcomes: [JourneyOutcome], _ name: String) -> String {
         let headings = [
             name, "journeys", "within 2 steps", "later", "never", "duplicates", "lock-outs", "methods lost",
+            "provider works next time",
         ]
         var rows = [headings]
         for door in Door.allCases {
@@ -198,7 +220,7 @@ struct JourneyTally: Sendable {
         let share = count == 0 ? "" : "\(withinTwoSteps * 1000 / count / 10).\(withinTwoSteps * 1000 / count % 10) %"
         return [
             name, "\(count)", share, "\(later)", "\(count - withinTwoSteps - later)", "\(duplicates)", "\(lockOuts)",
-            "\(lostMethods)",
+            "\(lostMethods)", broughtProviders == 0 ? "" : "\(linkedProviders) of \(broughtProviders)",
         ]
     }
 }

@@ -33,6 +33,7 @@ struct JourneyTests {
         #expect(tally.withinTwoSteps * 100 >= tally.count * 99)
         #expect(tally.duplicates == 0)
         #expect(tally.lockOuts == 0)
+        #expect(tally.linkedProviders == tally.broughtProviders)
     }
 
     /// Runs the journeys and prints their table.

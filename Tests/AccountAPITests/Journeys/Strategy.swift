@@ -13,6 +13,9 @@ protocol Strategy: Sendable {
 
     init(_ journey: Journey)
 
+    /// The provider's credential that the page links as soon as the person has entered an account.
+    var waiting: WaitingProvider? { get }
+
     /// The action at the wrong door.
     func begin() -> Action
     /// The next step; `nil` if the person stops.
@@ -26,6 +29,7 @@ struct Today: Strategy {
     static let settings = protectedSettings.setting(.bool(false), at: ["concord", "wrongDoor", "enabled"])
     static let asksForDeviceTokens = false
 
+    let waiting: WaitingProvider? = nil
     private let journey: Journey
     private let person: Person
     private var random: SplitMix
@@ -60,7 +64,7 @@ struct Today: Strategy {
         case .noMail(person.otherEmail): [(4, remembered), (4, .signUp(person.otherEmail)), (2, nil)]
         case .noMail: [(5, .signUp(person.email)), (5, nil)]
         case .passwordSet(let email): [(10, .password(email, Person.newPassword))]
-        case .addressTaken(let email):
+        case .addressTaken(let email, pendingToken: _):
             [(4, remembered), (4, .askForReset(email))] + providers.map { (2, $0) }
         case .asksFirst, .ways: []
         case .refused:
@@ -100,7 +104,8 @@ struct Today: Strategy {
 }
 
 /// A person who reads the mails that list sign-in methods, and asks for one on the page if none came. The app sends
-/// people to the page for sign-in links, and for providers.
+/// people to the page for sign-in links, and for providers. After "I already have an account under another address" the
+/// page links the provider to the account that the person enters.
 struct TheWayIn: Strategy {
     static let name = "with lookups"
     static let settings =
@@ -122,6 +127,7 @@ struct TheWayIn: Strategy {
     static let isServed =
         paths.isSubset(of: API.routes.map(\.path)) && mails.isSubset(of: Mail.Template.allCases.map(\.name))
 
+    private(set) var waiting: WaitingProvider?
     private let journey: Journey
     private let person: Person
     private var read: Set<WayInMail> = []
@@ -141,6 +147,7 @@ struct TheWayIn: Strategy {
     }
 
     mutating func next(after reply: Reply, in world: World) async throws -> Action? {
+        hold(reply)
         switch reply {
         case .passwordSet(let email): return .password(email, Person.newPassword)
         case .ways(let email, let methods):
@@ -162,6 +169,16 @@ struct TheWayIn: Strategy {
             return action
         }
         return once(.lookUp(person.email))
+    }
+
+    /// Holds the credential of the provider at the door, which no account has yet.
+    private mutating func hold(_ reply: Reply) {
+        guard waiting == nil, case .provider(let provider, let email) = journey.door.action(of: person) else { return }
+        switch reply {
+        case .asksFirst(let token), .addressTaken(email, pendingToken: let token?):
+            waiting = WaitingProvider(provider: provider, email: email, pendingToken: token)
+        case .addressTaken, .entered, .enteredElsewhere, .mailed, .noMail, .passwordSet, .ways, .refused: break
+        }
     }
 
     /// The step to which the name of a method is enough.

@@ -144,11 +144,20 @@ struct World: Sendable {
         case .takeWay(let way, let mail): return try await take(way, of: mail, by: person)
         case .providerOnPage(let provider, let email):
             var body = idpRequest(person.identity(provider, of: email))
-            body["autoCreate"] = false
+            body["asksFirst"] = true
             let answer = try await api.post(TestAPI.signInWithIdp, .object(body))
-            let reason = answer.errorMessage ?? answer.json["errorMessage"]?.string
-            return reason == "USER_NOT_FOUND" ? .asksFirst : reply(to: answer, email)
+            if answer.json["asksFirst"] == true, let token = answer.json["pendingToken"]?.string {
+                return .asksFirst(pendingToken: token)
+            }
+            return reply(to: answer, email)
         }
+    }
+
+    /// Links the credential that waits on the page to the account of its new session. The page does it by itself.
+    func link(_ waiting: WaitingProvider, to idToken: String) async throws {
+        let body: JSONValue = ["pendingToken": .string(waiting.pendingToken), "idToken": .string(idToken)]
+        let answer = try await api.post(TestAPI.signInWithIdp, body)
+        #expect(answer.status < 500, "\(answer.text)")
     }
 
     private func askForMail(_ type: String, _ email: String) async throws -> Reply {
@@ -209,8 +218,12 @@ struct World: Sendable {
     }
 
     private func reply(to answer: TestAPI.Answer, _ email: String = "") -> Reply {
-        if let localID = answer.json["localId"]?.string, answer.json["idToken"] != nil { return .entered(localID) }
-        if answer.json["needConfirmation"] == true { return .addressTaken(email) }
+        if let localID = answer.json["localId"]?.string, let idToken = answer.json["idToken"]?.string {
+            return .entered(localID, idToken: idToken)
+        }
+        if answer.json["needConfirmation"] == true {
+            return .addressTaken(email, pendingToken: answer.json["pendingToken"]?.string)
+        }
         let reason = answer.errorMessage ?? answer.json["errorMessage"]?.string ?? answer.json["type"]?.string
         if answer.status >= 500 || reason == nil { Issue.record("\(answer.status) \(answer.text)") }
         return .refused(reason ?? "\(answer.status)")
@@ -278,10 +291,10 @@ struct WayInMail: Sendable, Hashable {
 extension Reply {
     /// The account of the session on the person's device.
     var enteredAccount: String? {
-        if case .entered(let localID) = self { localID } else { nil }
+        if case .entered(let localID, idToken: _) = self { localID } else { nil }
     }
 
     fileprivate func elsewhere(if isElsewhere: Bool) -> Reply {
-        if isElsewhere, case .entered(let localID) = self { .enteredElsewhere(localID) } else { self }
+        if isElsewhere, case .entered(let localID, idToken: _) = self { .enteredElsewhere(localID) } else { self }
     }
 }
