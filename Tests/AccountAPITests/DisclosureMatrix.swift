@@ -349,6 +349,12 @@ struct DisclosureMatrix {
                     "idToken": session["idToken"] ?? .null,
                 ]
             },
+            Probe(
+                route: "POST /v1/accounts:signInWithIdp",
+                summary: "a provider's credential with the address, unproven, asking first"
+            ) { subject, _ in
+                ["requestUri": "http://localhost", "postBody": subject.unprovenCredential, "asksFirst": true]
+            },
             Probe(route: "POST /v1/accounts:createAuthUri", summary: "the address") { subject, _ in
                 ["identifier": .string(subject.email), "continueUri": "http://localhost"]
             },

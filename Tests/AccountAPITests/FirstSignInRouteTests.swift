@@ -222,8 +222,21 @@ struct FirstSignInRouteTests {
                 let user = try await api.post("/v1/accounts:lookup", ["idToken": linked.json["idToken"] ?? .null])
                 #expect(user.json["users"]?.array?.first?["email"] == nil, "\(user.text)")
             }
-            #expect(answers[0].headers.map(\.name) == answers[1].headers.map(\.name))
-            #expect(answers[0].text.utf8.count == answers[1].text.utf8.count)
+            // The handle of a pending sign-up, presented by the session of another account.
+            for (subject, email) in [("41", "used@example.com"), ("42", "free@example.com")] {
+                let waiting = try await signIn(api, gitHub(subject, email))
+                #expect(waiting.json["needConfirmation"] == true, "\(waiting.text)")
+                let session = try await api.signUpAnonymously()
+                let body: JSONValue = [
+                    "pendingToken": waiting.json["pendingToken"] ?? .null, "idToken": session["idToken"] ?? .null,
+                ]
+                answers.append(try await api.post(Self.path, body))
+            }
+            for (used, free) in [(answers[0], answers[1]), (answers[2], answers[3])] {
+                #expect(used.status == 200 && free.status == 200, "\(used.text) \(free.text)")
+                #expect(used.headers.map(\.name) == free.headers.map(\.name))
+                #expect(used.text.utf8.count == free.text.utf8.count)
+            }
             #expect(try await api.service.database.count("SELECT count(*) FROM conflicts") == 0)
         }
         try await TestAPI.with(settings: protectedSettings) { api in

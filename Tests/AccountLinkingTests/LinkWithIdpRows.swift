@@ -115,7 +115,7 @@ struct LinkWithIdpRows {
             #expect(
                 decide(.untrusted, to: withProvider, policy: confirming, emailOwner: owner).rule == .linkOfSecondSubject
             )
-            // The account gets no address that somebody else may own.
+            // The account gets no address that another person may own.
             #expect(decide(.untrusted, to: .fixture("t", phone: true), policy: confirming, emailOwner: owner) == linked)
             #expect(
                 decide(.untrusted, to: .fixture("t"), policy: confirming, emailOwner: owner)

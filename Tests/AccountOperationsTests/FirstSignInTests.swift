@@ -95,7 +95,7 @@ struct FirstSignInTests {
         }
     }
 
-    @Test func `if callers ask while others sign in, nobody who asks creates an account`() async throws {
+    @Test func `if callers ask while others sign in, no question creates an account`() async throws {
         try await TestService.withTwo { first, second in
             let outcomes = try await first.race(with: second) { service, caller in
                 let credential = google(service)

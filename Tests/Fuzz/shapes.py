@@ -245,11 +245,12 @@ def sign_in_with_idp(world):
         "postBody": urllib.parse.urlencode({name: value for name, value in post.items() if value}),
         "returnIdpCredential": world.pick(True, False), "returnSecureToken": True, "returnRefreshToken": True,
         "autoCreate": world.pick(True, True, False), "sessionId": world.one("sessionId"),
+        "asksFirst": world.pick(True, False, False),
     }  # fmt: skip
     if world.rng.random() < 0.3:
         body["idToken"] = world.one("idToken")
     if world.rng.random() < 0.2:
-        del body["postBody"]
+        del body["postBody"], body["requestUri"]
         body["pendingToken"] = world.one("pendingToken")
     return Shape(body)
 
@@ -756,6 +757,17 @@ def story_second_factor(world):
     })  # fmt: skip
 
 
+def story_first_sign_in(world):
+    fake = {"providerId": "google.com", "id_token": world.fake_token(world.new(), email=world.new_email())}
+    body = {"requestUri": "http://localhost", "postBody": urllib.parse.urlencode(fake), "asksFirst": True}
+    answer = yield f"POST {ACCOUNTS}signInWithIdp", Shape(body)
+    token = answer.get("pendingToken", "x") if isinstance(answer, dict) else "x"
+    if world.rng.random() < 0.5:
+        yield f"POST {ACCOUNTS}signInWithIdp", Shape({"pendingToken": token, "idToken": world.one("idToken")})
+    yield f"POST {ACCOUNTS}signInWithIdp", Shape({"pendingToken": token, "asksFirst": world.pick(True, False)})
+    yield f"GET {CONCORD}conflict", Shape(bearer=token)
+
+
 def story_conflict(world):
     email = world.new_email()
     made = {"email": email, "password": "correct horse", "localId": f"owner-{world.new()}"}
@@ -817,5 +829,5 @@ def story_sign_in_page(world):
 
 STORIES = [
     story_password, story_email_link, story_takeover, story_short_code, story_reset, story_phone, story_second_factor,
-    story_number_as_factor, story_conflict, story_merge, story_sign_in_page,
+    story_number_as_factor, story_first_sign_in, story_conflict, story_merge, story_sign_in_page,
 ]  # fmt: skip
