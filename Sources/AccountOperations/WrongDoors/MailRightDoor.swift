@@ -98,8 +98,8 @@ extension AccountOperations {
         try await mailRightDoor(after: .signUp, to: email, from: clientAddress, locale: locale, tenant: tenant)
     }
 
-    /// Counted apart from the mails that people request: wrong passwords of strangers use up none of those. A mailbox has
-    /// the limits of requested mails too, if their windows are longer than the own one.
+    /// Counted apart from the mails that people request: wrong passwords of strangers use up none of those. The limits for
+    /// a mailbox apply too if their windows are longer than `concord.wrongDoor.windowSeconds`.
     private func limitsOnRightDoors(to email: EmailAddress, from clientAddress: String?) -> [CountedLimit] {
         let once = MessageLimit(.recipient, windowSeconds: project.settings.rightDoorSeconds, countMax: 1)
         let others = project.settings.mailLimits.filter {
@@ -116,7 +116,9 @@ extension AccountOperations {
         let found = try await owner(of: mail, tenant: tenant)
         let isShortCodeCurrent = try await isShortCodeCurrent(in: mail, tenant: tenant)
         let owner = found.user.map { user in (user: user, ways: ways(to: user, found.suspended)) }
-        guard case .mail = decideMailRightDoor(after: door, ways: owner?.ways).decision, let owner else { return nil }
+        let verdict = decideMailRightDoor(after: door, ways: owner?.ways)
+        metrics.decided(verdict.rule)
+        guard case .mail = verdict.decision, let owner else { return nil }
         var resolved = listing(owner.ways, of: owner.user, by: link, in: mail)
         if !isShortCodeCurrent || resolved.ways.isEmpty { resolved.shortCode = nil }
         return resolved
