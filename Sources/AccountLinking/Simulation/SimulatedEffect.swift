@@ -83,7 +83,8 @@ package enum SimulatedOutcome: Sendable, Hashable {
 extension SignInDecision {
     package var outcome: SimulatedOutcome {
         switch self {
-        case .createUser: return .creates
+        // After the person's answer, if the client asks first.
+        case .createUser, .conflict(.firstSignIn): return .creates
         case .secondFactorRequired: return .asksSecondFactor
         case .conflict: return .conflict
         case .refuse(let refusal): return .refused(refusal)
