@@ -81,7 +81,8 @@ extension AccountOperations {
     /// - `accounts`: the accounts of the decision.
     /// - `end`: latest expiry of a credential that was pending before. Its provider was not asked again.
     /// - `sideWrites`: further writes of the transaction.
-    /// - Throws: `FactsMoved` if the account is gone, one of `limits` was reached, or a guard of `sideWrites` stopped it.
+    /// - Throws: `FactsMoved` if the account is gone, one of `limits` was reached, or a guard of `sideWrites` stopped the
+    ///   write.
     func keep(
         _ credential: VerifiedCredential,
         because conflict: Conflict,

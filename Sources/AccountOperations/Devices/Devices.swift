@@ -102,9 +102,9 @@ extension AccountOperations {
     /// Makes the device of a session known to its account, and returns the device's token.
     ///
     /// Runs after the sign-in, which stays in any case: the client would lose its session, and its code, to an error.
-    /// So `nil` if the database fails or too many devices register at once. Also `nil` if all sessions of the account have
-    /// ended, for an account without an address, and if accounts know no devices. And `nil` for a session that began before
-    /// the latest revocation, unless its device is known: a revoked device stays revoked until a new sign-in.
+    /// So `nil` if the database fails or too many devices register at once. Also `nil` if all sessions of the account
+    /// have ended, for an account without an address, and if accounts know no devices. And `nil` for a session that began
+    /// before the latest revocation, unless its device is known: a revoked device stays revoked until a new sign-in.
     ///
     /// A device that presents its valid token is renewed. Without one, all sessions that continue one sign-in count as
     /// one device: handing a session over ends it, so only the last one is live. Otherwise its holder could make any

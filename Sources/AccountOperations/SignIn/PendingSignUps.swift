@@ -251,8 +251,8 @@ extension AccountOperations {
             return try await counting(provider.map { OperationMetrics.SignInMethod($0) } ?? .password) { [chosen] in
                 var hash: String?
                 if let chosen {
-                    // Before hashing, which would be wasted. The caller has proven the mailbox, so the time may say that
-                    // the address belongs to an account.
+                    // Before hashing, which would be wasted. The caller has proven the mailbox, so the time may show
+                    // that the address belongs to an account.
                     let preview = try await completion(of: first, with: nil, named: displayName, at: now)
                         .question.decide(policy)
                     if case .refuse(let refusal) = preview.decision {
@@ -365,7 +365,7 @@ extension AccountOperations {
                 among: [owner],
                 until: signUp.expiresAt,
                 counting: [],
-                // Otherwise the loser of a race would leave a conflict that nobody can prove.
+                // Otherwise the loser of a race would leave a conflict that its sign-up cannot prove.
                 sideWrites: [.requireUsable(signUp)],
                 tenant: tenant
             )
