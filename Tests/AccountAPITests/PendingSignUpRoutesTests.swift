@@ -334,7 +334,7 @@ struct PendingSignUpRoutesTests {
         }
     }
 
-    private func conflict(_ api: TestAPI, _ what: String = "", _ handle: String) async throws -> Wire.Answer {
+    private func conflict(_ api: TestAPI, _ handle: String, _ what: String = "") async throws -> Wire.Answer {
         let path = "/concord/v1/conflict" + what
         let body: [UInt8] = what.isEmpty ? [] : Array("{}".utf8)
         let method: HTTPRequest.Method = what.isEmpty ? .get : .post
@@ -354,10 +354,10 @@ struct PendingSignUpRoutesTests {
             let (_, secret, code) = try await mail(api, to: "ann@example.com", of: handle)
             let proven = try await post(api, ":prove", ["linkSecret": .string(secret)], handle)
             let token = proven.json["proofToken"] ?? .null
-            let declined = try await conflict(api, ":decline", handle)
+            let declined = try await conflict(api, handle, ":decline")
             #expect(declined.status == 200 && declined.json["state"] == "declined", "\(declined.text)")
             #expect(declined.json["signInMethods"] == nil && declined.json["proof"] == nil)
-            #expect(try await conflict(api, ":decline", handle).text == declined.text)
+            #expect(try await conflict(api, handle, ":decline").text == declined.text)
             #expect(try await conflict(api, handle).json["state"] == "declined")
             for answer in [["code": .string(code ?? "")], ["linkSecret": .string(secret)]] as [JSONValue] {
                 expect(.codeUnusable, try await post(api, ":prove", answer, handle))
@@ -366,7 +366,7 @@ struct PendingSignUpRoutesTests {
                 expect(.codeUnusable, try await post(api, step, ["proofToken": token], handle))
             }
             #expect(try await api.service.database.count("SELECT count(*) FROM linked_providers") == 0)
-            expect(.conflictUnknown, try await conflict(api, ":decline", handle + "x"))
+            expect(.conflictUnknown, try await conflict(api, handle + "x", ":decline"))
         }
     }
 
@@ -379,7 +379,7 @@ struct PendingSignUpRoutesTests {
             let proven = try await post(api, ":prove", ["linkSecret": .string(secret)], handle)
             let linked = try await post(api, ":link", ["proofToken": proven.json["proofToken"] ?? .null], handle)
             #expect(try await conflict(api, handle).json["state"] == "proven", "nothing is linked yet")
-            expect(.codeUnusable, try await conflict(api, ":decline", handle))
+            expect(.codeUnusable, try await conflict(api, handle, ":decline"))
             _ = try await api.send(
                 .post,
                 "/concord/v1/conflict:resolve",
