@@ -125,6 +125,7 @@ package struct API: Sendable {
             .declineConflict,
             .setConflictReturn,
             .issueSessionCode,
+            .signInPage,
             .issueSignInCode,
             .exchangeSessionCode,
             .exchangeShortCode,

@@ -188,8 +188,9 @@ extension AccountOperations {
         return StoredSessionCode(record)
     }
 
-    /// Returns true if the project authorizes the page of the app now; false without one.
+    /// Returns true if the project authorizes the page of the app now, or the page is one of Concord's own; false
+    /// without a page.
     func isPageAuthorized(_ continueURL: String?) -> Bool {
-        continueURL.flatMap { ContinueURL($0) }.map { authorizes($0) } ?? false
+        continueURL.flatMap { ContinueURL($0) }.map { authorizesReturn(to: $0) } ?? false
     }
 }

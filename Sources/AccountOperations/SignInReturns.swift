@@ -73,7 +73,7 @@ extension AccountOperations {
             let verdict = decideIssueSignInCode(
                 session: refreshVerdict(on: session, user, at: now),
                 hasChallenge: destination.codeChallenge != nil,
-                isPageAuthorized: authorizes(destination.url),
+                isPageAuthorized: authorizesReturn(to: destination.url),
                 isUsed: found?.givenSession != nil
             )
             switch verdict.decision {

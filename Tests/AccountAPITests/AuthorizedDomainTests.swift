@@ -116,6 +116,21 @@ import Testing
         }
     }
 
+    @Test func `Concord's own pages may send sessions to each other, and mails lead to apps only`() async throws {
+        let settings = ProjectSettings.developmentDefaults.with("authorizedDomains", ["app.example.com"])
+        try await TestAPI.with(settings: settings) { api in
+            // The address of the service in tests.
+            let own = "http://127.0.0.1:9099"
+            #expect(try await isAuthorized(own + "/signin", api) == true)
+            #expect(try await isAuthorized("http://127.0.0.1:9098/signin", api) == false)
+            #expect(try await isAuthorized("https://127.0.0.1:9099/signin", api) == false)
+            #expect(
+                try await sendLink(to: own + "/account", api)
+                    == "UNAUTHORIZED_DOMAIN : Domain not allowlisted by project"
+            )
+        }
+    }
+
     @Test(arguments: ["nonsense", "null", "", "file:///x", "javascript:alert(1)", "https://evil.example\\@localhost/"])
     func `an invalid web address is not authorized`(address: String) async throws {
         try await TestAPI.with { api async throws in

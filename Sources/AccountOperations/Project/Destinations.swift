@@ -3,14 +3,25 @@ import IdentityProviders
 
 extension AccountOperations {
     /// Returns true if the project's codes and sessions may be sent to the page at `url`.
+    ///
+    /// Concord's own pages may also send them to each other: the sign-in page to the account page, for example. Mails
+    /// and other operations may not, because a link there would lead to no app.
     func authorizes(_ url: ContinueURL, requester: DestinationRequester = .operation) -> Bool {
-        policy.authorizes(
+        if requester == .page, isOwnPage(url) { return true }
+        return policy.authorizes(
             url.origin,
             by: project.settings.authorizedDomains,
             requester: requester,
             allowsLoopback: providers.isForDevelopment
         )
     }
+
+    /// Returns true if a session of the sign-in page may be handed to the page at `url`: that of an app, or one of
+    /// Concord's own. Hosts below an authorized one do not count.
+    func authorizesReturn(to url: ContinueURL) -> Bool { authorizes(url) || isOwnPage(url) }
+
+    /// Returns true if this service serves the page.
+    private func isOwnPage(_ url: ContinueURL) -> Bool { mailLinks.areOn(url.origin) }
 
     /// Returns true if Concord's own pages may send a code or a session to the page at `address`.
     ///
