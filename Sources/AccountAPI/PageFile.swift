@@ -63,7 +63,7 @@ struct PageFile: Sendable {
 
     /// Every file. The address of each is relative to the page, which may be below a path of a proxy.
     static let all =
-        conflict + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
+        conflict + signIn + action + ["/__/auth", "/emulator/auth"].flatMap(handler)
 
     /// The pages of development only: the consent page of simulated providers, and the inbox of unsent mails and
     /// messages.
@@ -100,17 +100,29 @@ struct PageFile: Sendable {
         PageFile("/conflict/page.css", "text/css; charset=utf-8", page("page.css"), .page),
         PageFile("/conflict/common.js", "text/javascript; charset=utf-8", page("common.js"), .page),
         PageFile("/conflict/page.js", "text/javascript; charset=utf-8", page("page.js"), .page),
-        PageFile("/conflict/strings.json", "application/json; charset=utf-8", strings, .page),
+        PageFile("/conflict/strings.json", "application/json; charset=utf-8", strings("strings.json"), .page),
         PageFile("/conflict/icon.svg", "image/svg+xml", page("icon.svg"), .page),
     ]
 
-    /// The strings of the pages, with the names of the providers in their empty `names`.
-    private static let strings: [UInt8] = {
+    /// The page on which people sign in.
+    private static let signIn = [
+        PageFile("/signin", "text/html; charset=utf-8", page("signin.html"), .page),
+        PageFile("/signin/page.css", "text/css; charset=utf-8", page("page.css"), .page),
+        PageFile("/signin/signin.css", "text/css; charset=utf-8", page("signin.css"), .page),
+        PageFile("/signin/common.js", "text/javascript; charset=utf-8", page("common.js"), .page),
+        PageFile("/signin/service.js", "text/javascript; charset=utf-8", page("service.js"), .page),
+        PageFile("/signin/signin.js", "text/javascript; charset=utf-8", page("signin.js"), .page),
+        PageFile("/signin/signin.json", "application/json; charset=utf-8", strings("signin.json"), .page),
+        PageFile("/signin/icon.svg", "image/svg+xml", page("icon.svg"), .page),
+    ]
+
+    /// The strings of a page, with the names of the providers in their empty `names`.
+    private static func strings(_ name: String) -> [UInt8] {
         let names = JSONWriter.object { writer in
             for known in KnownProvider.all { writer.field(known.id.rawValue, known.displayName) }
         }
-        return page("strings.json").replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
-    }()
+        return page(name).replacing(#""names": {}"#.utf8, with: Array(#""names": "#.utf8) + names)
+    }
 
     /// The page that links in mails open, also instead of an app that is not installed.
     private static let action = [

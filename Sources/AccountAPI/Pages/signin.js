@@ -1,0 +1,951 @@
+// The page on which people sign in. It calls only the public API: Concord's own routes and the compatible ones.
+//
+// The address names what to do, behind the `#`: an app's request, or the link of a mail. The page moves it to the state of
+// this tab's history entry, which a reload restores and which no other tab and no server sees (ADR 0022), and removes it
+// from the address. Opening the page changes nothing, so mail scanners may open it. The buttons do.
+//
+// Before the person has proven anything, every address gets the same words. Only this browser's own storage names the
+// method used last, and only a device token gets the methods of an account without a mail.
+//
+// The session ends up with the app (ADR 0121): the page gets a one-time code for it and leaves. Its ID token is never
+// stored. While the browser is at a provider's page, the session storage has the request of the app and the handles that
+// wait for the sign-in, but no token of a session and no secret of a mail.
+
+import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
+import {
+  account, accounts, call, challengeOf, digits, forget, Problem, randomText, remember, Session, speak, typeOf,
+} from "./service.js";
+
+const { languages, names, strings } = await (await fetch(new URL("signin.json", import.meta.url))).json();
+
+const appName = "signin";
+// Session storage: this page's request while the browser is at a provider, and the state of the account page.
+const tripKey = "concord:signin";
+const accountTripKey = "concord:account";
+// The address of this page, without what stands behind it.
+const page = location.origin + location.pathname;
+
+// Problems that end the page. The text of each says where to continue.
+const stoppers = ["conflict-closed", "conflict-expired", "conflict-unknown", "sign-up-unusable", "user-disabled"];
+// The field that a problem is about.
+const fields = {
+  "code-incomplete": "code-field",
+  "invalid-email": "email-field",
+  "missing-password": "password-field",
+  "weak-password": "password-field",
+  "wrong-password": "password-field",
+  "wrong-proof": "code-field",
+};
+// The members of the state that a new sign-in does not need.
+const ofOneSignIn = [
+  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "only", "refreshToken", "signUp", "trip", "way",
+  "ways",
+];
+
+let kept = history.state ?? {};
+let language = "en";
+// The project, as the page shows it; null before it is read.
+let project = null;
+let policy = null;
+// True if this page can send codes to phones.
+let sendsMessages = false;
+let session = null;
+// The return to the app: null if it sent none; `isForeign` if the project does not authorize its page.
+let destination = null;
+let hasAccountPage = false;
+let shown = null;
+let reason = null;
+let problem = null;
+let wait = null;
+let status = null;
+let isBusy = false;
+
+const byId = (id) => document.getElementById(id);
+const valueOf = (id) => byId(id)?.value ?? "";
+
+function keep(changes) {
+  kept = { ...kept, ...changes };
+  history.replaceState(kept, "", location.pathname);
+}
+
+// Forgets this sign-in, but not the app that asked for it.
+function clear(changes) {
+  keep({ ...Object.fromEntries(ofOneSignIn.map((name) => [name, undefined])), ...changes });
+}
+
+// Arrival
+
+// Reads what stands behind the `#`, and removes it from the address.
+function takeFragment() {
+  const fragment = location.hash.slice(1);
+  if (!fragment) return;
+  const values = new URLSearchParams(fragment);
+  const get = (name) => values.get(name) || undefined;
+  const continueUrl = get("continueUrl");
+  kept = {};
+  keep({
+    language: get("lang"),
+    app: continueUrl && { continueUrl, state: get("state"), codeChallenge: get("codeChallenge") },
+    email: get("email"),
+    isReauthentication: get("mode") === "reauthenticate" || undefined,
+    allowed: get("methods")?.split(","),
+    lookup: get("lookup"),
+    way: get("way"),
+    signUp: get("signUp") && { handle: get("signUp"), secret: get("proof") },
+  });
+}
+
+// The first step of a visit.
+function firstStep() {
+  if (kept.signUp) return "arrivedSignUp";
+  if (kept.lookup || (kept.way && kept.email)) return "arrived";
+  if (!kept.isReauthentication || !kept.email) return "start";
+  if (!kept.allowed) return "ways";
+  const methods = kept.allowed.map((method) => ({ method, works: true }));
+  keep({ ways: { email: kept.email, methods, lastUsed: account(kept.email)?.method } });
+  return "methods";
+}
+
+// The answer of a provider's page, if this tab asked for one.
+function takeTrip() {
+  let trip = null;
+  let event = null;
+  try {
+    trip = JSON.parse(sessionStorage.getItem(tripKey));
+    sessionStorage.removeItem(tripKey);
+    const key = `firebase:redirectEvent:${project.apiKey}:${appName}`;
+    event = JSON.parse(sessionStorage.getItem(key));
+    sessionStorage.removeItem(key);
+  } catch {
+    // The person has disabled storage: there is no answer.
+  }
+  if (!trip || !event || trip.id !== event.eventId) return null;
+  keep(trip.kept);
+  return event;
+}
+
+// Returns the address of the app's page, or of the page of the account.
+async function findDestination() {
+  if (destination) return;
+  if (!kept.app) {
+    hasAccountPage = Boolean(globalThis.crypto.subtle) && await isServed("account");
+    destination = {};
+    return;
+  }
+  const query = new URLSearchParams({ key: project.apiKey, concordDestination: kept.app.continueUrl });
+  const { concordAuthorized } = await call("GET", `v1/projects?${query}`);
+  destination = { isForeign: concordAuthorized !== true };
+  if (destination.isForeign) hasAccountPage = Boolean(globalThis.crypto.subtle) && await isServed("account");
+}
+
+async function isServed(path) {
+  try {
+    return (await fetch(new URL(path, document.baseURI), { credentials: "omit" })).ok;
+  } catch {
+    return false;
+  }
+}
+
+// The app's page, for a mail that leads back to it. Mails lead to apps only.
+async function mailedDestination() {
+  if (!kept.app || new URL(kept.app.continueUrl, page).origin === location.origin) return undefined;
+  await findDestination();
+  return destination.isForeign ? undefined : kept.app.continueUrl;
+}
+
+// Actions
+
+const actions = {
+  async identify() {
+    const email = valueOf("email-field").trim();
+    requireEmail(email);
+    keep({ email });
+    await openWays(email);
+  },
+
+  async mail() {
+    // The person has left the list of another address.
+    if (shown === "signUp") keep({ email: kept.signUp.email });
+    await call("POST", "concord/v1/lookup", { body: { email: kept.email, continueUrl: await mailedDestination() } });
+    keep({ step: "mailed", ways: undefined });
+    if (shown !== "mailed") return;
+    byId("code-field").value = "";
+    status = "status.sent";
+  },
+
+  async prove() {
+    await prove({ email: kept.email, code: readCode() });
+    keep({ step: "methods" });
+  },
+
+  async enter() {
+    const password = readPassword();
+    const body = { ...forSession(), email: kept.email, password, pendingToken: waitingConflict() };
+    const answer = await compatible("accounts:signInWithPassword", body);
+    await finish(answer, "password", { linked: answer.linkedProviderId });
+  },
+
+  // The press that the link of a mail waits for.
+  async arrive(way) {
+    if (kept.lookup) await prove({ linkSecret: kept.lookup });
+    await choose(way);
+  },
+
+  choose,
+
+  async others() {
+    keep({ step: "ways", only: undefined, way: undefined });
+  },
+
+  // Sends the person to the page of a provider.
+  provider: openProvider,
+
+  async signIn() {
+    const body = { ...forSession(), proofToken: kept.ways.proofToken, way: "signIn", pendingToken: waitingConflict() };
+    const answer = await call("POST", "concord/v1/lookup:continue", { body });
+    const linked = body.pendingToken && kept.linking.providerId;
+    await finish(answer, "emailLink", { linked, suspended: answer.suspended });
+  },
+
+  async setPassword() {
+    const newPassword = readPassword();
+    const { oobCode, isUsed } = kept.code;
+    if (!isUsed) {
+      await compatible("accounts:resetPassword", { oobCode, newPassword });
+      keep({ code: { ...kept.code, isUsed: true } });
+    }
+    const body = { ...forSession(), email: kept.email, password: newPassword, pendingToken: waitingConflict() };
+    const answer = await compatible("accounts:signInWithPassword", body);
+    await finish(answer, "password", { linked: answer.linkedProviderId, suspended: kept.code.suspended });
+  },
+
+  async register() {
+    keep({ step: "register" });
+  },
+
+  async create() {
+    const email = valueOf("email-field").trim();
+    requireEmail(email);
+    keep({ email });
+    const isConfirmed = project.signUp.requires === "mailbox";
+    // The mail leads to the choice of the password. Concord drops this one.
+    const password = isConfirmed ? `Aa1!${randomText()}` : readPassword();
+    try {
+      const answer = await compatible("accounts:signUp", { ...forSession(), email, password });
+      await finish(answer, "password");
+    } catch (error) {
+      if (isConfirmed && error.type === "provider-disabled") return keep({ step: "registered" });
+      if (error.type === "email-exists") keep({ step: "ways", only: undefined });
+      throw error;
+    }
+  },
+
+  async confirmSignUp() {
+    const { handle, secret } = kept.signUp;
+    const body = secret ? { linkSecret: secret } : { code: readCode() };
+    const proven = await ofSignUp("POST", "prove", { bearer: handle, body });
+    keep({ signUp: { ...kept.signUp, ...proven, secret: undefined }, email: proven.email, step: "signUp" });
+  },
+
+  async finishSignUp() {
+    const { handle, proofToken, providerId } = kept.signUp;
+    const bearer = { bearer: handle, key: onceKey() };
+    if (variant() === "link") {
+      const linkable = await ofSignUp("POST", "link", { ...bearer, body: { proofToken } });
+      return openLink(linkable.pendingToken, linkable, kept.signUp.email);
+    }
+    const password = providerId ? undefined : readPassword();
+    const answer = await ofSignUp("POST", "create", { ...bearer, body: { ...forSession(), proofToken, password } });
+    await finish(answer, providerId ?? "password", { email: kept.signUp.email });
+  },
+
+  // Creates the account that the first sign-in with a provider asks about.
+  async accept() {
+    const { pendingToken, providerId } = kept.first;
+    await takeIdentity(await signInWithIdentity({ pendingToken }), providerId);
+  },
+
+  // The person has another account: the identity waits until they have signed in to it.
+  async other() {
+    const { first, conflict } = kept;
+    const linking = first
+      ? { kind: "first", token: first.pendingToken, providerId: first.providerId }
+      : { kind: "conflict", token: conflict.handle, providerId: conflict.providerId };
+    clear({ linking, email: conflict?.email, step: "start" });
+  },
+
+  async proveConflict() {
+    const { handle } = kept.conflict;
+    await call("POST", "concord/v1/conflict/proof", { bearer: handle, body: { kind: "mailbox" } });
+    keep({ step: "conflictCode" });
+    if (shown !== "conflictCode") return;
+    byId("code-field").value = "";
+    status = "status.sent";
+  },
+
+  async completeConflict() {
+    const { handle, email } = kept.conflict;
+    const body = { code: readCode() };
+    openLink(handle, await call("POST", "concord/v1/conflict/proof:complete", { bearer: handle, body }), email);
+  },
+
+  async link() {
+    const { handle, proofToken, providerId, email } = kept.conflict;
+    const options = { bearer: handle, key: onceKey(), body: { ...forSession(), proofToken } };
+    const answer = await call("POST", "concord/v1/conflict:resolve", options);
+    keep({ linking: undefined });
+    await finish(answer, providerId, { email, linked: providerId, suspended: answer.suspended });
+  },
+
+  async chooseFactor(factor) {
+    const chosen = { ...kept.factor, factor, sessionInfo: undefined };
+    if (factor.phoneInfo) {
+      const { phoneResponseInfo } = await compatible("accounts/mfaSignIn:start", {
+        mfaPendingCredential: kept.factor.pending,
+        mfaEnrollmentId: factor.mfaEnrollmentId,
+        // Services that verify apps offer no message here (`sendsMessages`).
+        phoneSignInInfo: { recaptchaToken: "none" },
+      }, "v2");
+      chosen.sessionInfo = phoneResponseInfo.sessionInfo;
+    }
+    keep({ factor: chosen });
+    shown = null;
+  },
+
+  async finishFactor() {
+    const { pending, factor, sessionInfo, method, more } = kept.factor;
+    const code = digits(valueOf("code-field"));
+    if (code.length < 6) throw new Problem("code-incomplete");
+    const proof = sessionInfo
+      ? { phoneVerificationInfo: { sessionInfo, code } }
+      : { totpVerificationInfo: { verificationCode: code } };
+    const body = { ...forSession(), mfaPendingCredential: pending, mfaEnrollmentId: factor.mfaEnrollmentId, ...proof };
+    await finish(await compatible("accounts/mfaSignIn:finalize", body, "v2"), method, more);
+  },
+
+  leave,
+
+  async forget() {
+    forget();
+    shown = null;
+  },
+
+  async forgetThis() {
+    forget(kept.ended.email);
+    shown = null;
+    status = "status.forgotten";
+  },
+
+  async continueAs({ email, method }) {
+    keep({ email });
+    if (isOffered(method) && isProvider(method)) return openProvider(method);
+    if (method === "password" && isOffered(method)) return keep({ step: "ways", only: "password" });
+    await openWays(email);
+  },
+
+  async restart() {
+    clear({ step: "start", email: undefined, isReauthentication: undefined, allowed: undefined });
+  },
+
+  retry: load,
+};
+
+// The members of a request that opens a session. The earlier token keeps the device's place in the list of devices.
+function forSession() {
+  return { returnSecureToken: true, returnDeviceToken: true, deviceToken: account(kept.email ?? "")?.deviceToken };
+}
+
+const compatible = (path, body, version = "v1") => call("POST", `${version}/${path}`, { body, apiKey: project.apiKey });
+
+// The type of a problem with a sign-up names it: its handle cannot be asked for again.
+async function ofSignUp(method, action, options) {
+  try {
+    return await call(method, `concord/v1/signUp/pending:${action}`, options);
+  } catch (error) {
+    throw error.type === "code-unusable" ? new Problem("sign-up-unusable", error.details) : error;
+  }
+}
+
+// The Idempotency-Key of this sign-in's last request: a repetition gets the same answer.
+function onceKey() {
+  if (!kept.key) keep({ key: randomText() });
+  return kept.key;
+}
+
+function requireEmail(email) {
+  if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new Problem("invalid-email");
+}
+
+function readPassword() {
+  const password = valueOf("password-field");
+  if (!password) throw new Problem("missing-password");
+  return password;
+}
+
+function readCode() {
+  const code = digits(valueOf("code-field"));
+  if (code.length !== 8) throw new Problem("code-incomplete");
+  return code;
+}
+
+// With the token of this device, the methods of the account. Otherwise the same step for every address.
+async function openWays(email) {
+  const deviceToken = account(email)?.deviceToken;
+  if (!deviceToken) return keep({ step: "ways", only: undefined });
+  const body = { email, deviceToken, continueUrl: await mailedDestination() };
+  const known = await call("POST", "concord/v1/lookup", { body });
+  // The account no longer knows the device, so a mail is on its way.
+  if (!known.methods) return keep({ step: "mailed" });
+  keep({ ways: known, step: "methods" });
+}
+
+async function prove(answer) {
+  const ways = await call("POST", "concord/v1/lookup:prove", { body: answer });
+  keep({ ways, email: ways.email });
+}
+
+async function choose(way) {
+  const { ways } = kept;
+  if (isProvider(way)) return openProvider(way);
+  if (way === "password") return keep({ step: "ways", only: "password" });
+  if (way === "setPassword" && ways?.proofToken) {
+    const body = { proofToken: ways.proofToken, way: "setPassword" };
+    const { oobCode } = await call("POST", "concord/v1/lookup:continue", { body });
+    const code = await compatible("accounts:resetPassword", { oobCode });
+    return keep({ code: { oobCode, suspended: code.concord?.suspended }, email: code.email, step: "newPassword" });
+  }
+  if (way === "emailLink" && !ways?.proofToken) return actions.mail();
+  if (way === "emailLink" && ways.signsIn && !ways.suspended?.length) return actions.signIn();
+  keep({ step: "methods" });
+}
+
+const isProvider = (method) => !["password", "emailLink", "phone", "setPassword", undefined].includes(method);
+const isOffered = (method) => project.methods.some((offered) => offered.method === method);
+
+// Providers
+
+// Goes to the page of a provider in this tab. The session storage has what the page needs on return.
+function openProvider(providerId) {
+  const { app, email, isReauthentication, allowed, linking } = kept;
+  const id = randomText();
+  const state = { app, email, isReauthentication, allowed, linking, language: kept.language, trip: { providerId } };
+  try {
+    sessionStorage.setItem(tripKey, JSON.stringify({ id, kept: state }));
+  } catch {
+    throw new Problem("no-storage");
+  }
+  const hint = email ? { customParameters: JSON.stringify({ login_hint: email }) } : {};
+  const parameters = new URLSearchParams({
+    apiKey: project.apiKey,
+    appName,
+    authType: isReauthentication ? "reauthViaRedirect" : "signInViaRedirect",
+    eventId: id,
+    hl: language,
+    providerId,
+    redirectUrl: page,
+    ...hint,
+  });
+  location.assign(new URL(`__/auth/handler?${parameters}`, document.baseURI));
+  // The page stays busy until it is gone.
+  return new Promise((resolve) => setTimeout(resolve, 10_000));
+}
+
+async function finishTrip(event) {
+  const { providerId } = kept.trip;
+  keep({ trip: undefined, step: firstStep() });
+  if (event.error) {
+    throw new Problem(event.error.code === "auth/operation-not-allowed" ? "provider-disabled" : "provider-failed");
+  }
+  const source = {
+    requestUri: event.urlResponse,
+    sessionId: event.sessionId ?? undefined,
+    postBody: event.postBody ?? undefined,
+    // Concord creates no account before the person has agreed.
+    asksFirst: kept.isReauthentication ? undefined : true,
+    autoCreate: kept.isReauthentication ? false : undefined,
+  };
+  await takeIdentity(await signInWithIdentity(source), providerId);
+}
+
+function signInWithIdentity(source) {
+  const body = { requestUri: page, returnIdpCredential: true, ...forSession(), ...source };
+  return compatible("accounts:signInWithIdp", body);
+}
+
+async function takeIdentity(answer, providerId) {
+  const { pendingToken, email, errorMessage, verifiedProvider } = answer;
+  if (answer.asksFirst) {
+    keep({ first: { pendingToken, email, providerId } });
+    // The person has just said that they have another account.
+    if (kept.linking) return actions.other();
+    return keep({ step: "first" });
+  }
+  if (answer.needConfirmation) {
+    const conflict = { handle: pendingToken, providerId, email };
+    // Concord has mailed a mailbox that it says nothing about: a sign-up waits, not a conflict.
+    if (!verifiedProvider) return keep({ signUp: { handle: pendingToken, providerId, email }, step: "confirmCode" });
+    return keep({ conflict, step: "conflict" });
+  }
+  if (errorMessage) throw new Problem(identityProblem(errorMessage));
+  await finish(answer, providerId, { email: answer.originalEmail ?? email });
+}
+
+function identityProblem(message) {
+  const [code] = message.split(" : ");
+  if (code === "USER_NOT_FOUND") return "other-account";
+  return { USER_DISABLED: "user-disabled", OPERATION_NOT_ALLOWED: "provider-disabled" }[code] ?? "identity-in-use";
+}
+
+// Linking
+
+const waitingConflict = () => (kept.linking?.kind === "conflict" ? kept.linking.token : undefined);
+
+// The step that names what linking suspends.
+function openLink(handle, { conflict, proofToken }, email) {
+  const { providerId, signInMethods, suspended, replaced } = conflict;
+  keep({ conflict: { handle, proofToken, providerId, email, signInMethods, suspended, replaced }, step: "link" });
+}
+
+// Links the identity that waits to the account of the new session. Returns false if the person must agree first.
+async function linkWaiting(ended) {
+  const { linking } = kept;
+  if (!linking || ended.linked) return true;
+  try {
+    const idToken = await session.idToken();
+    if (linking.kind === "conflict") {
+      const body = { kind: "session", idToken };
+      const proven = await call("POST", "concord/v1/conflict/proof", { bearer: linking.token, body });
+      openLink(linking.token, proven, ended.email);
+      return false;
+    }
+    const answer = await signInWithIdentity({ pendingToken: linking.token, idToken });
+    if (answer.errorMessage || answer.needConfirmation) throw new Problem(identityProblem(answer.errorMessage ?? ""));
+    session.adopt(answer);
+    ended.linked = linking.providerId;
+  } catch (error) {
+    ended.unlinked = linking.providerId;
+    problem = problemOf(error);
+  }
+  return true;
+}
+
+// The end
+
+// Takes the answer to a sign-in. `more`: email, linked (a provider), suspended (methods).
+async function finish(answer, method, more = {}) {
+  if (answer.mfaPendingCredential) {
+    const factors = answer.mfaInfo ?? [];
+    const factor = factors.find((one) => one.totpInfo) ?? factors[0];
+    return keep({ factor: { pending: answer.mfaPendingCredential, factors, factor, method, more }, step: "factor" });
+  }
+  const email = more.email ?? answer.email ?? kept.email;
+  if (kept.isReauthentication && kept.email && email && email.toLowerCase() !== kept.email.toLowerCase()) {
+    throw new Problem("other-account");
+  }
+  session = new Session(project.apiKey, answer);
+  if (email) remember({ email, method, deviceToken: answer.deviceToken });
+  const ended = { email, linked: more.linked, suspended: more.suspended };
+  const isLinked = await linkWaiting(ended);
+  if (!isLinked) return;
+  clear({ ended, refreshToken: session.refreshToken, step: "done" });
+  await findDestination();
+  if (!ended.linked && !ended.unlinked && !ended.suspended?.length && leavesAlone()) await leave();
+}
+
+// The app gets a code, or the account page opens. A button leads to an app that wants no code.
+const leavesAlone = () => (kept.app && !destination.isForeign ? Boolean(kept.app.codeChallenge) : !kept.app && hasAccountPage);
+
+async function leave() {
+  await findDestination();
+  if (!kept.app || destination.isForeign) return leaveForAccount();
+  const { continueUrl, state, codeChallenge } = kept.app;
+  if (codeChallenge) return issueCode({ continueUrl, state, codeChallenge });
+  const address = new URL(continueUrl);
+  if (state) address.searchParams.set("state", state);
+  location.replace(address);
+}
+
+async function leaveForAccount() {
+  const [state, verifier] = [randomText(), randomText()];
+  const codeChallenge = await challengeOf(verifier);
+  try {
+    sessionStorage.setItem(accountTripKey, JSON.stringify({ state, verifier }));
+  } catch {
+    throw new Problem("no-storage");
+  }
+  await issueCode({ continueUrl: new URL("account", document.baseURI).href, state, codeChallenge });
+}
+
+async function issueCode(fields) {
+  const { refreshToken } = session ?? kept;
+  if (!refreshToken) throw new Problem("invalid-session");
+  const options = { body: { refreshToken, ...fields }, key: randomText() };
+  try {
+    const { url } = await call("POST", "concord/v1/signIn/return:issueCode", options);
+    location.replace(url);
+  } catch (error) {
+    if (error.type !== "refused") throw error;
+    // The project authorizes hosts above it, but not this one.
+    destination = { isForeign: true };
+    hasAccountPage = await isServed("account");
+    shown = null;
+    return;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+}
+
+// Running
+
+async function act(name, argument) {
+  if (isBusy) return;
+  problem = wait = null;
+  status = "status.busy";
+  setBusy(true);
+  say();
+  status = null;
+  try {
+    reason = null;
+    await actions[name](argument);
+    await prepare(kept.step);
+  } catch (error) {
+    recover(error, name);
+  }
+  setBusy(false);
+  show();
+}
+
+function setBusy(busy) {
+  isBusy = busy;
+  markBusy(busy);
+}
+
+function recover(error, name) {
+  const type = typeOf(error);
+  if (!project || stoppers.includes(type)) {
+    reason = type;
+    return;
+  }
+  // Without a valid proof, the methods that it showed are of no use.
+  const needsMail = ["code-unusable", "proof-expired", "proof-stale"].includes(type);
+  if (needsMail && ["methods", "newPassword", "arrived"].includes(kept.step)) {
+    keep({ ways: undefined, lookup: undefined, way: undefined, step: kept.email ? "ways" : "start", only: undefined });
+  }
+  problem = problemOf(error, name);
+}
+
+function problemOf(error, name) {
+  const type = typeOf(error);
+  if (error.waitSeconds) wait = new Date(Date.now() + error.waitSeconds * 1000);
+  const candidates = [`problem.${type}.${name}`, wait && `problem.${type}.at`, `problem.${type}`];
+  return candidates.find((candidate) => candidate in strings.en) ?? "problem.refused";
+}
+
+// Reads what a step shows.
+async function prepare(step) {
+  if (["register", "signUp", "newPassword"].includes(step)) {
+    policy ??= await call("GET", "v2/passwordPolicy", { apiKey: project.apiKey });
+  }
+  if (step === "factor" && kept.factor.factors.some((factor) => factor.phoneInfo)) {
+    const { concordChallenge } = await call("GET", "v1/recaptchaParams", { apiKey: project.apiKey });
+    sendsMessages = Boolean(concordChallenge) && !concordChallenge.scriptUrl;
+  }
+  if (step === "done") await findDestination();
+}
+
+// Display
+
+const step = () => (reason ? (["offline", "unavailable"].includes(reason) ? "away" : "stopped") : kept.step ?? "start");
+
+function show() {
+  const next = step();
+  const isFirst = shown === null && document.activeElement === document.body;
+  const isNew = next !== shown;
+  shown = next;
+  if (isNew) byId("step").replaceChildren(built(next));
+  say();
+  // Moves the focus to the change, for people who cannot see it.
+  if (isNew && !isFirst) document.querySelector("h1").focus();
+  const wrong = fields[problem?.replace(/^problem\./, "").split(".")[0]];
+  for (const field of byId("step").querySelectorAll("input:not([hidden])")) {
+    field.setAttribute("aria-invalid", field.id === wrong);
+  }
+  if (wrong) byId(wrong)?.focus();
+  if (problem) byId("problem").scrollIntoView({ block: "nearest" });
+}
+
+function built(name) {
+  const view = build(name, (part) => conditions[part](), act);
+  for (const field of view.querySelectorAll("[data-value]")) field.value = kept[field.dataset.value] ?? "";
+  const email = view.querySelector("#email-field");
+  if (email) email.value = kept.email ?? "";
+  for (const button of view.querySelectorAll("[data-shows]")) {
+    button.addEventListener("click", () => {
+      const field = byId(button.dataset.shows);
+      field.type = field.type === "password" ? "text" : "password";
+      button.setAttribute("aria-pressed", field.type === "text");
+    });
+  }
+  return view;
+}
+
+const works = (method) => kept.ways.methods.some((way) => way.method === method && way.works);
+const proven = () => Boolean(kept.ways?.proofToken);
+const factorsElse = () => kept.factor.factors.filter((factor) => {
+  const isShown = factor.mfaEnrollmentId === kept.factor.factor?.mfaEnrollmentId && (factor.totpInfo || kept.factor.sessionInfo);
+  return !isShown && (factor.totpInfo || sendsMessages);
+});
+
+// The optional parts of a step, by the name of `data-if`.
+const conditions = {
+  account: () => (!kept.app || destination?.isForeign) && hasAccountPage && hasSession(),
+  blocked: () => blocked().length > 0,
+  bringing: () => ["create", "link"].includes(variant()),
+  choosing: () => variant() === "password",
+  confirmed: () => project.signUp.requires === "mailbox",
+  confirming: () => Boolean(kept.isReauthentication),
+  // Someone with another account does not need a new one.
+  creating: () => project.signUp.allowed && isOffered("password") && !kept.linking && !kept.isReauthentication && !kept.only,
+  direct: () => project.signUp.requires !== "mailbox",
+  final: () => !conditions.returning() && !conditions.account(),
+  foreign: () => Boolean(destination?.isForeign),
+  fresh: () => !kept.isReauthentication,
+  known: () => accounts().length > 0,
+  lastUsed: () => Boolean(kept.ways.lastUsed),
+  linked: () => Boolean(kept.ended?.linked),
+  named: () => Boolean(kept.ended ? kept.ended.email : kept.email),
+  none: () => usable().length === 0,
+  password: () => isOffered("password") || kept.only === "password",
+  providers: () => providers().length > 0 && !kept.only,
+  remembered: () => Boolean(kept.ended?.email && account(kept.ended.email)),
+  replacing: () => kept.conflict.replaced?.length > 0,
+  returning: () => Boolean(kept.app) && !destination?.isForeign,
+  sent: () => Boolean(kept.factor.sessionInfo),
+  stopping: () => kept.conflict.suspended?.length > 0,
+  suspended: () => kept.ended?.suspended?.length > 0,
+  suspending: () => suspending().length > 0,
+  taken: () => variant() === "taken",
+  totp: () => Boolean(kept.factor.factor?.totpInfo),
+  typing: () => conditions.totp() || conditions.sent(),
+  unlinked: () => Boolean(kept.ended?.unlinked),
+  unproven: () => !proven() && !kept.isReauthentication && !works("emailLink"),
+  unsent: () => !conditions.typing() && factorsElse().length > 0,
+  unusable: () => !conditions.typing() && factorsElse().length === 0,
+  waiting: () => Boolean(kept.linking),
+};
+
+const hasSession = () => Boolean(session ?? kept.refreshToken);
+
+// The end of a sign-up whose mailbox is proven.
+function variant() {
+  const { accountExists, providerId } = kept.signUp;
+  if (accountExists) return providerId ? "link" : "taken";
+  return providerId ? "create" : "password";
+}
+
+// The methods that the next press suspends.
+const suspending = () => (kept.step === "newPassword" ? kept.code?.suspended : kept.ways?.suspended) ?? [];
+
+const providers = () => project.methods.map(({ method }) => method).filter(isProvider);
+
+// The methods of the account that work here, the one used last first: the label and the press of each button.
+function usable() {
+  const { methods, lastUsed, offersPassword, signsIn } = kept.ways;
+  const ordered = [...methods].sort((one, other) => (other.method === lastUsed) - (one.method === lastUsed));
+  const buttons = ordered.filter(({ works }) => works).flatMap(({ method }) => {
+    if (method === "password") return isOffered(method) ? [["methods.password", "choose", method]] : [];
+    if (method === "emailLink") return proven() ? [] : [["methods.mail", "choose", method]];
+    return isProvider(method) && isOffered(method) ? [["provider", "choose", method]] : [];
+  });
+  if (!proven()) return buttons;
+  const mailed = lastUsed === "emailLink" || buttons.length === 0 ? 0 : 1;
+  if (signsIn) buttons.splice(mailed, 0, ["methods.signIn", "signIn"]);
+  if (offersPassword) buttons.push(["methods.setPassword", "choose", "setPassword"]);
+  if (works("password")) buttons.push(["methods.newPassword", "choose", "setPassword"]);
+  return buttons;
+}
+
+// The methods of the account that do not work on this page, and the reason of each.
+function blocked() {
+  return kept.ways.methods.flatMap(({ method, works, obstacle, restorableUntil }) => {
+    if (works) return method === "phone" || (isProvider(method) && !isOffered(method)) ? [[method, "blocked.app"]] : [];
+    if (restorableUntil) return [[method, "blocked.suspended", restorableUntil]];
+    return [[method, obstacle === "not-enabled" ? "blocked.not-enabled" : "blocked.other"]];
+  });
+}
+
+// The buttons for the link of a mail: the named method first.
+function arrival() {
+  const way = kept.way === "setPassword" || isProvider(kept.way) || kept.way === "password" ? kept.way : "emailLink";
+  const label = { emailLink: "signIn", password: "methods.password", setPassword: "methods.setPassword" };
+  const first = [label[way] ?? "provider", "arrive", way];
+  if (isProvider(way) && !isOffered(way)) return [["arrived.other", "arrive", "methods"]];
+  return kept.lookup ? [first, ["arrived.other", "arrive", "methods"]] : [first, ["arrived.other", "others"]];
+}
+
+// The lists of a step, by the name of `data-list`.
+const lists = {
+  accounts: () => accounts().map((known, index) => {
+    const label = text("account", { email: masked(known.email) });
+    const detail = known.method && text("account.method", { provider: nameOf(known.method) });
+    return button(label, detail, index === 0, "continueAs", known);
+  }),
+  arrival: () => buttons(arrival()),
+  blocked: () => blocked().map(([method, name, until]) => item(nameOf(method), text(name, { until }))),
+  factors: () => factorsElse().map((factor, index) => {
+    const isFirst = index === 0 && !conditions.typing();
+    const name = factor.totpInfo ? text("factor.useTotp") : text("factor.send", { number: factor.phoneInfo });
+    return button(name, factor.displayName, isFirst, "chooseFactor", factor);
+  }),
+  linking: () => [...new Set([...(kept.conflict.signInMethods ?? []), kept.conflict.providerId])].map((method) => {
+    const isOff = kept.conflict.suspended?.some((one) => one.method === method);
+    const isNew = !kept.conflict.signInMethods?.includes(method);
+    if (isOff) return item(struck(method), labelled("link.off", "off"));
+    return item(nameOf(method), ...(isNew ? [labelled("link.new", "")] : []));
+  }),
+  methods: () => buttons(usable()),
+  providers: () => providers().map((method) => button(text("provider", { provider: nameOf(method) }), null, false, "provider", method)),
+  suspended: () => kept.ended.suspended.map(({ method }) => item(struck(method))),
+  suspending: () => suspending().map(({ method }) => item(nameOf(method), labelled("link.off", "off"))),
+};
+
+const buttons = (list) => list.map(([name, action, argument], index) => {
+  return button(text(name, { provider: nameOf(argument) }), null, index === 0, action, argument);
+});
+
+function button(label, detail, isPrimary, action, argument) {
+  const made = document.createElement("button");
+  made.type = "button";
+  if (isPrimary) made.className = "primary";
+  made.append(label);
+  if (detail) {
+    const small = document.createElement("small");
+    small.textContent = detail;
+    made.append(" ", small);
+  }
+  made.addEventListener("click", () => act(action, argument));
+  made.setAttribute("aria-disabled", isBusy);
+  return made;
+}
+
+function item(name, ...more) {
+  const made = document.createElement("li");
+  made.append(name, ...more.flatMap((part) => [" ", part]));
+  return made;
+}
+
+function struck(method) {
+  const made = document.createElement("s");
+  made.textContent = nameOf(method);
+  return made;
+}
+
+function labelled(name, style) {
+  const made = document.createElement("span");
+  made.className = style;
+  made.textContent = text(name);
+  return made;
+}
+
+// The first letter and the host: enough to recognize one's own address. Two accounts that look alike show all.
+function masked(email) {
+  const short = (address) => `${[...address][0]}…@${address.split("@").at(-1)}`;
+  const isUnique = accounts().filter((known) => short(known.email) === short(email)).length === 1;
+  return isUnique ? short(email) : email;
+}
+
+// Shows everything in the chosen language. The lists stay while the page is busy, so that no button loses the focus.
+function say() {
+  if (!isBusy) {
+    for (const place of byId("step").querySelectorAll("[data-list]")) place.replaceChildren(...lists[place.dataset.list]());
+  }
+  fill(language, text, problem, status);
+}
+
+// The string `name` with its placeholders filled. The name itself may have placeholders, or be only a placeholder.
+function text(name, values = {}) {
+  const places = {
+    app: () => app ?? strings[language].app,
+    email: () => values.email ?? kept.ended?.email ?? kept.email ?? "",
+    method: () => nameOf(kept.ways.lastUsed),
+    provider: () => values.provider ?? nameOf(currentProvider()),
+    reason: () => (`problem.${reason}` in strings.en ? reason : "internal-error"),
+    rules,
+    signUp: variant,
+    until: () => new Intl.DateTimeFormat(language, { dateStyle: "long" }).format(new Date(values.until)),
+    wait: () => new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(wait),
+  };
+  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => (places[place] ?? (() => values[place] ?? ""))());
+  return name.startsWith("{") ? filled(name) : filled(spaced(strings[language][filled(name)], language));
+}
+
+const currentProvider = () => {
+  return kept.ended?.linked ?? kept.ended?.unlinked ?? kept.conflict?.providerId ?? kept.first?.providerId
+    ?? kept.signUp?.providerId ?? kept.linking?.providerId ?? kept.trip?.providerId;
+};
+
+// The display name of a sign-in method. Providers that a project has registered itself have their own.
+function nameOf(method) {
+  if (!method) return "";
+  const registered = project?.methods.find((offered) => offered.method === method)?.displayName;
+  return strings[language][`method.${method}`] ?? registered ?? names[method] ?? method.replace(/^(oidc|saml)\./, "");
+}
+
+// The requirements for a new password, from the policy of the project.
+function rules() {
+  const options = policy?.customStrengthOptions;
+  if (!options) return "";
+  const needed = Object.entries({
+    lower: options.containsLowercaseCharacter,
+    upper: options.containsUppercaseCharacter,
+    digit: options.containsNumericCharacter,
+    symbol: options.containsNonAlphanumericCharacter,
+    common: policy.concordRefusesCommon,
+  }).filter(([, isNeeded]) => isNeeded).map(([name]) => strings[language][`rules.${name}`]);
+  const length = strings[language]["rules.length"].replace("{count}", options.minPasswordLength);
+  return new Intl.ListFormat(language, { type: "conjunction" }).format([length, ...needed]);
+}
+
+// Start
+
+// Reads the project, and finishes the visit of a provider's page.
+async function load() {
+  project ??= await call("GET", "concord/v1/signIn");
+  project.apiKey ??= "any";
+  const event = takeTrip();
+  speakIn();
+  if (event) return finishTrip(event);
+  if (!kept.step) keep({ step: firstStep() });
+}
+
+function speakIn() {
+  language = preferredLanguage([kept.language, ...navigator.languages], Object.keys(languages));
+  speak(language);
+}
+
+async function begin() {
+  takeFragment();
+  session = destination = shown = reason = null;
+  speakIn();
+  await act("retry");
+}
+
+byId("host").textContent = location.host;
+offerLanguages(byId("languages"), languages, (tag) => {
+  keep({ language: tag });
+  speakIn();
+  if (shown) say();
+});
+// The person opened another link in this tab, or went back to an earlier one.
+addEventListener("hashchange", () => {
+  if (location.hash) begin();
+});
+addEventListener("popstate", ({ state }) => {
+  if (!state) return;
+  kept = state;
+  begin();
+});
+// A page that the browser stored while it left for a provider is no longer busy.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
+await begin();
