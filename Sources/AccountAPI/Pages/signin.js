@@ -187,7 +187,12 @@ const actions = {
 
   // The press that the link of a mail waits for.
   async arrive(way) {
-    if (kept.lookup) await prove({ linkSecret: kept.lookup });
+    try {
+      if (kept.lookup) await prove({ linkSecret: kept.lookup });
+    } catch (error) {
+      // A provider's page needs no proof. The proof only gives it the address.
+      if (!isProvider(way) || error.type !== "code-unusable") throw error;
+    }
     await choose(way);
   },
 
@@ -678,6 +683,8 @@ function built(name) {
   for (const field of view.querySelectorAll("[data-value]")) field.value = kept[field.dataset.value] ?? "";
   const email = view.querySelector("#email-field");
   if (email) email.value = kept.email ?? "";
+  // A remembered account comes first.
+  if (name === "start" && conditions.known()) view.querySelector("form .primary").classList.remove("primary");
   for (const button of view.querySelectorAll("[data-shows]")) {
     button.addEventListener("click", () => {
       const field = byId(button.dataset.shows);
