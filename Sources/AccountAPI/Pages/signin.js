@@ -486,10 +486,9 @@ async function takeIdentity(answer, providerId) {
     return keep({ step: "first" });
   }
   if (answer.needConfirmation) {
-    const conflict = { handle: pendingToken, providerId, email };
     // Concord has mailed a mailbox that it says nothing about: a sign-up waits, not a conflict.
-    if (!verifiedProvider) return keep({ signUp: { handle: pendingToken, providerId, email }, step: "confirmCode" });
-    return keep({ conflict, step: "conflict" });
+    if (!verifiedProvider) return keep({ signUp: { handle: pendingToken, providerId }, email, step: "confirmCode" });
+    return keep({ conflict: { handle: pendingToken, providerId, email }, step: "conflict" });
   }
   if (errorMessage) throw new Problem(identityProblem(errorMessage));
   await finish(answer, providerId, { email: answer.originalEmail ?? email });
@@ -752,7 +751,9 @@ function variant() {
 // The methods that the next press suspends.
 const suspending = () => (kept.step === "newPassword" ? kept.code?.suspended : kept.ways?.suspended) ?? [];
 
-const providers = () => project.methods.map(({ method }) => method).filter(isProvider);
+const providers = () => {
+  return project.methods.map(({ method }) => method).filter((method) => isProvider(method) && method !== kept.linking?.providerId);
+};
 
 // The methods of the account that work here, the one used last first: the label and the press of each button.
 function usable() {
