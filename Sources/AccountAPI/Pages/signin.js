@@ -175,7 +175,8 @@ const actions = {
 
   async prove() {
     await prove({ email: kept.email, code: readCode() });
-    keep({ step: "methods" });
+    // A person who confirms who they are has chosen the mail, and signs in with it.
+    await choose(kept.isReauthentication ? "emailLink" : "methods");
   },
 
   async enter() {
@@ -424,7 +425,9 @@ async function choose(way) {
   keep({ step: "methods" });
 }
 
-const isProvider = (method) => !["password", "emailLink", "phone", "setPassword", undefined].includes(method);
+// The names that are no providers: methods, and the ways of `choose`.
+const others = new Set(["emailLink", "methods", "password", "phone", "setPassword", undefined]);
+const isProvider = (method) => !others.has(method);
 const isOffered = (method) => project.methods.some((offered) => offered.method === method);
 
 // Providers
@@ -767,6 +770,7 @@ function usable() {
   if (!proven()) return buttons;
   const mailed = lastUsed === "emailLink" || buttons.length === 0 ? 0 : 1;
   if (signsIn) buttons.splice(mailed, 0, ["methods.signIn", "signIn"]);
+  if (kept.isReauthentication) return buttons;
   if (offersPassword) buttons.push(["methods.setPassword", "choose", "setPassword"]);
   if (works("password")) buttons.push(["methods.newPassword", "choose", "setPassword"]);
   return buttons;
