@@ -274,7 +274,7 @@ import Testing
     // MARK: Pages
 
     private static let pages = [
-        "/conflict", "/__/auth/action", "/__/auth/links", "/__/auth/handler", "/emulator/auth/handler",
+        "/conflict", "/signin", "/__/auth/action", "/__/auth/links", "/__/auth/handler", "/emulator/auth/handler",
     ]
 
     @Test func `every page names the app, and shows its logo, colours, links and lines without a script`() async throws
@@ -295,7 +295,9 @@ import Testing
                     + "concord.branding.privacyUrl,concord.branding.texts"
             )
             for page in Self.pages {
-                let folder = page == "/conflict" ? "__/auth/" : page.hasPrefix("/__/") ? "" : "../../__/auth/"
+                let folder =
+                    ["/conflict", "/signin"].contains(page)
+                    ? "__/auth/" : page.hasPrefix("/__/") ? "" : "../../__/auth/"
                 let answer = try await get(api, page)
                 #expect(
                     answer.text.contains("<title>Acme Bank</title>") && answer.text.contains("data-app=\"Acme Bank\"")
@@ -355,7 +357,7 @@ import Testing
 
     @Test func `every page string that names the app has words for an app without a name`() async throws {
         try await TestAPI.with { api in
-            for file in ["/conflict/strings.json", "/__/auth/action.json"] {
+            for file in ["/conflict/strings.json", "/signin/signin.json", "/__/auth/action.json"] {
                 for (language, strings) in try await get(api, file).json["strings"]?.object ?? [:] {
                     #expect(strings["app"]?.string?.isEmpty == false, "\(file) \(language)")
                 }

@@ -1,0 +1,716 @@
+import AccountTestSupport
+import JSON
+import NIOHTTP1
+import Testing
+
+/// `/signin` in a real browser, with real mails and simulated providers.
+@Suite(.serialized, .page) struct SignInPageTests {
+    private static var server: DevServer {
+        get throws { try #require(PageTrait.current?.server) }
+    }
+
+    /// RFC 7636, appendix B.
+    private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    private static let password = "correct horse battery"
+
+    private static let start = "Sign in to the app"
+    private static let done = "You are signed in"
+
+    // MARK: Steps
+
+    /// An app that wants no session, so that the page waits at its end.
+    private static var backToApp: String {
+        get throws { "continueUrl=\(encoded(try server.url + "/healthz"))&state=s" }
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.replacing(":", with: "%3A").replacing("/", with: "%2F")
+    }
+
+    /// Opens the page in a browser that remembers no account.
+    private func open(_ browser: Browser, _ fragment: String? = nil) async throws {
+        try await browser.open(try Self.server.url + "/signin")
+        try await browser.wait(for: Self.start)
+        try await browser.run("localStorage.clear(); sessionStorage.clear()")
+        try await openAgain(browser, fragment)
+    }
+
+    private func openAgain(_ browser: Browser, _ fragment: String? = nil) async throws {
+        let named = try fragment ?? Self.backToApp
+        try await browser.open(try Self.server.url + "/signin#" + named)
+        try await browser.wait(until: "location.hash === '' && \(Browser.isIdle)")
+    }
+
+    private func fill(_ browser: Browser, _ field: String, _ text: String) async throws {
+        try await browser.wait(until: "document.getElementById('\(field)')")
+        try await browser.run("document.getElementById('\(field)').focus(); document.activeElement.select()")
+        try await browser.type(text)
+    }
+
+    /// Enters the address, up to the step that is the same for every address.
+    private func identify(_ browser: Browser, _ email: String) async throws {
+        try await fill(browser, "email-field", email)
+        try await browser.press("Continue")
+        try await browser.wait(until: "document.querySelector('.who')?.innerText === '\(email)' && \(Browser.isIdle)")
+    }
+
+    private func signIn(_ browser: Browser, password: String = Self.password) async throws {
+        try await fill(browser, "password-field", password)
+        try await browser.press("Sign in")
+    }
+
+    private func enterCode(_ browser: Browser, _ code: String, _ button: String = "Continue") async throws {
+        try await fill(browser, "code-field", code)
+        try await browser.press(button)
+    }
+
+    private func problem(_ browser: Browser, contains text: String) async throws {
+        let place = "document.getElementById('problem').innerText"
+        try await browser.wait(until: "\(place).includes(\(JSONValue.string(text).text)) && \(Browser.isIdle)")
+    }
+
+    /// The consent page of a simulated provider.
+    private func consent(
+        _ browser: Browser,
+        _ subject: String,
+        email: String,
+        isVerified: Bool = true
+    ) async throws {
+        try await browser.wait(until: "document.querySelector('#sub')?.value")
+        try await browser.wait(until: "document.querySelector('#outcome').ariaBusy === 'false'")
+        try await browser.run("document.querySelector('#sub').value = '\(subject)'")
+        try await browser.run("document.querySelector('#email').value = '\(email)'")
+        if !isVerified { try await browser.run("document.querySelector('#flag-false').click()") }
+        try await browser.press("Sign in")
+    }
+
+    /// Without an app, the page of the account may open.
+    private func waitUntilSignedIn(_ browser: Browser) async throws {
+        let isDone = "document.querySelector('h1')?.textContent === '\(Self.done)'"
+        try await browser.wait(until: "location.pathname === '/account' || \(isDone)")
+    }
+
+    private func stored(_ browser: Browser) async throws -> String {
+        try await browser.value("JSON.stringify(localStorage)").string ?? ""
+    }
+
+    // MARK: Accounts and mails
+
+    @discardableResult
+    private func signUp(_ email: String, isProven: Bool = false) async throws -> JSONValue {
+        let server = try Self.server
+        let body: JSONValue = ["email": .string(email), "password": .string(Self.password), "returnSecureToken": true]
+        let account = try await server.send(.POST, "/v1/accounts:signUp?key=any", body).json
+        let id = try #require(account["localId"], "\(account.text)")
+        guard isProven else { return account }
+        let proven: JSONValue = ["localId": id, "emailVerified": true]
+        #expect(try await server.send(.POST, "/v1/accounts:update", proven, bearer: "owner").status == 200)
+        let session = try await server.send(.POST, "/v1/accounts:signInWithPassword?key=any", body)
+        return session.json
+    }
+
+    /// An account with Google alone, whose address is proven: Google manages `gmail.com`.
+    @discardableResult
+    private func signUpWithGoogle(_ email: String) async throws -> JSONValue {
+        let token: JSONValue = ["sub": .string("google-\(email)"), "email": .string(email), "email_verified": true]
+        let body: JSONValue = [
+            "requestUri": "http://localhost", "returnSecureToken": true,
+            "postBody": .string("providerId=google.com&id_token=\(token.text)"),
+        ]
+        let account = try await Self.server.send(.POST, "/v1/accounts:signInWithIdp?key=any", body).json
+        #expect(account["localId"] != nil, "\(account.text)")
+        return account
+    }
+
+    /// The account as an administrator reads it.
+    private func account(_ email: String) async throws -> JSONValue {
+        let body: JSONValue = ["email": [.string(email)]]
+        let found = try await Self.server.send(.POST, "/v1/accounts:lookup", body, bearer: "owner").json
+        return found["users"]?.array?.first ?? .null
+    }
+
+    private func providers(_ email: String) async throws -> [String] {
+        let linked = try await account(email)["providerUserInfo"]?.array ?? []
+        return linked.compactMap { $0["providerId"]?.string }.sorted()
+    }
+
+    private func mails(_ email: String, _ type: String) async throws -> [JSONValue] {
+        let messages = try await Self.server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+        return messages.filter { $0["to"]?.string == email && $0["type"]?.string == type }
+    }
+
+    /// The newest mail: its code, and its links by the end of each.
+    private func mail(_ email: String, _ type: String) async throws -> (code: String, links: [String]) {
+        let newest = try #require(try await mails(email, type).first)
+        let links = (newest["text"]?.string ?? "").matches(of: #/https?:\/\/[^\s<>]+/#).map { String($0.output) }
+        return (newest["code"]?.string ?? "", links)
+    }
+
+    private func configure(_ field: String, _ value: JSONValue) async throws {
+        let path = "/v2/projects/demo-concord/config?updateMask=\(field)"
+        let names = field.split(separator: ".").reversed()
+        let body = names.reduce(value) { inner, name in [String(name): inner] }
+        let answer = try await Self.server.send(.PATCH, path, body, bearer: "owner")
+        #expect(answer.status == 200, "\(answer.json.text)")
+    }
+
+    // MARK: Passwords and this device
+
+    @Test func `a browser remembers the account and the method used last, until the person forgets them`() async throws
+    {
+        let email = "remember@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.expectReadable("signin-1-start")
+            try await browser.press("Continue")
+            try await problem(browser, contains: "Enter your email address")
+            try await identify(browser, email)
+            try await browser.expectReadable("signin-2-ways")
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            try await browser.expectReadable("signin-3-done")
+            let state = try await browser.value("JSON.stringify(history.state)").string ?? ""
+            #expect(!state.contains("eyJ"), "no ID token is stored: \(state)")
+            #expect(try await !stored(browser).contains("eyJ"))
+
+            try await openAgain(browser)
+            try await browser.wait(for: Self.start)
+            try await browser.expectReadable("signin-4-known")
+            try await browser.press("Continue as r…@example.com Used last: Password")
+            try await browser.wait(until: "document.getElementById('password-field')")
+            #expect(try await !browser.text("main").contains("Continue with Google"))
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+
+            // The device token names the methods without a mail.
+            try await openAgain(browser)
+            try await browser.wait(for: Self.start)
+            try await identify(browser, email)
+            try await browser.wait(for: "Choose how to sign in")
+            try await browser.expectReadable("signin-5-known-methods")
+            #expect(try await mails(email, "LOOKUP") == [])
+            try await browser.press("Use another address")
+            try await browser.wait(for: Self.start)
+            try await browser.press("Forget the accounts on this device")
+            try await browser.wait(until: "localStorage.length === 0 && \(Browser.isIdle)")
+            #expect(try await !browser.text("main").contains("Continue as"))
+        }
+    }
+
+    @Test func `every address gets the same step, and a wrong password leads to the mail`() async throws {
+        let email = "wrong@gmail.com"
+        try await signUp(email, isProven: true)
+        try await Browser.run { browser in
+            var seen: Set<String> = []
+            for one in [email, "nobody@gmail.com"] {
+                try await open(browser)
+                try await identify(browser, one)
+                seen.insert(try await browser.text("main").replacing(one, with: "ADDRESS"))
+                try await signIn(browser, password: "wrong password")
+                try await problem(browser, contains: "The address or the password is wrong.")
+                #expect(try await browser.focused == "", "the field has the focus")
+                seen.insert(try await browser.text("main").replacing(one, with: "ADDRESS"))
+                try await browser.press("Email me how to sign in")
+                try await browser.wait(for: "Check your email")
+                seen.insert(try await browser.text("main").replacing(one, with: "ADDRESS"))
+            }
+            #expect(seen.count == 3, "\(seen)")
+            try await openAgain(browser)
+            try await browser.wait(for: Self.start)
+            try await identify(browser, email)
+            try await browser.press("Email me how to sign in")
+            try await browser.wait(for: "Check your email")
+            try await browser.expectReadable("signin-6-mailed")
+            try await enterCode(browser, "123")
+            try await problem(browser, contains: "Enter all digits")
+            try await enterCode(browser, "00000000")
+            try await problem(browser, contains: "The code is wrong")
+            try await enterCode(browser, try await mail(email, "LOOKUP").code)
+            try await browser.wait(for: "Choose how to sign in")
+            try await browser.expectReadable("signin-7-methods")
+            try await browser.press("Sign in with this email")
+            try await browser.wait(for: Self.done)
+        }
+    }
+
+    @Test func `the keyboard alone signs in, and the focus follows the steps`() async throws {
+        let email = "keyboard@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.run("document.getElementById('email-field').focus()")
+            try await browser.type(email + Browser.Key.enter)
+            try await browser.wait(until: "document.getElementById('password-field') && \(Browser.isIdle)")
+            #expect(try await browser.value("document.activeElement.tagName") == "H1")
+            try await browser.type(Browser.Key.tab)
+            #expect(try await browser.value("document.activeElement.id") == "password-field")
+            #expect(try await browser.value("document.activeElement.autocomplete") == "current-password")
+            #expect(
+                try await browser.value("document.querySelector('[autocomplete=username]').value") == .string(email)
+            )
+            try await browser.type(Self.password + Browser.Key.enter)
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.focused == Self.done)
+            try await browser.tab(to: "Back to the app")
+        }
+    }
+
+    // MARK: Mails
+
+    @Test func `a mail scanner that opens every button changes nothing, and the button signs in`() async throws {
+        let email = "scanner@gmail.com"
+        try await signUpWithGoogle(email)
+        let before = try await account(email)
+        let lookup: JSONValue = ["email": .string(email), "continueUrl": "http://localhost:3000/app"]
+        #expect(try await Self.server.send(.POST, "/concord/v1/lookup", lookup).status == 202)
+        let links = try await mail(email, "LOOKUP").links
+        #expect(links.count == 3, "\(links)")
+        try await Browser.run { browser in
+            for link in links {
+                for _ in 1...3 {
+                    try await browser.open(link)
+                    try await browser.wait(for: Self.start)
+                    #expect(try await browser.value("location.hash") == "", "the secret leaves the address")
+                }
+            }
+            #expect(try await account(email) == before)
+            try await browser.expectReadable("signin-8-arrived")
+            let link = try #require(links.first { $0.contains("way=emailLink") })
+            try await browser.open(link)
+            try await browser.wait(for: Self.start)
+            try await browser.press("Sign in")
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains("Back to the app"))
+
+            // The mail is used now. Its button for Google still leads to Google.
+            try await browser.open(try #require(links.first { $0.contains("way=google.com") }))
+            try await browser.wait(for: Self.start)
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-\(email)", email: email)
+            try await browser.wait(for: Self.done)
+            try await browser.open(link)
+            try await browser.wait(for: Self.start)
+            try await browser.press("Sign in")
+            try await problem(browser, contains: "no longer valid")
+        }
+    }
+
+    @Test func `the mail sets a first password and keeps the provider`() async throws {
+        let email = "first-password@gmail.com"
+        try await signUpWithGoogle(email)
+        let lookup: JSONValue = ["email": .string(email), "continueUrl": "http://localhost:3000/app"]
+        #expect(try await Self.server.send(.POST, "/concord/v1/lookup", lookup).status == 202)
+        let links = try await mail(email, "LOOKUP").links
+        try await Browser.run { browser in
+            try await browser.open(try #require(links.first { $0.contains("way=setPassword") }))
+            try await browser.wait(for: Self.start)
+            try await browser.press("Set a password")
+            try await browser.wait(for: "Choose a new password")
+            try await browser.expectReadable("signin-9-new-password")
+            try await fill(browser, "password-field", "abc")
+            try await browser.press("Save and sign in")
+            try await problem(browser, contains: "does not meet the requirements")
+            try await fill(browser, "password-field", Self.password)
+            try await browser.press("Save and sign in")
+            try await browser.wait(for: Self.done)
+            #expect(try await providers(email) == ["google.com", "password"])
+        }
+    }
+
+    // MARK: Providers
+
+    @Test func `a first sign-in with a provider asks before it creates an account`() async throws {
+        let email = "first@gmail.com"
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-\(email)", email: email)
+            try await browser.wait(for: "Is this your first visit?")
+            #expect(try await account(email) == .null)
+            #expect(try await browser.value("sessionStorage.getItem('concord:signin')") == .null)
+            try await browser.expectReadable("signin-10-first")
+            try await browser.press("Create an account")
+            try await browser.wait(for: Self.done)
+            #expect(try await providers(email) == ["google.com"])
+
+            // The account exists now: nothing asks again.
+            try await openAgain(browser)
+            try await browser.wait(for: Self.start)
+            try await browser.press("Continue as f…@gmail.com Used last: Google")
+            try await consent(browser, "google-\(email)", email: email)
+            try await browser.wait(for: Self.done)
+        }
+    }
+
+    @Test func `someone with another account signs in to it, and the provider is linked there`() async throws {
+        let email = "own@example.com"
+        let other = "work@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Continue with GitHub")
+            try await consent(browser, "github-of-own", email: other)
+            try await browser.wait(for: "Is this your first visit?")
+            try await browser.press("I already have an account")
+            try await browser.wait(for: Self.start)
+            #expect(try await browser.text("main").contains("GitHub is connected to it afterwards."))
+            #expect(try await !browser.text("main").contains("Continue with GitHub"))
+            try await browser.expectReadable("signin-11-waiting")
+            try await identify(browser, email)
+            #expect(try await !browser.text("main").contains("Create an account"))
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains("GitHub is connected."))
+            try await browser.expectReadable("signin-12-linked")
+            #expect(try await providers(email) == ["github.com", "password"])
+            #expect(try await account(other) == .null, "there is no second account")
+        }
+    }
+
+    @Test func `a conflict is proven by mail and linked on the same page`() async throws {
+        let email = "conflict@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Continue with GitHub")
+            try await consent(browser, "github-\(email)", email: email, isVerified: false)
+            try await browser.wait(for: "Is this account yours?")
+            try await browser.expectReadable("signin-13-conflict")
+            try await browser.press("Email me a code")
+            try await browser.wait(for: "Check your email")
+            try await browser.expectReadable("signin-14-conflict-code")
+            try await enterCode(browser, "00000000")
+            try await problem(browser, contains: "The code is wrong")
+            try await enterCode(browser, try await mail(email, "CONFLICT_PROOF").code)
+            try await browser.wait(for: "Connect GitHub")
+            // The page names what stops working before the press.
+            #expect(try await browser.text("main").contains("stops working"))
+            try await browser.expectReadable("signin-15-link")
+            #expect(try await providers(email) == ["password"])
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: Self.done)
+            try await browser.expectReadable("signin-16-suspended")
+            #expect(try await providers(email) == ["github.com"])
+        }
+    }
+
+    @Test func `a conflict is proven by the method that the account has`() async throws {
+        let email = "conflict-google@gmail.com"
+        try await signUpWithGoogle(email)
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Continue with GitHub")
+            try await consent(browser, "github-\(email)", email: email, isVerified: false)
+            try await browser.wait(for: "Is this account yours?")
+            try await browser.press("Sign in the way I did before")
+            try await browser.wait(for: Self.start)
+            #expect(try await browser.value("document.getElementById('email-field').value") == .string(email))
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-\(email)", email: email)
+            try await browser.wait(for: "Connect GitHub")
+            try await browser.press("Connect GitHub")
+            try await browser.wait(for: Self.done)
+            #expect(try await providers(email) == ["github.com", "google.com"])
+        }
+    }
+
+    @Test func `someone who cancels at the provider can choose again`() async throws {
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Continue with GitHub")
+            try await browser.wait(until: "document.querySelector('#sub')?.value")
+            try await browser.press("Cancel")
+            try await browser.wait(until: "location.pathname === '/signin'")
+            try await problem(browser, contains: "You cancelled the sign-in")
+        }
+    }
+
+    // MARK: Registration
+
+    @Test func `someone registers with a password, and an address with an account leads to its sign-in`() async throws {
+        let email = "register@example.com"
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Create an account")
+            try await browser.wait(for: "Create an account")
+            try await browser.expectReadable("signin-17-register")
+            try await fill(browser, "email-field", email)
+            try await fill(browser, "password-field", "abc")
+            try await browser.press("Create account")
+            try await problem(browser, contains: "does not meet the requirements")
+            try await fill(browser, "password-field", Self.password)
+            try await browser.press("Create account")
+            try await browser.wait(for: Self.done)
+
+            try await open(browser)
+            try await browser.press("Create an account")
+            try await browser.wait(for: "Create an account")
+            try await fill(browser, "email-field", email)
+            try await fill(browser, "password-field", Self.password)
+            try await browser.press("Create account")
+            try await problem(browser, contains: "already exists")
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+        }
+    }
+
+    @Test func `where the mailbox comes first, the link of the mail leads to the password`() async throws {
+        let email = "mailbox@example.com"
+        try await configure("concord.signUp.requires", "mailbox")
+        try await Browser.run { browser in
+            try await open(browser)
+            try await browser.press("Create an account")
+            try await browser.wait(for: "Create an account")
+            try await browser.expectReadable("signin-18-register-mailbox")
+            try await fill(browser, "email-field", email)
+            try await browser.press("Continue")
+            try await browser.wait(for: "Check your email")
+            try await browser.expectReadable("signin-19-registered")
+            let link = try #require(try await mail(email, "SIGN_UP_MAILBOX").links.first)
+            for _ in 1...3 {
+                try await browser.open(link)
+                try await browser.wait(for: "Continue to the app")
+            }
+            try await browser.expectReadable("signin-20-arrived-sign-up")
+            #expect(try await account(email) == .null, "opening the link creates nothing")
+            try await browser.press("Continue")
+            try await browser.wait(for: "Your address is confirmed")
+            try await browser.expectReadable("signin-21-sign-up")
+            try await fill(browser, "password-field", Self.password)
+            try await browser.press("Create account")
+            try await waitUntilSignedIn(browser)
+            #expect(try await account(email)["emailVerified"] == true)
+
+            try await browser.open(link)
+            try await browser.wait(for: "Continue to the app")
+            try await browser.press("Continue")
+            try await browser.wait(for: "This cannot be finished here")
+            try await browser.expectReadable("signin-22-stopped")
+        }
+        try await configure("concord.signUp.requires", "none")
+    }
+
+    @Test func `where unproven addresses are confirmed, the code says whether an account exists`() async throws {
+        let (new, used) = ("confirm-new@example.com", "confirm-used@example.com")
+        try await signUp(used)
+        try await configure("linkPolicy.unprovenAddress", "confirm")
+        try await Browser.run { browser in
+            var seen: Set<String> = []
+            for email in [new, used] {
+                try await open(browser)
+                try await browser.press("Continue with GitHub")
+                try await consent(browser, "github-\(email)", email: email, isVerified: false)
+                try await browser.wait(for: "Check your email")
+                seen.insert(try await browser.text("main").replacing(email, with: "ADDRESS"))
+                try await enterCode(browser, try await mail(email, "SIGN_UP_MAILBOX").code)
+                try await browser.wait(for: "Your address is confirmed")
+                try await browser.expectReadable("signin-23-confirmed-\(email == new ? "new" : "used")")
+                try await browser.press(email == new ? "Create account" : "Connect GitHub")
+                if email == used {
+                    try await browser.wait(for: "Connect GitHub")
+                    try await browser.press("Connect GitHub")
+                }
+                try await browser.wait(for: Self.done)
+                #expect(try await providers(email).contains("github.com"))
+            }
+            #expect(seen.count == 1, "\(seen)")
+        }
+        try await configure("linkPolicy.unprovenAddress", "link")
+    }
+
+    // MARK: Second factors
+
+    @Test func `the code of an authenticator app, or of a message, completes the sign-in`() async throws {
+        let server = try Self.server
+        let app: JSONValue = [["state": "ENABLED", "totpProviderConfig": ["adjacentIntervals": 5]]]
+        try await configure(
+            "mfa",
+            ["state": "ENABLED", "enabledProviders": ["PHONE_SMS"], "providerConfigs": app]
+        )
+        let email = "factor@gmail.com"
+        let session = try await signUp(email, isProven: true)
+        let token = try #require(session["idToken"])
+        let begun = try await server.send(
+            .POST,
+            "/v2/accounts/mfaEnrollment:start?key=any",
+            ["idToken": token, "totpEnrollmentInfo": [:]]
+        ).json["totpSessionInfo"]
+        let secret = try #require(begun?["sharedSecretKey"]?.string)
+        let phone = "sms-factor@gmail.com"
+        let id = try #require(try await signUp(phone, isProven: true)["localId"])
+        let number: JSONValue = ["enrollments": [["phoneInfo": "+16505550123", "displayName": "Mobile"]]]
+        let enrolled = try await server.send(
+            .POST,
+            "/v1/accounts:update",
+            ["localId": id, "mfa": number],
+            bearer: "owner"
+        )
+        #expect(enrolled.status == 200, "\(enrolled.json.text)")
+        try await Browser.run { browser in
+            try await open(browser)
+            let earlier = try await Self.code(of: secret, stepsFromNow: -1, browser)
+            let finished = try await server.send(
+                .POST,
+                "/v2/accounts/mfaEnrollment:finalize?key=any",
+                [
+                    "idToken": token,
+                    "totpVerificationInfo": [
+                        "sessionInfo": begun?["sessionInfo"] ?? .null, "verificationCode": .string(earlier),
+                    ],
+                ]
+            )
+            #expect(finished.status == 200, "\(finished.json.text)")
+            try await identify(browser, email)
+            try await signIn(browser)
+            try await browser.wait(for: "One more step")
+            try await browser.expectReadable("signin-24-factor")
+            try await enterCode(browser, "000000", "Sign in")
+            try await problem(browser, contains: "The code is wrong")
+            try await enterCode(browser, try await Self.code(of: secret, stepsFromNow: 0, browser), "Sign in")
+            try await browser.wait(for: Self.done)
+
+            try await open(browser)
+            try await identify(browser, phone)
+            try await signIn(browser)
+            try await browser.wait(for: "One more step")
+            try await browser.expectReadable("signin-25-factor-phone")
+            try await browser.run("document.querySelector('[data-list=factors] button').click()")
+            try await browser.wait(until: "document.getElementById('code-field') && \(Browser.isIdle)")
+            let messages = try await server.send(.GET, "/inbox/messages").json["messages"]?.array ?? []
+            let message = try #require(messages.first { $0["kind"]?.string != "mail" })
+            try await enterCode(browser, try #require(message["code"]?.string), "Sign in")
+            try await browser.wait(for: Self.done)
+        }
+    }
+
+    /// The code of an authenticator app (RFC 6238), computed by the browser.
+    private static func code(of secret: String, stepsFromNow: Int, _ browser: Browser) async throws -> String {
+        let code = try await browser.value(
+            """
+            (async () => {
+              const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+              const bits = [...'\(secret)'].map((letter) => letters.indexOf(letter).toString(2).padStart(5, "0")).join("");
+              const bytes = bits.match(/.{8}/g).map((byte) => parseInt(byte, 2));
+              const counter = new DataView(new ArrayBuffer(8));
+              counter.setBigUint64(0, BigInt(Math.floor(Date.now() / 30000) + (\(stepsFromNow))));
+              const usage = { name: "HMAC", hash: "SHA-1" };
+              const key = await crypto.subtle.importKey("raw", new Uint8Array(bytes), usage, false, ["sign"]);
+              const mac = new DataView(await crypto.subtle.sign("HMAC", key, counter));
+              const number = mac.getUint32(mac.getUint8(19) & 15) & 0x7fffffff;
+              return String(number % 1000000).padStart(6, "0");
+            })()
+            """
+        )
+        return try #require(code.string)
+    }
+
+    // MARK: Apps
+
+    @Test func `an app gets the session by its verifier, and the page leaves nothing behind`() async throws {
+        let server = try Self.server
+        let email = "pkce@example.com"
+        let account = try await signUp(email)
+        try await WebApp.run { app in
+            try await Browser.run { browser in
+                let address = app.url("localhost")
+                let fragment =
+                    "continueUrl=\(Self.encoded(address))&state=a%26b&codeChallenge=\(Self.challenge)&email=\(email)"
+                try await open(browser, fragment)
+                #expect(try await browser.value("document.getElementById('email-field').value") == .string(email))
+                try await identify(browser, email)
+                try await signIn(browser)
+                try await browser.wait(until: "location.pathname === '/app.html'")
+                let query = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
+                #expect(query["state"] == "a&b")
+                let code = try #require(query["concordCode"])
+                let exchange: JSONValue = ["code": code, "codeVerifier": .string(Self.verifier)]
+                let session = try await server.send(.POST, "/concord/v1/session:exchange", exchange)
+                #expect(session.status == 200 && session.json["localId"] == account["localId"], "\(session.json.text)")
+            }
+        }
+    }
+
+    @Test(arguments: ["https%3A%2F%2Fevil.example%2F", "javascript%3Aalert(1)", "%2F%2Fevil.example", "x"])
+    func `a page that the project does not authorize gets nobody`(_ page: String) async throws {
+        let email = "foreign-\(page.utf8.count)@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            try await open(browser, "continueUrl=\(page)&state=s&codeChallenge=\(Self.challenge)")
+            try await identify(browser, email)
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains("does not lead back to it"))
+            #expect(try await !browser.text("main").contains("Back to the app"))
+            #expect(try await browser.value("location.pathname") == "/signin")
+            if page == "x" { try await browser.expectReadable("signin-26-foreign") }
+        }
+    }
+
+    @Test func `a confirmation offers only the methods of the account, and accepts no other account`() async throws {
+        let email = "confirm@gmail.com"
+        try await signUpWithGoogle(email)
+        try await signUpWithGoogle("confirm-other@gmail.com")
+        let app = Self.encoded(try Self.server.url + "/healthz")
+        let fragment =
+            "mode=reauthenticate&email=\(email)&methods=google.com,emailLink"
+            + "&continueUrl=\(app)&state=s&codeChallenge=\(Self.challenge)"
+        try await Browser.run { browser in
+            try await open(browser, fragment)
+            try await browser.wait(for: "Confirm that it is you")
+            #expect(try await browser.value("document.getElementById('password-field')") == .null)
+            try await browser.expectReadable("signin-27-confirm")
+            try await browser.press("Continue with Google")
+            try await consent(browser, "google-confirm-other@gmail.com", email: "confirm-other@gmail.com")
+            try await browser.wait(until: "location.pathname === '/signin'")
+            try await problem(browser, contains: "That is another account.")
+            try await browser.press("Email me a code")
+            try await browser.wait(for: "Check your email")
+            try await enterCode(browser, try await mail(email, "LOOKUP").code)
+            try await browser.wait(until: "location.pathname === '/healthz'")
+            #expect(try await browser.value("location.search.includes('concordCode=')") == true)
+        }
+    }
+
+    // MARK: Poor browsers
+
+    @Test func `without storage, everything works but a provider's page, and the page says why`() async throws {
+        let email = "no-storage@example.com"
+        try await signUp(email)
+        try await Browser.run { browser in
+            // The browser serves other tests afterwards.
+            try await browser.inject(
+                """
+                if (location.hash.includes("storage=none")) {
+                  for (const name of ["localStorage", "sessionStorage"]) {
+                    Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+                  }
+                }
+                """
+            )
+            try await open(browser, try Self.backToApp + "&storage=none")
+            try await identify(browser, email)
+            try await browser.press("Continue with Google")
+            try await problem(browser, contains: "Allow cookies and site data")
+            try await signIn(browser)
+            try await browser.wait(for: Self.done)
+            #expect(try await browser.text("main").contains("Back to the app"))
+        }
+    }
+
+    @Test func `without a network the page says so, and goes on when it is back`() async throws {
+        try await Browser.run { browser in
+            try await open(browser)
+            try await identify(browser, "offline@example.com")
+            try await browser.connect(false)
+            try await browser.press("Email me how to sign in")
+            try await problem(browser, contains: "There is no connection")
+            try await browser.connect(true)
+            try await browser.press("Email me how to sign in")
+            try await browser.wait(for: "Check your email")
+            try await browser.reload()
+            try await browser.wait(for: "Check your email")
+        }
+    }
+}
