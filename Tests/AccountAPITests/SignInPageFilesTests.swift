@@ -91,7 +91,7 @@ import Testing
             #expect(script.contains("async \(name)(") || script.contains("\n  \(name)"), "\(name)")
         }
         // Names that the script puts together.
-        let composed = ["method.", "problem.", "rules."]
+        let composed = ["method.", "problem.", "rules.", "signUp."]
         for name in english.keys where !composed.contains(where: name.hasPrefix) {
             let places = [
                 page.contains("\"\(name)\""), script.contains("\"\(name)\""), script.contains("[language].\(name)"),

@@ -1,3 +1,4 @@
+import AccountLinking
 import AccountOperations
 import HTTPTypes
 import JSON
