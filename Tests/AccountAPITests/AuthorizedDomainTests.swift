@@ -118,7 +118,7 @@ import Testing
 
     @Test func `Concord's own pages may send sessions to each other, and mails lead to apps only`() async throws {
         let settings = ProjectSettings.developmentDefaults.with("authorizedDomains", ["app.example.com"])
-        try await TestAPI.with(settings: settings) { api in
+        try await TestAPI.with(settings: settings) { api async throws in
             // The address of the service in tests.
             let own = "http://127.0.0.1:9099"
             #expect(try await isAuthorized(own + "/signin", api) == true)
