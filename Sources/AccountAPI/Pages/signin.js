@@ -483,10 +483,9 @@ function signInWithIdentity(source) {
 async function takeIdentity(answer, providerId) {
   const { pendingToken, email, errorMessage, verifiedProvider } = answer;
   if (answer.asksFirst) {
-    keep({ first: { pendingToken, email, providerId } });
-    // The person has just said that they have another account.
-    if (kept.linking) return actions.other();
-    return keep({ step: "first" });
+    // The person has just said that they have another account, and this is not it.
+    if (kept.linking) throw new Problem("no-account");
+    return keep({ first: { pendingToken, email, providerId }, step: "first" });
   }
   if (answer.needConfirmation) {
     // Concord has mailed a mailbox that it says nothing about: a sign-up waits, not a conflict.
@@ -497,10 +496,17 @@ async function takeIdentity(answer, providerId) {
   await finish(answer, providerId, { email: answer.originalEmail ?? email });
 }
 
+// The problem behind the code of a refusal that came with the provider's credential.
 function identityProblem(message) {
   const [code] = message.split(" : ");
-  if (code === "USER_NOT_FOUND") return "other-account";
-  return { USER_DISABLED: "user-disabled", OPERATION_NOT_ALLOWED: "provider-disabled" }[code] ?? "identity-in-use";
+  const type = {
+    ADMIN_ONLY_OPERATION: "admin-only-operation",
+    OPERATION_NOT_ALLOWED: "provider-disabled",
+    USER_DISABLED: "user-disabled",
+    // A confirmation creates no account.
+    USER_NOT_FOUND: "other-account",
+  }[code];
+  return type ?? "identity-in-use";
 }
 
 // Linking
