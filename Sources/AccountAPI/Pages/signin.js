@@ -1,15 +1,15 @@
 // The page on which people sign in. It calls only the public API: Concord's own routes and the compatible ones.
 //
-// The address names what to do, behind the `#`: an app's request, or the link of a mail. The page moves it to the state of
-// this tab's history entry, which a reload restores and which no other tab and no server sees (ADR 0022), and removes it
-// from the address. Opening the page changes nothing, so mail scanners may open it. The buttons do.
+// The address names what to do, behind the `#`: an app's request, or the link of a mail. The page moves it to the state
+// of this tab's history entry, which a reload restores and which no other tab and no server sees (ADR 0022), and removes
+// it from the address. Opening the page changes nothing, so mail scanners may open it. The buttons do.
 //
 // Before the person has proven anything, every address gets the same words. Only this browser's own storage names the
 // method used last, and only a device token gets the methods of an account without a mail.
 //
-// The session ends up with the app (ADR 0121): the page gets a one-time code for it and leaves. Its ID token is never
-// stored. While the browser is at a provider's page, the session storage has the request of the app and the handles that
-// wait for the sign-in, but no token of a session and no secret of a mail.
+// The app gets the session by a one-time code (ADR 0121). The ID token is never stored. While the browser is at a
+// provider's page, the session storage has the request of the app and the handles that wait for the sign-in, but no
+// token of a session and no secret of a mail.
 
 import { app, build, fill, markBusy, offerLanguages, preferredLanguage, spaced } from "./common.js";
 import {
@@ -38,8 +38,8 @@ const fields = {
 };
 // The members of the state that a new sign-in does not need.
 const ofOneSignIn = [
-  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "only", "refreshToken", "signUp", "trip", "way",
-  "ways",
+  "code", "conflict", "ended", "factor", "first", "key", "linking", "lookup", "only", "refreshToken", "signUp", "trip",
+  "way", "ways",
 ];
 
 let kept = history.state ?? {};
@@ -566,7 +566,10 @@ async function finish(answer, method, more = {}) {
 }
 
 // The app gets a code, or the account page opens. A button leads to an app that wants no code.
-const leavesAlone = () => (kept.app && !destination.isForeign ? Boolean(kept.app.codeChallenge) : !kept.app && hasAccountPage);
+function leavesAlone() {
+  if (!kept.app) return hasAccountPage;
+  return !destination.isForeign && Boolean(kept.app.codeChallenge);
+}
 
 async function leave() {
   await findDestination();
@@ -706,7 +709,8 @@ function built(name) {
 const works = (method) => kept.ways.methods.some((way) => way.method === method && way.works);
 const proven = () => Boolean(kept.ways?.proofToken);
 const factorsElse = () => kept.factor.factors.filter((factor) => {
-  const isShown = factor.mfaEnrollmentId === kept.factor.factor?.mfaEnrollmentId && (factor.totpInfo || kept.factor.sessionInfo);
+  const isChosen = factor.mfaEnrollmentId === kept.factor.factor?.mfaEnrollmentId;
+  const isShown = isChosen && (factor.totpInfo || kept.factor.sessionInfo);
   return !isShown && (factor.totpInfo || sendsMessages);
 });
 
@@ -719,7 +723,10 @@ const conditions = {
   confirmed: () => project.signUp.requires === "mailbox",
   confirming: () => Boolean(kept.isReauthentication),
   // Someone with another account does not need a new one.
-  creating: () => project.signUp.allowed && isOffered("password") && !kept.linking && !kept.isReauthentication && !kept.only,
+  creating: () => {
+    const isFree = !kept.linking && !kept.isReauthentication && !kept.only;
+    return isFree && project.signUp.allowed && isOffered("password");
+  },
   direct: () => project.signUp.requires !== "mailbox",
   final: () => !conditions.returning() && !conditions.account(),
   foreign: () => Boolean(destination?.isForeign),
@@ -760,9 +767,11 @@ function variant() {
 // The methods that the next press suspends.
 const suspending = () => (kept.step === "newPassword" ? kept.code?.suspended : kept.ways?.suspended) ?? [];
 
-const providers = () => {
-  return project.methods.map(({ method }) => method).filter((method) => isProvider(method) && method !== kept.linking?.providerId);
-};
+// The providers to sign in with. The one that waits for the sign-in has no account here.
+function providers() {
+  const methods = project.methods.map(({ method }) => method);
+  return methods.filter((method) => isProvider(method) && method !== kept.linking?.providerId);
+}
 
 // The methods of the account that work here, the one used last first: the label and the press of each button.
 function usable() {
@@ -821,7 +830,9 @@ const lists = {
     return item(nameOf(method), ...(isNew ? [labelled("link.new", "")] : []));
   }),
   methods: () => buttons(usable()),
-  providers: () => providers().map((method) => button(text("provider", { provider: nameOf(method) }), null, false, "provider", method)),
+  providers: () => providers().map((method) => {
+    return button(text("provider", { provider: nameOf(method) }), null, false, "provider", method);
+  }),
   suspended: () => kept.ended.suspended.map(({ method }) => item(struck(method))),
   suspending: () => suspending().map(({ method }) => item(nameOf(method), labelled("link.off", "off"))),
 };
@@ -874,7 +885,9 @@ function masked(email) {
 // Shows everything in the chosen language. The lists stay while the page is busy, so that no button loses the focus.
 function say() {
   if (!isBusy) {
-    for (const place of byId("step").querySelectorAll("[data-list]")) place.replaceChildren(...lists[place.dataset.list]());
+    for (const place of byId("step").querySelectorAll("[data-list]")) {
+      place.replaceChildren(...lists[place.dataset.list]());
+    }
   }
   fill(language, text, problem, status);
 }
@@ -892,14 +905,15 @@ function text(name, values = {}) {
     until: () => new Intl.DateTimeFormat(language, { dateStyle: "long" }).format(new Date(values.until)),
     wait: () => new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(wait),
   };
-  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => (places[place] ?? (() => values[place] ?? ""))());
+  const valueOf = (place) => (place in places ? places[place]() : values[place] ?? "");
+  const filled = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, place) => valueOf(place));
   return name.startsWith("{") ? filled(name) : filled(spaced(strings[language][filled(name)], language));
 }
 
-const currentProvider = () => {
+function currentProvider() {
   return kept.ended?.linked ?? kept.ended?.unlinked ?? kept.conflict?.providerId ?? kept.first?.providerId
     ?? kept.signUp?.providerId ?? kept.linking?.providerId ?? kept.trip?.providerId;
-};
+}
 
 // The display name of a sign-in method. Providers that a project has registered itself have their own.
 function nameOf(method) {
