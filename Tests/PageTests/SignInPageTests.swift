@@ -632,6 +632,40 @@ import Testing
         }
     }
 
+    @Test func `the button of a mail in the same browser leads back to the app with the session`() async throws {
+        let email = "mailed-back@gmail.com"
+        try await signUpWithGoogle(email)
+        try await WebApp.run { app in
+            try await Browser.run { browser in
+                let address = Self.encoded(app.url("localhost"))
+                try await open(browser, "continueUrl=\(address)&state=mine&codeChallenge=\(Self.challenge)")
+                try await identify(browser, email)
+                try await browser.press("Email me how to sign in")
+                try await browser.wait(for: "Check your email")
+                let links = try await mail(email, "LOOKUP").links
+                try await browser.open(try #require(links.first { $0.contains("way=emailLink") }))
+                try await browser.wait(for: Self.start)
+                try await browser.press("Sign in")
+                try await browser.wait(until: "location.pathname === '/app.html'")
+                let query = try await browser.value("Object.fromEntries(new URLSearchParams(location.search))")
+                #expect(query["state"] == "mine" && query["concordCode"] != nil, "\(query.text)")
+
+                // Another device has the address of the app alone.
+                try await open(browser)
+                let lookup: JSONValue = ["email": .string(email), "continueUrl": .string(app.url("localhost"))]
+                #expect(try await Self.server.send(.POST, "/concord/v1/lookup", lookup).status == 202)
+                let others = try await mail(email, "LOOKUP").links
+                try await browser.open(try #require(others.first { $0.contains("way=emailLink") }))
+                try await browser.wait(for: Self.start)
+                try await browser.press("Sign in")
+                try await browser.wait(for: Self.done)
+                try await browser.press("Back to the app")
+                try await browser.wait(until: "location.pathname === '/app.html'")
+                #expect(try await browser.value("location.search.includes('concordCode')") == false)
+            }
+        }
+    }
+
     @Test(arguments: ["https%3A%2F%2Fevil.example%2F", "javascript%3Aalert(1)", "%2F%2Fevil.example", "x"])
     func `a page that the project does not authorize gets nobody`(_ page: String) async throws {
         let email = "foreign-\(page.utf8.count)@example.com"

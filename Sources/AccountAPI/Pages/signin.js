@@ -22,6 +22,9 @@ const appName = "signin";
 // Session storage: this page's request while the browser is at a provider, and the state of the account page.
 const tripKey = "concord:signin";
 const accountTripKey = "concord:account";
+// Local storage: the app's request while a mail is on its way, for the tab that the mail opens, and for how long.
+const mailedKey = "concord:signin:mailed";
+const mailedTime = 3_600_000;
 // The address of this page, without what stands behind it.
 const page = location.origin + location.pathname;
 
@@ -82,10 +85,11 @@ function takeFragment() {
   const values = new URLSearchParams(fragment);
   const get = (name) => values.get(name) || undefined;
   const continueUrl = get("continueUrl");
+  const request = continueUrl && { continueUrl, state: get("state"), codeChallenge: get("codeChallenge") };
   kept = {};
   keep({
     language: get("lang"),
-    app: continueUrl && { continueUrl, state: get("state"), codeChallenge: get("codeChallenge") },
+    app: get("lookup") || get("signUp") ? mailedRequest(request) : request,
     email: get("email"),
     isReauthentication: get("mode") === "reauthenticate" || undefined,
     allowed: get("methods")?.split(","),
@@ -93,6 +97,44 @@ function takeFragment() {
     way: get("way"),
     signUp: get("signUp") && { handle: get("signUp"), secret: get("proof") },
   });
+}
+
+// A mail has no state and no challenge, so its link could lead back without a session. In the browser that asked for the
+// mail, the app's request is stored meanwhile.
+function storeRequest() {
+  if (!kept.app || isOwn(kept.app.continueUrl)) return;
+  try {
+    localStorage.setItem(mailedKey, JSON.stringify({ app: kept.app, until: Date.now() + mailedTime }));
+  } catch {
+    // Without storage, the link leads back without a session.
+  }
+}
+
+function mailedRequest(request) {
+  try {
+    const { app, until } = JSON.parse(localStorage.getItem(mailedKey)) ?? {};
+    if (app && Date.now() < until && (!request || request.continueUrl === app.continueUrl)) return app;
+  } catch {
+    // The person has disabled storage.
+  }
+  return request;
+}
+
+function forgetRequest() {
+  try {
+    localStorage.removeItem(mailedKey);
+  } catch {
+    // Nothing is stored.
+  }
+}
+
+// True for the pages of this service, whose mails lead to the sign-in page alone.
+function isOwn(address) {
+  try {
+    return new URL(address, page).origin === location.origin;
+  } catch {
+    return false;
+  }
 }
 
 // The first step of a visit.
@@ -148,9 +190,11 @@ async function isServed(path) {
 
 // The app's page, for a mail that leads back to it. Mails lead to apps only.
 async function mailedDestination() {
-  if (!kept.app || new URL(kept.app.continueUrl, page).origin === location.origin) return undefined;
+  if (!kept.app || isOwn(kept.app.continueUrl)) return undefined;
   await findDestination();
-  return destination.isForeign ? undefined : kept.app.continueUrl;
+  if (destination.isForeign) return undefined;
+  storeRequest();
+  return kept.app.continueUrl;
 }
 
 // Actions
@@ -240,7 +284,10 @@ const actions = {
       const answer = await compatible("accounts:signUp", { ...forSession(), email, password });
       await finish(answer, "password");
     } catch (error) {
-      if (isConfirmed && error.type === "provider-disabled") return keep({ step: "registered" });
+      if (isConfirmed && error.type === "provider-disabled") {
+        storeRequest();
+        return keep({ step: "registered" });
+      }
       if (error.type === "email-exists") keep({ step: "ways", only: undefined });
       throw error;
     }
@@ -489,7 +536,10 @@ async function takeIdentity(answer, providerId) {
   }
   if (answer.needConfirmation) {
     // Concord has mailed a mailbox that it says nothing about: a sign-up waits, not a conflict.
-    if (!verifiedProvider) return keep({ signUp: { handle: pendingToken, providerId }, email, step: "confirmCode" });
+    if (!verifiedProvider) {
+      storeRequest();
+      return keep({ signUp: { handle: pendingToken, providerId }, email, step: "confirmCode" });
+    }
     return keep({ conflict: { handle: pendingToken, providerId, email }, step: "conflict" });
   }
   if (errorMessage) throw new Problem(identityProblem(errorMessage));
@@ -561,6 +611,7 @@ async function finish(answer, method, more = {}) {
   const isLinked = await linkWaiting(ended);
   if (!isLinked) return;
   clear({ ended, refreshToken: session.refreshToken, step: "done" });
+  forgetRequest();
   await findDestination();
   if (!ended.linked && !ended.unlinked && !ended.suspended?.length && leavesAlone()) await leave();
 }
