@@ -39,6 +39,27 @@ import Testing
         return try #require(url.firstMatch(of: #/[?&]concordCode=([\w-]+)(&|#|$)/#).map { String($0.1) }, "\(url)")
     }
 
+    @Test func `the account page gets a session where no app is on this host, and other ports do not`() async throws {
+        let settings = ProjectSettings.developmentDefaults.with("authorizedDomains", ["app.example.com"])
+        try await TestAPI.with(settings: settings) { api in
+            let session = try await api.signUp("own-page@example.com")
+            func body(_ address: String) -> JSONValue {
+                [
+                    "refreshToken": session["refreshToken"] ?? .null, "continueUrl": .string(address),
+                    "codeChallenge": .string(Self.challenge),
+                ]
+            }
+            // The address of the service in tests has port 9099.
+            let refused = try await post(api, Self.issue, body("http://127.0.0.1:9098/account"))
+            #expect(refused.status == 400 && refused.problem == .refused, "\(refused.text)")
+            let issued = try await post(api, Self.issue, body("http://127.0.0.1:9099/account"))
+            #expect(issued.status == 200, "\(issued.text)")
+            let code: JSONValue = ["code": .string(try code(in: issued)), "codeVerifier": .string(Self.verifier)]
+            let handed = try await post(api, Self.exchange, code)
+            #expect(handed.status == 200 && handed.json["localId"] == session["localId"], "\(handed.text)")
+        }
+    }
+
     @Test func `an app exchanges the code of the sign-in page for its session, once`() async throws {
         let api = try TestAPI.shared
         let session = try await api.signUp("page@example.com")
