@@ -1397,7 +1397,7 @@ struct StatementTests {
             var type = ""
             for line in try String(contentsOfFile: folder + "/" + file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: #/^(?:struct|enum|extension) (\w+)/#) { type = String(match.1) }
-                let isMember = type == "OneTimeSecret" && line.hasPrefix("    func ")
+                let isMember = ["OneTimeSecret", "StoredSessionCode"].contains(type) && line.hasPrefix("    func ")
                 if let match = line.firstMatch(of: #/^    (?:static )?(?:func|let) (\w+)/#),
                     isMember || type.hasSuffix("Row") && line.hasPrefix("    static ")
                 {
