@@ -172,7 +172,7 @@ extension Mail {
 extension ProjectSettings {
     /// The page where people see and change their account; `nil` if it is switched off.
     func accountURL(at base: String?) -> String? {
-        showsAccountPage ? base.map { $0 + "/account" } : nil
+        offersAccountPage ? base.map { $0 + "/account" } : nil
     }
 }
 

@@ -515,6 +515,12 @@ package struct ProjectConfigField: Sendable, Hashable {
                 "A lookup of an address without an account mails that there is none; off: it mails nothing."
             ),
             .init(
+                "concord.accountPage.enabled",
+                .bool,
+                .bool(true),
+                "People manage their account at `/account`; off: there is no such page."
+            ),
+            .init(
                 "concord.wrongDoor.enabled",
                 .bool,
                 .bool(true),
@@ -525,12 +531,6 @@ package struct ProjectConfigField: Sendable, Hashable {
                 .integer(Lifetimes.rightDoorSecondsBounds),
                 .integer(Lifetimes.rightDoorSeconds),
                 "How long an address gets no second mail of this kind."
-            ),
-            .init(
-                "concord.accountPage.enabled",
-                .bool,
-                .bool(true),
-                "Concord serves the page `/account`, and mails about changes link to it."
             ),
         ]
 

@@ -39,12 +39,12 @@ package struct ProjectSettings: Sendable, Hashable {
     let mailLimits: [MessageLimit]
     /// True if a lookup of an address without an account mails that.
     let lookUpMailsUnknownAddresses: Bool
+    /// False if people have no page at `/account`.
+    package let offersAccountPage: Bool
     /// True if owners are mailed how to sign in after a wrong door.
     let mailsRightDoors: Bool
     /// Time in which an address gets one such mail.
     let rightDoorSeconds: Int64
-    /// True if the page `/account` exists and mails link to it.
-    package let showsAccountPage: Bool
     let guessLimits: [MessageLimit]
     let rowLimits: [LimitedResource: [MessageLimit]]
     /// Number of time steps before and after the current one in which an app's code is accepted.
@@ -117,11 +117,11 @@ package struct ProjectSettings: Sendable, Hashable {
         self.branding = Branding(stored: stored)
         self.defaultLocale = settings.value(["notification", "defaultLocale"])?.string ?? "en"
         // Limits.
+        self.offersAccountPage = settings.isOn("concord", "accountPage", "enabled")
         self.lookUpMailsUnknownAddresses = settings.isOn("concord", "lookup", "mailsUnknownAddresses")
         self.mailsRightDoors = settings.isOn("concord", "wrongDoor", "enabled")
         self.rightDoorSeconds =
             settings.integer("concord", "wrongDoor", "windowSeconds") ?? Lifetimes.rightDoorSeconds
-        self.showsAccountPage = settings.isOn("concord", "accountPage", "enabled")
         self.messageLimits = settings.limits(MessageLimits.all, "sms")
         self.mailLimits = settings.limits(MessageLimits.ofMails, "mail")
         self.guessLimits = settings.limits(MessageLimits.ofGuesses, "shortCodes")
