@@ -319,6 +319,7 @@ struct MergeTests {
             #expect(mails.first { $0.to == "Ada@example.com" }?.locale == "th")
             #expect(mails.first { $0.to == "ada@gmail.com" }?.displayName == "Ada L.")
             #expect(mails.allSatisfy { $0.code == nil && $0.link == nil && $0.shortCode == nil })
+            #expect(mails.allSatisfy { !$0.isUndoneByOwner }, "an administrator undid it")
 
             let bob = try await service.signUp("bob@example.com")
             let guest = try await service.signUpAnonymously()

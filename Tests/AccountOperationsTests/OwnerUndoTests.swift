@@ -58,6 +58,7 @@ struct OwnerUndoTests {
             #expect(again.user.id == merged.absorbed.user.id)
             let mails = try await service.operations.notices(tenant: .project).filter { $0.template == .mergeUndone }
             #expect(mails.map(\.to).sorted() == ["ada.second@example.com", "ada@example.com"])
+            #expect(mails.allSatisfy { $0.isUndoneByOwner }, "support undid nothing")
             #expect(try await service.events(of: merged.survivor.user.id).contains("merge-undone H10"))
             let after = try await service.operations.merges(idToken: again.tokens.idToken, tenant: .project)
             #expect(after.map(\.canUndo) == [false], "the account that was absorbed sees it too")

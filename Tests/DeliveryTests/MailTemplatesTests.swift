@@ -127,6 +127,7 @@ struct MailTemplatesTests {
                 case "METHODS_QUARANTINED": [Self.everything, plain, recovered, audited]
                 case "SIGN_UP_MAILBOX": [Self.everything, plain, ofPassword]
                 case "ACCOUNTS_MERGED": [Self.everything, plain]
+                case "MERGE_UNDONE": [plain, plain.with("BY_OWNER")]
                 case "LOOKUP": [plain, Self.ofDisabledAccount, Self.withoutAccount]
                 case "PASSWORD_RESET":
                     [plain, Self.ofProviders(plain, "HAS_WAYS"), Self.ofProviders(plain, "HAS_WAYS", "SUSPENDS_WAYS")]

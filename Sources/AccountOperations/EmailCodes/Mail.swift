@@ -115,6 +115,8 @@ package struct Mail: Sendable, Hashable {
     package var suspended: Suspended?
     package var changed: Changed?
     package var merged: Merged?
+    /// True if the owner of the merged account undid the merge.
+    package var isUndoneByOwner = false
     /// Last digits of a number that became a second factor.
     package var numberEnding: String?
     /// The page of the app to return to.
@@ -179,6 +181,7 @@ package struct Mail: Sendable, Hashable {
                 writer.field("mergedByOperator", merged.isByOperator)
                 writer.field("mergeUndoUntil", merged.undoUntil)
             }
+            if isUndoneByOwner { writer.field("mergeUndoneByOwner", true) }
         }
     }
 }
@@ -225,6 +228,7 @@ extension Mail: SealedContent {
             merged: value["mergeUndoUntil"]?.string.map {
                 Merged(isByOperator: value["mergedByOperator"]?.bool ?? false, undoUntil: $0)
             },
+            isUndoneByOwner: value["mergeUndoneByOwner"]?.bool ?? false,
             numberEnding: value["numberEnding"]?.string,
             continueURL: value["continueUrl"]?.string,
             door: value["door"]?.string.flatMap(WrongDoor.init(rawValue:)),

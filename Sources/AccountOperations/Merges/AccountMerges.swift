@@ -356,14 +356,15 @@ package struct AccountMerges: Sendable {
     }
 
     /// The mail about the undo; `nil` if the address is not proven.
-    private func undoMail(to owner: RestoredOwner) -> Mail? {
+    private func undoMail(to owner: RestoredOwner, isByOwner: Bool) -> Mail? {
         guard let email = owner.email, email.isVerified else { return nil }
         return Mail(
             template: .mergeUndone,
             to: email.address.raw,
             email: email.address.lowercased,
             displayName: owner.displayName,
-            locale: settings.mailLocale(owner.language)
+            locale: settings.mailLocale(owner.language),
+            isUndoneByOwner: isByOwner
         )
     }
 
@@ -371,11 +372,12 @@ package struct AccountMerges: Sendable {
     private func undoMails(
         to owners: [RestoredOwner],
         about merge: MergeRecord,
+        isByOwner: Bool,
         survivorEvent: AccountEvent,
         absorbedEvent: AccountEvent
     ) throws -> [AccountWrite.SideWrite] {
         try owners.compactMap { owner in
-            guard let mail = undoMail(to: owner) else { return nil }
+            guard let mail = undoMail(to: owner, isByOwner: isByOwner) else { return nil }
             let event = owner.user == merge.survivor ? survivorEvent : absorbedEvent
             let message = try mail.message(
                 id: event.id,
@@ -550,6 +552,7 @@ package struct AccountMerges: Sendable {
                 sideWrites: try undoMails(
                     to: owners,
                     about: merge,
+                    isByOwner: owner != nil,
                     survivorEvent: ofSurvivor,
                     absorbedEvent: ofAbsorbed
                 ) + [

@@ -150,6 +150,7 @@ extension Mail {
             text["UNTIL"] = toTheMinute(merged.undoUntil)
             if merged.isByOperator { text["BY_OPERATOR"] = "true" }
         }
+        if isUndoneByOwner { text["BY_OWNER"] = "true" }
         return MailTemplates.Values(
             text: text,
             methods: named(suspended?.methods),
