@@ -55,12 +55,14 @@ extension Benchmark {
     private static func compare(_ probe: Probe, _ lab: Lab, _ server: Server, round: Int) throws -> Comparison {
         let numbers = probe.numbers(requestsOfEach, round: round, lab.plan)
         guard numbers.count == requestsOfEach else { throw BenchmarkFailure("too few accounts; give more --users") }
+        let guests = try probe.needsGuests ? signUpGuests(2 * requestsOfEach, server) : []
         var requests: [[UInt8]] = []
         var isKnown: [Bool] = []
         for number in numbers {
             for known in Bool.random() ? [true, false] : [false, true] {
                 let subject = known ? probe.known(number, round: round) : probe.unknown(number, round: round)
-                requests.append(probe.bytes(subject, server.port))
+                let guest = probe.needsGuests ? guests[requests.count] : ""
+                requests.append(probe.bytes(subject, as: guest, server.port))
                 isKnown.append(known)
             }
         }
@@ -127,6 +129,15 @@ extension Benchmark {
         return text
     }
 
+    /// The ID tokens of new anonymous accounts.
+    private static func signUpGuests(_ count: Int, _ server: Server) throws -> [String] {
+        let signUp = request("/v1/accounts:signUp?key=\(Lab.apiKey)", Array("{}".utf8), port: server.port)
+        let load = try HTTPLoad(port: server.port, connections: 8)
+        let tokens = try load.answers(to: Array(repeating: signUp, count: count), "idToken")
+        guard !tokens.contains("") else { throw BenchmarkFailure("an anonymous sign-up returned no token") }
+        return tokens
+    }
+
     /// Imports the accounts with the numbers that probes ask about.
     private static func addNumbers(_ lab: Lab, _ server: Server) throws {
         let path = "/v1/projects/\(Lab.projectID)/accounts:batchCreate"
@@ -182,13 +193,16 @@ private struct Probe {
     var letter: Character = "n"
     var accounts = Accounting.withPassword
     var shut: Door?
-    let body: (_ subject: String) -> [UInt8]
+    /// True if each request has its own anonymous session.
+    var needsGuests = false
+    /// - `guest`: the ID token of an anonymous session; empty if the probe needs none.
+    let body: (_ subject: String, _ guest: String) -> [UInt8]
 
-    func bytes(_ subject: String, _ port: UInt16) -> [UInt8] {
+    func bytes(_ subject: String, as guest: String, _ port: UInt16) -> [UInt8] {
         let isPage = method == "GET"
         return request(
             isPage ? path + subject : "\(path)?key=\(Lab.apiKey)",
-            body(subject),
+            body(subject, guest),
             method: method,
             port: port
         )
@@ -233,9 +247,9 @@ private struct Probe {
 
     static let names = [
         "password", "right-door", "methods", "device-methods", "reset", "link", "change", "short-code", "sign-up",
-        "session-sign-up", "provider", "update", "old-password", "link-code", "lookup", "ways", "device-ways",
-        "ways-code", "number", "second-factor", "no-passwords", "no-links", "page", "sign-in-page", "account-page",
-        "sign-in-options",
+        "session-sign-up", "provider", "session-provider", "update", "old-password", "link-code", "lookup", "ways",
+        "device-ways", "ways-code", "number", "second-factor", "no-passwords", "no-links", "page", "sign-in-page",
+        "account-page", "sign-in-options",
     ]
 
     /// All probes.
@@ -259,7 +273,7 @@ private struct Probe {
                 name: "change",
                 summary: "sendOobCode VERIFY_AND_CHANGE_EMAIL",
                 path: "/v1/accounts:sendOobCode"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("requestType", "VERIFY_AND_CHANGE_EMAIL")
                     writer.field("idToken", client.idToken)
@@ -271,7 +285,7 @@ private struct Probe {
                 summary: "shortCode:exchange with a wrong code",
                 status: "403",
                 path: "/concord/v1/shortCode:exchange"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("requestType", "PASSWORD_RESET")
                     writer.field("email", email)
@@ -284,7 +298,7 @@ private struct Probe {
                 status: "400",
                 path: "/v1/accounts:signUp",
                 letter: "s"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("email", email)
                     writer.field("password", Accounts.password)
@@ -296,38 +310,26 @@ private struct Probe {
                 status: "400",
                 path: "/v1/accounts:signUp",
                 letter: "t"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("idToken", client.provenIDToken)
                     writer.field("email", email)
                     writer.field("password", Accounts.password)
                 }
             },
-            Probe(
-                name: "provider",
-                summary: "signInWithIdp with an address that the provider does not prove",
-                path: "/v1/accounts:signInWithIdp",
-                letter: "p"
-            ) { email in
-                let claims = JSONWriter.object { writer in
-                    writer.field("sub", "github-" + email)
-                    writer.field("email", email)
-                }
-                return JSONWriter.object { writer in
-                    writer.field("requestUri", "http://localhost")
-                    writer.field("returnIdpCredential", true)
-                    writer.field(
-                        "postBody",
-                        "providerId=github.com&access_token=\(String(decoding: claims, as: UTF8.self))"
-                    )
-                }
-            },
+            provider("provider", "signInWithIdp with an address that the provider does not prove", letter: "p"),
+            provider(
+                "session-provider",
+                "the same in an anonymous session",
+                letter: "q",
+                needsGuests: true
+            ),
             Probe(
                 name: "update",
                 summary: "update with the address of another account",
                 status: "400",
                 path: "/v1/accounts:update"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("idToken", client.idToken)
                     writer.field("email", email)
@@ -338,7 +340,7 @@ private struct Probe {
                 summary: "resetPassword with a wrong old password",
                 status: "400",
                 path: "/v1/accounts:resetPassword"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("email", email)
                     writer.field("oldPassword", "not the password")
@@ -350,7 +352,7 @@ private struct Probe {
                 summary: "signInWithEmailLink with a wrong code",
                 status: "400",
                 path: "/v1/accounts:signInWithEmailLink"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("email", email)
                     writer.field("oobCode", "wrong")
@@ -361,7 +363,7 @@ private struct Probe {
                 summary: "lookup of an address without a session",
                 status: "400",
                 path: "/v1/accounts:lookup"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in writer.field("email", [email]) }
             },
             ways("ways", "lookup of the sign-in methods of an address by mail", deviceToken: nil),
@@ -371,7 +373,7 @@ private struct Probe {
                 summary: "lookup:prove with a wrong code",
                 status: "403",
                 path: "/concord/v1/lookup:prove"
-            ) { email in
+            ) { email, _ in
                 JSONWriter.object { writer in
                     writer.field("email", email)
                     writer.field("code", "wrong")
@@ -382,7 +384,7 @@ private struct Probe {
                 summary: "sendVerificationCode with a number",
                 path: "/v1/accounts:sendVerificationCode",
                 accounts: .withNumber
-            ) { number in
+            ) { number, _ in
                 JSONWriter.object { writer in
                     writer.field("phoneNumber", number)
                     writer.field("recaptchaToken", "app")
@@ -393,7 +395,7 @@ private struct Probe {
                 summary: "mfaEnrollment:start with a number",
                 path: "/v2/accounts/mfaEnrollment:start",
                 accounts: .withNumber
-            ) { number in
+            ) { number, _ in
                 JSONWriter.object { writer in
                     writer.field("idToken", client.provenIDToken)
                     writer.field("phoneEnrollmentInfo") { writer in
@@ -429,7 +431,7 @@ private struct Probe {
             path: "/v1/accounts:signInWithPassword",
             accounts: accounts,
             shut: shut
-        ) { email in
+        ) { email, _ in
             JSONWriter.object { writer in
                 writer.field("email", email)
                 writer.field("password", "not the password")
@@ -438,7 +440,7 @@ private struct Probe {
     }
 
     private static func methods(_ name: String, _ summary: String, deviceToken: String?) -> Probe {
-        Probe(name: name, summary: summary, path: "/v1/accounts:createAuthUri") { email in
+        Probe(name: name, summary: summary, path: "/v1/accounts:createAuthUri") { email, _ in
             JSONWriter.object { writer in
                 writer.field("identifier", email)
                 writer.field("continueUri", "http://localhost")
@@ -447,8 +449,38 @@ private struct Probe {
         }
     }
 
+    private static func provider(
+        _ name: String,
+        _ summary: String,
+        letter: Character,
+        needsGuests: Bool = false
+    ) -> Probe {
+        Probe(
+            name: name,
+            summary: summary,
+            path: "/v1/accounts:signInWithIdp",
+            letter: letter,
+            needsGuests: needsGuests
+        ) { email, guest in
+            let claims = JSONWriter.object { writer in
+                // An identity that no earlier request had, in a number of digits that does not vary.
+                writer.field("sub", String(UInt64.random(in: 1 << 63...UInt64.max), radix: 16))
+                writer.field("email", email)
+            }
+            return JSONWriter.object { writer in
+                writer.field("requestUri", "http://localhost")
+                writer.field("returnIdpCredential", true)
+                writer.field(
+                    "postBody",
+                    "providerId=github.com&access_token=\(String(decoding: claims, as: UTF8.self))"
+                )
+                if needsGuests { writer.field("idToken", guest) }
+            }
+        }
+    }
+
     private static func ways(_ name: String, _ summary: String, deviceToken: String?) -> Probe {
-        Probe(name: name, summary: summary, status: "202", path: "/concord/v1/lookup") { email in
+        Probe(name: name, summary: summary, status: "202", path: "/concord/v1/lookup") { email, _ in
             JSONWriter.object { writer in
                 writer.field("email", email)
                 writer.field("continueUrl", "http://localhost/")
@@ -458,7 +490,7 @@ private struct Probe {
     }
 
     private static func page(_ name: String, _ summary: String, _ path: String) -> Probe {
-        Probe(name: name, summary: summary, method: "GET", path: path + "&email=") { _ in [] }
+        Probe(name: name, summary: summary, method: "GET", path: path + "&email=") { _, _ in [] }
     }
 
     private static func mail(_ name: String, _ type: String, status: String = "200", shut: Door? = nil) -> Probe {
@@ -468,7 +500,7 @@ private struct Probe {
             status: status,
             path: "/v1/accounts:sendOobCode",
             shut: shut
-        ) { email in
+        ) { email, _ in
             JSONWriter.object { writer in
                 writer.field("requestType", type)
                 writer.field("email", email)
